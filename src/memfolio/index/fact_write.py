@@ -62,7 +62,7 @@ class FactFiling:
         told = _by_triple(said)
         for triple in dict.fromkeys((*before, *told)):
             others = [each for each in self._lines(triple) if each.file != file]
-            self._settle(triple, sorted((*others, *told.get(triple, ())), key=lambda each: each.ordinal))
+            self._file_triple(triple, sorted((*others, *told.get(triple, ())), key=lambda each: each.ordinal))
         return None
 
     def add(self, file: int, said: Sequence[FactLine]) -> None:
@@ -72,7 +72,7 @@ class FactFiling:
         done = {each.triple for each in plain} - self._add_plain(file, plain) if plain else set()
         for triple, lines in told.items():
             if triple not in done:
-                self._settle(triple, sorted((*self._lines(triple), *lines), key=lambda each: each.ordinal))
+                self._file_triple(triple, sorted((*self._lines(triple), *lines), key=lambda each: each.ordinal))
 
     def next_ordinal(self, file: int, first: int) -> int:
         """The place of the next line of a file."""
@@ -84,7 +84,7 @@ class FactFiling:
 
     def _add_plain(self, file: int, said: Sequence[FactLine]) -> set[Triple]:
         """File facts about which nothing else is said, many at once; returns those that have to be looked at."""
-        known = self._ended(said)
+        known = self._with_history(said)
         said = [each for each in said if each.triple not in known] if known else said
         first = self._rows.next_key()
         facts = [asserted(key, each) for key, each in enumerate(said, first)]
@@ -114,7 +114,7 @@ class FactFiling:
         self._note(fact for fact in facts if fact.row not in taken)
         return {fact.triple for fact in facts if fact.row in taken}
 
-    def _ended(self, said: Sequence[FactLine]) -> set[Triple]:
+    def _with_history(self, said: Sequence[FactLine]) -> set[Triple]:
         """The triples of which something was said before."""
         if self._rows.value("SELECT 1 FROM fact_history LIMIT 1") is None:
             return set()
@@ -142,7 +142,7 @@ class FactFiling:
         found = self._db.execute(sql, triple).fetchone()
         return (Fact(*found[:-2]), *found[-2:]) if found else None
 
-    def _settle(self, triple: Triple, lines: Sequence[FactLine]) -> None:
+    def _file_triple(self, triple: Triple, lines: Sequence[FactLine]) -> None:
         """File a fact as all lines about it make it."""
         fact = versions(lines)[-1] if lines else None
         old = self._current(triple)
@@ -155,7 +155,7 @@ class FactFiling:
         self._keep_lines(triple, () if is_plain else lines)
         self._put(old, fact, lines)
         if evicted:
-            self._settle(evicted[0].triple, evicted)
+            self._file_triple(evicted[0].triple, evicted)
         if old and (fact is None or old[0].id != fact.id):
             self._hand_on(old[0].id)
 
@@ -180,7 +180,7 @@ class FactFiling:
             " AND m.ordinal = p.ordinal JOIN facts f ON f.row = m.row WHERE p.id = ? ORDER BY 1, 2, 3"
         )
         for triple in list(self._db.execute(sql, (id,))):
-            self._settle(triple, self._lines(triple))
+            self._file_triple(triple, self._lines(triple))
 
     def _keep_lines(self, triple: Triple, lines: Sequence[FactLine]) -> None:
         self._db.execute(f"DELETE FROM fact_history WHERE {_TRIPLE}", triple)

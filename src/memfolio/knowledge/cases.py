@@ -104,7 +104,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Book:
+class CaseStore:
     """The cases that lines tell of; `names` has the id of each line, also of those that told of a case once more."""
 
     cases: dict[str, Case] = field(default_factory=dict)
@@ -112,15 +112,15 @@ class Book:
     same: dict[Key, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def and_then(self, records: Iterable[Mapping[str, Any]]) -> Book:
+    def with_lines(self, records: Iterable[Mapping[str, Any]]) -> CaseStore:
         """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
-        book = Book(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
+        store = CaseStore(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
         for record in records:
             try:
-                book._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
+                store._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
             except InputError as error:
-                book.problems.append(f"{shown(record.get('id'))}: {error.message}")
-        return book
+                store.problems.append(f"{shown(record.get('id'))}: {error.message}")
+        return store
 
     def _take(self, record: Mapping[str, Any], at: datetime) -> None:
         if record.get("op", "store") == "store":
@@ -333,12 +333,12 @@ WIDE = 50
 """How many cases are looked at for their text."""
 
 
-class _Read(NamedTuple):
+class _Snapshot(NamedTuple):
     """The cases at a moment of the index, and the lines that tell of them."""
 
     moment: tuple[object, ...] = ()
     lines: Sequence[str] = ()
-    book: Book = Book()
+    store: CaseStore = CaseStore()
 
 
 class Cases:
@@ -349,7 +349,7 @@ class Cases:
         self._library = library
         self._agent = agent
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/cases", Form.LINES)
-        self._last = _Read()
+        self._snapshot = _Snapshot()
 
     def store(
         self,
@@ -367,14 +367,14 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        case, book = read_case({**given, "origin": origin or self._whose(by)}), self._read().book
-        if same := book.same.get(case.key):
+        case, store = read_case({**given, "origin": origin or self._whose(by)}), self._current().store
+        if same := store.same.get(case.key):
             return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
             return case
         most, now = self._vault.config.knowledge.cases, self._vault.home.now()
         pruned = [
-            {"op": "delete", "case": each.id, "pruned": True} for each in surplus(book.cases.values(), most - 1, now)
+            {"op": "delete", "case": each.id, "pruned": True} for each in surplus(store.cases.values(), most - 1, now)
         ]
         done = self._write([{"op": "store", **line_of(case), "origin": case.origin.value}, *pruned], by)
         notice = f"there are at most {most:,} cases (knowledge.cases): those of least worth went"
@@ -401,17 +401,17 @@ class Cases:
         strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
-        book = self._read().book
+        store = self._current().store
         hits = Hits([])
         if told.strip():
             home, wide, wanted_forms = self._vault.home, max(most, WIDE), Filter(forms=("case",), include=strange)
             query = Query(text=told, limit=wide, depth=0, filter=wanted_forms, now=home.now(), zone=home.zone)
             hits = self._library.recall(replace(query, agents=(self._agent,)))
         found = rank(
-            (case for case in book.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
+            (case for case in store.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
             beliefs=held,
             desires=wanted,
-            texts={book.names.get(hit.memory.id, ""): max(0.0, min(1.0, hit.score)) for hit in reversed(hits)},
+            texts={store.names.get(hit.memory.id, ""): max(0.0, min(1.0, hit.score)) for hit in reversed(hits)},
             weight=self._vault.config.knowledge.beliefs,
             limit=most,
         )
@@ -447,22 +447,22 @@ class Cases:
 
     def get(self, id: str) -> Case:
         """The case with this id, or that of a line that told of it once more."""
-        book = self._read().book
-        name = book.names.get(check_text("an id", id), "")
-        if name and name not in book.cases:
+        store = self._current().store
+        name = store.names.get(check_text("an id", id), "")
+        if name and name not in store.cases:
             raise NotFoundError(f"case {id[:80]!r} is deleted", hint="undoing that change brings it back")
         if not name:
             raise NotFoundError(f"there is no case {id[:80]!r}", hint="`memfolio case list` shows them")
-        return book.cases[name]
+        return store.cases[name]
 
     def list(self) -> Sequence[Case]:
         """All cases, the latest used first."""
-        return sorted(self._read().book.cases.values(), key=lambda case: (case.updated_at, case.id), reverse=True)
+        return sorted(self._current().store.cases.values(), key=lambda case: (case.updated_at, case.id), reverse=True)
 
     def history(self, id: str) -> Sequence[Mapping[str, Any]]:
         """The lines about a case, oldest first, also of one that is deleted."""
-        read = self._read()
-        names = read.book.names
+        read = self._current()
+        names = read.store.names
         if (first := names.get(check_text("an id", id))) is None:
             raise NotFoundError(f"there never was a case {id[:80]!r}", hint="`memfolio case list` shows what there is")
         lines = map(json.loads, read.lines)
@@ -470,13 +470,13 @@ class Cases:
 
     def problems(self) -> Sequence[str]:
         """Which lines of the ledger were passed over, and why."""
-        return self._read().book.problems
+        return self._current().store.problems
 
     def _change(self, case: Case, change: Mapping[str, Any], by: Attribution, *, dry_run: bool) -> Case:
         """Add a line about a case; it has all of it, so that whoever reads it alone knows what it is about."""
         record = {**line_of(case), **change, "case": case.id}
         changed = after(case, record, self._vault.home.now())
-        if (other := self._read().book.same.get(changed.key, case.id)) != case.id:
+        if (other := self._current().store.same.get(changed.key, case.id)) != case.id:
             raise ConflictError(f"{other} is this solution of this situation", hint="retain that one, delete this one")
         if not dry_run:
             self._write([record], by)
@@ -491,9 +491,9 @@ class Cases:
         speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
-    def _read(self) -> _Read:
+    def _current(self) -> _Snapshot:
         """The cases as they are; after a change only the lines that it added are read."""
-        index, last = self._library.index, self._last
+        index, last = self._library.index, self._snapshot
         moment = index.moment()
         if index.trouble is not None:  # then it may lag behind that moment
             moment = ()
@@ -501,6 +501,6 @@ class Cases:
             lines = index.read(lambda connection: record_lines(connection, "cases"))
             known = len(last.lines)
             if lines[:known] != last.lines:
-                known, last = 0, _Read()
-            self._last = last = _Read(moment, lines, last.book.and_then(map(json.loads, lines[known:])))
+                known, last = 0, _Snapshot()
+            self._snapshot = last = _Snapshot(moment, lines, last.store.with_lines(map(json.loads, lines[known:])))
         return last

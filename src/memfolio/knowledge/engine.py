@@ -96,7 +96,7 @@ def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Deriva
     tally = Tally(most, steps=STEPS * (most + len(store.atoms)))
     for layer in strata(rules):
         Forward(store, layer, tally).draw()
-    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.told(), counts=dict(tally.counts))
+    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.messages(), counts=dict(tally.counts))
 
 
 class Proven(MemoryRelations):
@@ -162,11 +162,11 @@ class Tally:
         name = self._names[rule.id] = called(rule)
         return self._problems[name]
 
-    def told(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:
         return tuple(sorted(f"{name}: {each}" for name, found in self._problems.items() for each in found))
 
 
-class Way:
+class RuleSearch:
     """How a rule is tried: what is bound first, and the search for the rest."""
 
     __slots__ = ("_is_loop", "_puts", "_wants", "object", "predicate", "rule", "search", "subject")
@@ -201,7 +201,7 @@ class Forward:
 
     def __init__(self, store: Proven | StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
         self._store, self._rules, self._tally = store, rules, tally
-        self._joins: defaultdict[str, list[Way]] = defaultdict(list)
+        self._joins: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         self._proposed: set[Triple] = set()
         self._queue: list[Order] = []
         self._waiting: dict[Order, dict[Triple, tuple[Rule, tuple[Atom, ...]]]] = {}
@@ -209,13 +209,13 @@ class Forward:
             for number, part in enumerate(rule.conditions):
                 if isinstance(part, Condition) and not part.negated:
                     rest = rule.conditions[:number] + rule.conditions[number + 1 :]
-                    self._joins[part.predicate].append(Way(rule, rest, part, store, tally))
+                    self._joins[part.predicate].append(RuleSearch(rule, rest, part, store, tally))
 
     def draw(self) -> None:
         """Conclude everything from what the store holds."""
         for rule in self._rules:
-            self._try(Way(rule, rule.conditions, None, self._store, self._tally), (), 1.0, *ALWAYS)
-        self._settle()
+            self._try(RuleSearch(rule, rule.conditions, None, self._store, self._tally), (), 1.0, *ALWAYS)
+        self._conclude_waiting()
 
     def _join(self, atom: Atom) -> None:
         """Propose all that follows from an atom with others."""
@@ -224,12 +224,12 @@ class Forward:
             if way.takes(subject, target):
                 self._try(way, (atom,), confidence, start, end)
 
-    def _try(self, way: Way, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> None:
+    def _try(self, way: RuleSearch, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> None:
         rule, values = way.rule, way.search.values
         for premises, sure, begin, until in way.search.find(0, atoms, confidence, start, end):
             triple = values[way.subject], way.predicate, values[way.object]
             order = -sure * rule.factor, begin, -until
-            if triple not in self._waiting.get(order, ()) and not self._is_held(triple, order, rule):
+            if triple not in self._waiting.get(order, ()) and not self._is_known(triple, order, rule):
                 self._propose(triple, order, rule, premises)
 
     def _propose(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
@@ -241,15 +241,15 @@ class Forward:
         self._tally.spend(rule.id, PROPOSAL)
         self._tally.allow(len(self._proposed))  # long before all of them are taken
 
-    def _settle(self) -> None:
+    def _conclude_waiting(self) -> None:
         """Take what was proposed, the surest first, unless something at least as good holds."""
         while self._queue:
             order = heappop(self._queue)
             for triple, (rule, premises) in self._waiting.pop(order).items():
-                if not self._is_held(triple, order, rule):
+                if not self._is_known(triple, order, rule):
                     self._take(triple, order, rule, premises)
 
-    def _is_held(self, triple: Triple, order: Order, rule: Rule) -> bool:
+    def _is_known(self, triple: Triple, order: Order, rule: Rule) -> bool:
         subject, predicate, target = triple
         confidence, start, end = order
         found = self._store.match(predicate, subject, target)
@@ -465,7 +465,7 @@ def revise(
         keys |= revision.gone.keys()
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
         drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
-    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.told())
+    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.messages())
 
 
 class Revision(Forward):
@@ -479,15 +479,17 @@ class Revision(Forward):
         """Conclusions that were not there before."""
         self._stored = store
         self._keys: dict[tuple[Triple, Order], int] = {}
-        self._heads: defaultdict[str, list[Way]] = defaultdict(list)
-        self._absent: defaultdict[str, list[Way]] = defaultdict(list)
+        self._heads: defaultdict[str, list[RuleSearch]] = defaultdict(list)
+        self._absent: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         for rule in rules:
             assert rule.conclusion is not None
-            self._heads[rule.conclusion.predicate].append(Way(rule, rule.conditions, rule.conclusion, store, tally))
+            self._heads[rule.conclusion.predicate].append(
+                RuleSearch(rule, rule.conditions, rule.conclusion, store, tally)
+            )
             absent = [each for each in rule.conditions if isinstance(each, Condition) and each.negated]
             others = [each for each in rule.conditions if each not in absent]
             for each in absent:
-                self._absent[each.predicate].append(Way(rule, others, each, store, tally))
+                self._absent[each.predicate].append(RuleSearch(rule, others, each, store, tally))
 
     def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
@@ -501,7 +503,7 @@ class Revision(Forward):
         for subject, predicate, target in changed:
             for atom in self._store.match(predicate, subject, target):
                 self._join(atom)
-        self._settle()
+        self._conclude_waiting()
 
     def _unless(self, triple: Triple) -> list[Triple]:
         """The conclusions that rest on the absence of a triple, or would."""

@@ -25,7 +25,7 @@ from memfolio.knowledge.join import (
     solve,
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
-from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, head_binding, steps_to, tell
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, head_binding, proof_tree, steps_to
 
 # Abduction: what would explain an observation, and what each explanation takes for granted. Pure.
 
@@ -209,7 +209,7 @@ def prove(
         goal=goal,
         verdict=ProofVerdict.PROVEN if held else rest,
         answers=tuple(
-            GoalAnswer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, depth, facts, ways=1))
+            GoalAnswer(binding=found, atom=atom, proof=proof_tree(atom, prover.steps_to, depth, facts, ways=1))
             for atom, found in held[:limit]
         ),
         total=len(held),

@@ -518,12 +518,12 @@ def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[byte
         known.append(page)
         yield write_page(page)
     given = list(facts)
-    speaker = _Speaker(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
-    nodes = [node for fact in given for node in speaker.told(fact)]
+    writer = _FactNodes(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
+    nodes = [node for fact in given for node in writer.nodes(fact)]
     yield json.dumps({"@context": {**LOCAL, **PREFIXES}, "@graph": nodes}).encode()
 
 
-class _Speaker:
+class _FactNodes:
     """Puts facts into JSON-LD."""
 
     def __init__(self, known: Vocabulary, things: set[str]) -> None:
@@ -531,7 +531,7 @@ class _Speaker:
         self._class = cache(lambda name: known.find(name, TermKind.CLASS))
         self._property = cache(lambda name: known.find(name, *PROPERTIES))
 
-    def told(self, fact: Fact) -> Iterator[dict[str, Any]]:
+    def nodes(self, fact: Fact) -> Iterator[dict[str, Any]]:
         """A fact as a triple, and what is known about it."""
         subject, (predicate, value) = _thing(fact.subject), self._rest(fact)
         yield subject | {predicate: value}
