@@ -27,7 +27,7 @@ from memfolio.knowledge.engine import (
     trusted,
 )
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.join import Atom, Relations, Triple
+from memfolio.knowledge.join import Atom, Relations, Triple, call_of
 from memfolio.knowledge.prove import (
     ANSWERS,
     GAPS,
@@ -38,7 +38,6 @@ from memfolio.knowledge.prove import (
     Proof,
     Prover,
     abduce,
-    call_of,
     head_of,
     prove,
 )

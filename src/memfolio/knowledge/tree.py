@@ -17,15 +17,15 @@ from memfolio.knowledge.join import (
     BEGINNING,
     END,
     Atom,
-    Binding,
     JoinSolution,
     Relations,
     Triple,
+    binding_for,
     filled,
     is_test,
     solve,
 )
-from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable, render, render_part
+from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
 
 WAYS = 5
 """How many derivations of one triple are shown, the best ones."""
@@ -108,15 +108,6 @@ def proof_tree(
     return _TreeBuilder(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
 
 
-def head_binding(conclusion: Condition, subject: str | None, object: str | None) -> Binding | None:
-    """The values with which a rule would conclude this; None where it cannot. A part that is None may be anything."""
-    found: dict[str, str] = {}
-    for term, value in ((conclusion.subject, subject), (conclusion.object, object)):
-        if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
-            return None
-    return found
-
-
 @dataclass(slots=True, kw_only=True)
 class _TreeBuilder:
     """Makes one tree, and remembers what it has shown already."""
@@ -179,7 +170,7 @@ def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> lis
 def _all_steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> Iterator[Step]:
     for rule in rules:
         if rule.conclusion is not None and rule.conclusion.predicate == triple[1]:
-            binding = head_binding(rule.conclusion, triple[0], triple[2])
+            binding = binding_for(rule.conclusion, triple[0], triple[2])
             if binding is not None:
                 yield from ((rule, each) for each in solve(rule.conditions, relations, binding))
 
