@@ -16,8 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.board import Board, a_folder, run, timed
-from memfolio.index.fact_write import count, settle
-from memfolio.knowledge.engine import Refreshed, derive, refresh
+from memfolio.knowledge.engine import Refreshed, count, derive, mark_current, refresh
 from memfolio.knowledge.join import Atom, Triple, bind
 from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
@@ -238,7 +237,7 @@ def drop(connection: apsw.Connection, triple: Triple) -> None:
 
 def anew(index: Index, rules: Sequence[Rule]) -> float:
     """How long it takes to draw everything."""
-    index.write(lambda connection: settle(connection, None))
+    index.write(lambda connection: mark_current(connection, None))
     return timed(lambda: refresh(index, rules, most=MOST))
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from hypothesis import strategies as st
 
 from memfolio.errors import ComparisonError, RuleError
-from memfolio.knowledge.join import BEGINNING, END, Atom, bind, fill
+from memfolio.knowledge.join import BEGINNING, END, Atom, bind
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, bound, check_rule, is_variable, strata
 
@@ -109,7 +109,7 @@ def ways(body: Sequence[Part], atoms: Sequence[Atom]) -> Iterator[tuple[dict[str
 
 def _holds(part: Comparison, values: dict[str, str]) -> bool:
     try:
-        return compare(str(fill(part.left, values)), part.operator, str(fill(part.right, values)))
+        return compare(values.get(part.left, part.left), part.operator, values.get(part.right, part.right))
     except ComparisonError:
         return False
 

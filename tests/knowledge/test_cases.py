@@ -14,10 +14,10 @@ from memfolio import Memory
 from memfolio.clock import EPOCH, SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.knowledge.cases import (
-    Book,
     Case,
     Cases,
     CaseSituation,
+    CaseStore,
     Outcome,
     Solution,
     line_of,
@@ -297,7 +297,7 @@ def test_reading_further_lines_is_reading_all() -> None:
         {"id": "C-5", "op": "delete", "case": "C-1"},
         {"id": "C-6", "op": "store", **PARTS},
     ]
-    whole = Book().and_then(lines)
+    whole = CaseStore().with_lines(lines)
     for cut in range(len(lines)):
-        assert Book().and_then(lines[:cut]).and_then(lines[cut:]) == whole
+        assert CaseStore().with_lines(lines[:cut]).with_lines(lines[cut:]) == whole
     assert whole.cases["C-2"].uses == 2

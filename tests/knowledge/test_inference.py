@@ -12,9 +12,8 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InferenceLimitError, InputError
-from memfolio.index.fact_write import StoredRelations
 from memfolio.index.facts import Fact
-from memfolio.knowledge.engine import Beside
+from memfolio.knowledge.engine import Beside, StoredRelations
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.join import Relations

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
-from memfolio.index import fact_write
 from memfolio.index.database import get_meta
+from memfolio.index.fact_write import DERIVED
 from memfolio.index.index import Index
 from memfolio.index.schema import SCHEMA
 from memfolio.knowledge import engine
@@ -76,14 +76,12 @@ class Table:
             self._note(row, triple)
 
     def _note(self, row: int, triple: Triple) -> None:
-        if get_meta(self.db, fact_write.DERIVED) is not None:
+        if get_meta(self.db, DERIVED) is not None:
             self.db.execute("INSERT INTO fact_changes VALUES (?, ?, ?, ?)", (row, *triple))
 
 
 def atoms_of(connection: apsw.Connection) -> list[Atom]:
-    return fact_write.trusted(
-        connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")]
-    )
+    return engine.trusted(connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")])
 
 
 def check(connection: apsw.Connection, program: Sequence[Rule]) -> None:
@@ -138,8 +136,8 @@ def state(index: Index) -> tuple[int, str | int | None, int]:
     """How many conclusions are kept, by which rules, and how many changes are noted."""
     return index.read(
         lambda connection: (
-            fact_write.count(connection),
-            get_meta(connection, fact_write.DERIVED),
+            engine.count(connection),
+            get_meta(connection, DERIVED),
             int(connection.execute("SELECT count(*) FROM fact_changes").get),
         )
     )
@@ -180,7 +178,7 @@ def test_what_follows_in_another_way_stays_with_all_that_rests_on_it(index: Inde
     engine.refresh(index, REACH, most=MOST)
     index.write(lambda connection: Table(connection).drop(("a", "leadsTo", "b")))
     assert engine.refresh(index, REACH, most=MOST).withdrawn <= 3
-    assert index.read(lambda connection: len(fact_write.StoredRelations(connection).match("reaches", "a"))) == 3
+    assert index.read(lambda connection: len(engine.StoredRelations(connection).match("reaches", "a"))) == 3
 
 
 def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connection: apsw.Connection) -> None:
@@ -205,15 +203,15 @@ def test_too_many_conclusions_are_told_and_none_is_shown_until_there_are_fewer(i
     put(index, Atom(0, "n4", "leadsTo", "n5"))
     told = engine.refresh(index, REACH, most=10)
     assert (told.withdrawn, state(index)[0]) == (10, 0)
-    assert told.problems == (engine.trouble(index),)
+    assert told.problems == (index.read(engine.trouble),)
     assert "more than 10 conclusions follow" in told.problems[0]
     put(index, Atom(0, "n5", "leadsTo", "n6"))
     assert engine.refresh(index, REACH, most=10) == engine.Refreshed(problems=told.problems)
     assert engine.refresh(index, REACH, most=21).drawn == 21
-    assert engine.trouble(index) is None
+    assert index.read(engine.trouble) is None
     engine.refresh(index, REACH, most=10)
     index.write(lambda connection: Table(connection).drop(("n4", "leadsTo", "n5")))
-    assert (engine.refresh(index, REACH, most=11).drawn, engine.trouble(index)) == (11, None)
+    assert (engine.refresh(index, REACH, most=11).drawn, index.read(engine.trouble)) == (11, None)
 
 
 def test_a_rule_that_tries_too_much_for_one_more_fact_is_named_and_nothing_else_is_lost(index: Index) -> None:
@@ -311,7 +309,7 @@ def test_rules_changed_by_hand_take_their_conclusions_along(
     with opened(home) as memory:
         assert tuple(map(len, shown(memory, "isBig", "isTaxable", "mustFile"))) == left
         assert len(memory.facts.query("acme", "hasRevenue")) == 1
-        told = [*memory.rules.problems(), *filter(None, [engine.trouble(memory.library.index)])]
+        told = [*memory.rules.problems(), *filter(None, [memory.library.index.read(engine.trouble)])]
         assert problem in " ".join(told)
         assert bool(told) is bool(problem)
     ledger.write_text(original)
@@ -328,7 +326,7 @@ def test_facts_are_answered_when_too_much_follows_from_them(home: Path) -> None:
         assert shown(memory, "meets", "p") == [["a"], ["a"]]
         memory.facts.assert_("b", "p", "1")
         assert shown(memory, "meets", "p") == [[], ["a", "b"]]
-        assert "'pairs'" in str(engine.trouble(memory.library.index))
+        assert "'pairs'" in str(memory.library.index.read(engine.trouble))
         memory.facts.retract(one.id)
         assert shown(memory, "meets", "p") == [["b"], ["b"]]
 

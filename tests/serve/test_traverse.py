@@ -10,7 +10,9 @@ FACTS = """belief-1 supports goal-7
 goal-7 isA Goal
 goal-7 status behind
 goal-7 requires plan-1
-plan-1 contains step-1"""
+plan-1 contains step-1
+belief-2 supports goal-8
+belief-3 supports goal-8"""
 
 
 @pytest.fixture
@@ -25,7 +27,8 @@ ANSWERS = [
     ("traverse belief-1 supports requires", "belief-1 -supports-> goal-7 -requires-> plan-1 (1.00"),
     ("traverse belief-1 belief-goal-plan", "belief-1 -supports-> goal-7 -requires-> plan-1 (1.00"),
     ("traverse * ^requires", "plan-1 <-requires- goal-7 (1.00"),
-    ("traverse plan-1 (^requires|^supports)+ -n 1", "There is more; narrow the question or raise --limit."),
+    ("traverse * ^contains+ ^requires+ -n 1", "step-1 <-contains- plan-1 <-requires- goal-7 (1.00"),
+    ("traverse goal-8 ^supports+ -n 1", "There is more; narrow the question or raise --limit."),
     ("traverse nobody supports", "Nothing was found."),
     ("traverse belief-1 supports --valid-at 2001-01-01 --mermaid", "graph LR"),
     ("impact belief-1", "plan_step: belief-1 -supports-> goal-7 -requires-> plan-1 -contains-> step-1 (1.00"),

@@ -90,7 +90,7 @@ class Fact(NamedTuple):
     more: str | None
 
     @property
-    def triple(self) -> tuple[str, str, str]:
+    def triple(self) -> Triple:
         return self.subject, self.predicate, self.object
 
     @property
@@ -104,6 +104,12 @@ class Fact(NamedTuple):
     @property
     def valid_until(self) -> datetime | None:
         return None if self.valid_until_us is None else from_us(self.valid_until_us)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """When it holds; `BEGINNING` and `END` stand for what is open."""
+        start, end = self.valid_from_us, self.valid_until_us
+        return BEGINNING if start is None else start, END if end is None else end
 
     @property
     def created_at(self) -> datetime:
@@ -167,8 +173,9 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 _TIMES = "write 2026-11-15 or 2026-11-15T14:30Z"
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ORIGINS = frozenset(each.value for each in Origin)
-_PLAIN = ("id", "at", "op", "fact", "subject", "predicate", "object", "confidence", "source", "category", "origin")
-_CORE = frozenset((*_PLAIN, "from", "valid_from", "valid_until"))
+_CORE = frozenset(
+    "id at op fact subject predicate object confidence source from category origin valid_from valid_until".split()
+)
 _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
@@ -237,13 +244,13 @@ def read_fact(
 ) -> FactLine:
     """What a line says; raises InputError for what cannot be said."""
     get = record.get
-    subject, predicate, target = read_triple(record)
+    triple = subject, predicate, target = read_triple(record)
     op = get("op", ASSERT)
     if op not in OPS:
         raise InputError(f"{op!r:.40} is nothing that can be said of a fact", hint=f"op is one of {', '.join(OPS)}")
     own = get("id")
     if own.__class__ is not str or not _ID.fullmatch(own):
-        own = fact_id(agent, (subject, predicate, target))
+        own = fact_id(agent, triple)
     start, end = read_span(get("valid_from"), get("valid_until"), zone)
     origin = get("origin") or Origin.AGENT.value
     if not isinstance(origin, str) or origin not in _ORIGINS:
@@ -257,7 +264,7 @@ def read_fact(
         subject,
         predicate,
         target,
-        modified if get("at") is None else _when("at", _time("at", get("at")), UTC, 0),
+        modified if get("at") is None else _moment("at", get("at"), UTC),
         _confidence(get("confidence"), op),
         # In what the vault writes, `source` is whoever wrote the line.
         _word("source", get("from") or get("source")) or "manual",
@@ -265,7 +272,7 @@ def read_fact(
         origin,
         start,
         end,
-        _named(get("fact"), own, agent, (subject, predicate, target)) if "fact" in record else None,
+        _named(get("fact"), own, agent, triple) if "fact" in record else None,
         _encode(known) if known else None,
     )
 
@@ -288,7 +295,8 @@ def read_triple(record: Mapping[str, Any]) -> Triple:
 def read_term(name: str, value: object) -> str:
     """A part of a triple as it is kept: text in NFC without space around it; numbers and truth values as JSON."""
     if value.__class__ is not str:
-        value = _encode(value) if isinstance(value, int) or _is_finite(value) else _refuse(name, value)
+        is_number = isinstance(value, int) or (isinstance(value, float) and isfinite(value))
+        value = _encode(value) if is_number else _refuse(name, value)
     text = str(value).strip()
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
@@ -300,10 +308,6 @@ def read_term(name: str, value: object) -> str:
     return text
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and isfinite(value)
-
-
 def _refuse(name: str, value: object) -> str:
     if value is None:
         raise InputError(f"the {name} is missing", hint="a fact has a subject, a predicate and an object")
@@ -311,13 +315,9 @@ def _refuse(name: str, value: object) -> str:
 
 
 def _word(name: str, value: object) -> str | None:
-    return (
-        None
-        if value is None or value == ""
-        else _short(name, value)
-        if isinstance(value, str)
-        else _refuse(name, value)
-    )
+    if value is None or value == "":
+        return None
+    return _short(name, value) if isinstance(value, str) else _refuse(name, value)
 
 
 _short = lru_cache(maxsize=1024)(read_term)
@@ -335,8 +335,8 @@ def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[in
     """When a fact begins to hold and when it ends; a day alone is meant from its first to its last moment."""
     if valid_from is None and valid_until is None:
         return None, None
-    start = None if valid_from is None else _when("valid_from", _time("valid_from", valid_from), zone, 0)
-    end = None if valid_until is None else _when("valid_until", _time("valid_until", valid_until), zone, 1)
+    start = None if valid_from is None else _moment("valid_from", valid_from, zone)
+    end = None if valid_until is None else _moment("valid_until", valid_until, zone, days=1)
     if start is not None and end is not None and end <= start:
         raise InputError(f"valid_until {valid_until} is not after valid_from {valid_from}", hint="turn them round")
     return start, end
@@ -344,7 +344,7 @@ def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[in
 
 def read_moment(name: str, value: object, zone: tzinfo) -> int:
     """A moment in microseconds; of a date, its beginning."""
-    return _when(name, _time(name, as_text(value)), zone, 0)
+    return _moment(name, as_text(value), zone)
 
 
 def as_text(value: object) -> object:
@@ -352,9 +352,9 @@ def as_text(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _time(name: str, value: object) -> str:
+def _moment(name: str, value: object, zone: tzinfo, days: int = 0) -> int:
     if isinstance(value, str):
-        return value
+        return _when(name, value, zone, days)
     raise InputError(f"{name} is {value!r:.40}, which is no time", hint=_TIMES)
 
 
@@ -393,31 +393,24 @@ def _after(now: Fact | None, said: FactLine, at: int) -> Fact | None:
         now = now._replace(confidence=confidence, updated_us=at)
         stood = not said.more or json.loads(said.more).get("verified") is not False
         return now._replace(verified_us=at, verification_count=now.verification_count + 1) if stood else now
-    fact = asserted(0, said)
+    fact = asserted(0, said)._replace(created_us=at, updated_us=at)
     if now is None:
-        return fact._replace(created_us=at, updated_us=at)
-    return fact._replace(
-        id=now.id,
-        created_us=now.created_us,
-        updated_us=at,
-        verified_us=now.verified_us,
-        verification_count=now.verification_count,
-    )
+        return fact
+    # Who asserts a fact again confirms nothing: its id, its age and its verifications stay.
+    return Fact._make((*now[:5], *fact[5:11], now.created_us, at, *now[13:15], fact.more))
 
 
 def asserted(row: int, said: FactLine) -> Fact:
     """The fact that a line alone asserts."""
-    _, _, own, _, subject, predicate, target, at, confidence, source, category, origin, start, end, fact, more = said
-    certain = 1.0 if confidence is None else confidence
-    held = (source, category, origin, start, end)
-    return Fact(row, fact or own, subject, predicate, target, certain, *held, at, at, None, 0, more)
+    certain = 1.0 if said.confidence is None else said.confidence
+    own = said.fact or said.id
+    return Fact._make((row, own, *said[4:7], certain, *said[9:14], said.at, said.at, None, 0, said.more))
 
 
 def only_line(fact: Fact, file: int, ordinal: int) -> FactLine:
     """The line of a fact about which there is no other."""
-    _, own, subject, predicate, target, confidence, source, category, origin, start, end, at, *_ = fact
-    held = (source, category, origin, start, end)
-    return FactLine(file, ordinal, own, ASSERT, subject, predicate, target, at, confidence, *held, None, fact.more)
+    parts = (file, ordinal, fact.id, ASSERT, *fact[2:5], fact.created_us, *fact[5:11], None, fact.more)
+    return FactLine._make(parts)
 
 
 def to_json(said: FactLine) -> str:
@@ -495,8 +488,8 @@ class FactFilter(NamedTuple):
 
     def key(self, fact: Fact) -> Key:
         """By what the facts are sorted."""
-        first, second, third = self.order
-        return getattr(fact, first), getattr(fact, second), getattr(fact, third), fact.row
+        first, second, third = (getattr(fact, name) for name in self.order)
+        return first, second, third, fact.row
 
 
 def find_facts(connection: apsw.Connection, wanted: FactFilter, agent: str) -> list[Fact]:
@@ -626,6 +619,14 @@ def derived_named(connection: apsw.Connection, id: str, agent: str) -> Fact | No
     return next(_concluded(Fact(*row), agent) for row in connection.execute(sql, triple))
 
 
+def fact_named(connection: apsw.Connection, id: str, agent: str) -> Fact | None:
+    """The fact or conclusion with this id, or about which there is a line with this id."""
+    if id.startswith("D-"):
+        return derived_named(connection, id, agent)
+    triple = triple_named(connection, id)
+    return fact_of(connection, triple) if triple else None
+
+
 def history_of(connection: apsw.Connection, triple: Triple) -> list[FactHistoryEntry]:
     """All lines about a triple, and what each made of the fact."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
@@ -645,13 +646,14 @@ def is_told_of(connection: apsw.Connection, node: str) -> bool:
     return connection.execute(f"{sql} LIMIT 1", clean((node,))).fetchone() is not None
 
 
-def unread(connection: apsw.Connection) -> list[str]:
-    """The lines of files of facts that say nothing, each with its file and why."""
+def unread(connection: apsw.Connection, ledger: str = "facts") -> list[str]:
+    """The lines of a ledger of knowledge that say nothing, each with its file and why."""
     sql = (
         "SELECT path, problems FROM files WHERE problems IS NOT NULL"
-        " AND (path GLOB '*/knowledge/facts.jsonl' OR path GLOB '*/knowledge/facts/*.jsonl') ORDER BY path"
+        " AND (path GLOB ?1 || '.jsonl' OR path GLOB ?1 || '/*.jsonl') ORDER BY path"
     )
-    return [f"{path}, {each}" for path, told in connection.execute(sql) for each in json.loads(told)]
+    found = connection.execute(sql, (f"*/knowledge/{ledger}",))
+    return [f"{path}, {each}" for path, told in found for each in json.loads(told)]
 
 
 def facts_from(connection: apsw.Connection, memory: str) -> list[Fact]:

@@ -104,7 +104,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Book:
+class CaseStore:
     """The cases that lines tell of; `names` has the id of each line, also of those that told of a case once more."""
 
     cases: dict[str, Case] = field(default_factory=dict)
@@ -112,36 +112,35 @@ class Book:
     same: dict[Key, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def and_then(self, records: Iterable[Mapping[str, Any]]) -> Book:
+    def with_lines(self, records: Iterable[Mapping[str, Any]]) -> CaseStore:
         """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
-        book = Book(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
+        store = CaseStore(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
         for record in records:
             try:
-                book._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
+                store._take(record, read_moment(str(record.get("at")), UTC) or EPOCH)
             except InputError as error:
-                book.problems.append(f"{shown(record.get('id'))}: {error.message}")
-        return book
+                store.problems.append(f"{shown(record.get('id'))}: {error.message}")
+        return store
 
     def _take(self, record: Mapping[str, Any], at: datetime) -> None:
         if record.get("op", "store") == "store":
-            self._store(read_case(record), at)
+            case = read_case(record)
+            known = self.cases.get(self.same.get(case.key, ""))
+            if known is None and self.names.get(case.id) in self.cases:
+                raise InputError("another case has this id", hint="leave the id out")
+            self.names[case.id] = known.id if known else case.id
+            self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
             return
-        case = self.cases.get(self.names.get(str(record.get("case")), ""))
-        if case is None:
+        case_id = self.names.get(str(record.get("case")), "")
+        if case_id not in self.cases:
             raise InputError(f"there is no case {shown(record.get('case'))}", hint="it must be stored first")
-        changed = None if record["op"] == "delete" else after(case, record, at)
-        if self.same.get(case.key) == case.id:
-            del self.same[case.key]
-        del self.cases[case.id]
+        before = self.cases[case_id]
+        changed = None if record["op"] == "delete" else after(before, record, at)
+        if self.same.get(before.key) == case_id:
+            del self.same[before.key]
+        del self.cases[case_id]
         if changed:
             self._put(changed)
-
-    def _store(self, case: Case, at: datetime) -> None:
-        known = self.cases.get(self.same.get(case.key, ""))
-        if known is None and self.names.get(case.id) in self.cases:
-            raise InputError("another case has this id", hint="leave the id out")
-        self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
-        self.names[case.id] = known.id if known else case.id
 
     def _put(self, case: Case) -> None:
         self.cases[case.id] = case
@@ -211,7 +210,7 @@ def _names(name: str, value: object) -> tuple[str, ...]:
     return tuple(found for each in given if (found := _text(f"one of {name}", each)))
 
 
-def distinct(name: str, value: object) -> tuple[str, ...]:
+def _distinct(name: str, value: object) -> tuple[str, ...]:
     """A list of texts, each once."""
     return tuple(dict.fromkeys(_names(name, value)))
 
@@ -227,7 +226,7 @@ def _numbers(name: str, value: object) -> dict[str, float]:
 
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
-    "situation": {"beliefs": distinct, "desires": distinct, "context": _text},
+    "situation": {"beliefs": _distinct, "desires": _distinct, "context": _text},
     "solution": {"plan_id": _text, "actions": _names},
     "outcome": {"success": _success, "metrics": _numbers, "lessons": _text},
 }
@@ -277,20 +276,6 @@ class Similar(list[SimilarCase]):
         self.degraded = degraded
 
 
-def compare(case: Case, beliefs: Collection[str], desires: Collection[str], text: float, weight: float) -> SimilarCase:
-    """How much a case is like a situation: the share of its beliefs times `weight`, of its desires times the rest.
-
-    A case without beliefs, or without desires, has no share there.
-    """
-    at = case.situation
-    held = tuple(each for each in at.beliefs if each in beliefs)
-    wanted = tuple(each for each in at.desires if each in desires)
-    share = weight * len(held) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
-    like = share + (1 - share) * TEXT * text
-    score = round(like * (1 - OUTCOME + OUTCOME * case.standing), 9)
-    return SimilarCase(case=case, similarity=round(like, 6), score=score, beliefs=held, desires=wanted, text=text)
-
-
 def rank(
     cases: Iterable[Case],
     *,
@@ -300,15 +285,25 @@ def rank(
     weight: float,
     limit: int,
 ) -> list[SimilarCase]:
-    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first."""
-    held, wanted = frozenset(beliefs), frozenset(desires)
-    met = (
-        compare(case, held, wanted, texts.get(case.id, 0.0), weight)
-        for case in cases
-        if case.id in texts
-        or not (held.isdisjoint(case.situation.beliefs) and wanted.isdisjoint(case.situation.desires))
-    )
-    return nsmallest(limit, (each for each in met if each.score), key=_place)
+    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first.
+
+    How much a case is like it: the share of its beliefs times `weight`, of its desires times the rest. A case without
+    beliefs, or without desires, has no share there.
+    """
+    known, wished, found = frozenset(beliefs), frozenset(desires), list[SimilarCase]()
+    for case in cases:
+        at, text = case.situation, texts.get(case.id, 0.0)
+        shared = tuple(each for each in at.beliefs if each in known)
+        wanted = tuple(each for each in at.desires if each in wished)
+        share = weight * len(shared) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
+        like = share + (1 - share) * TEXT * text
+        if score := round(like * (1 - OUTCOME + OUTCOME * case.standing), 9):
+            found.append(
+                SimilarCase(
+                    case=case, similarity=round(like, 6), score=score, beliefs=shared, desires=wanted, text=text
+                )
+            )
+    return nsmallest(limit, found, key=_place)
 
 
 def _place(found: SimilarCase) -> tuple[float, float, float, str]:
@@ -338,12 +333,12 @@ WIDE = 50
 """How many cases are looked at for their text."""
 
 
-class _Read(NamedTuple):
+class _Snapshot(NamedTuple):
     """The cases at a moment of the index, and the lines that tell of them."""
 
     moment: tuple[object, ...] = ()
     lines: Sequence[str] = ()
-    book: Book = Book()
+    store: CaseStore = CaseStore()
 
 
 class Cases:
@@ -354,7 +349,7 @@ class Cases:
         self._library = library
         self._agent = agent
         self._ledger = Ledger(f"{agent_root(agent)}/knowledge/cases", Form.LINES)
-        self._last = _Read()
+        self._snapshot = _Snapshot()
 
     def store(
         self,
@@ -372,14 +367,14 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        case, book = read_case({**given, "origin": origin or self._whose(by)}), self._read().book
-        if same := book.same.get(case.key):
+        case, store = read_case({**given, "origin": origin or self._whose(by)}), self._current().store
+        if same := store.same.get(case.key):
             return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
             return case
         most, now = self._vault.config.knowledge.cases, self._vault.home.now()
         pruned = [
-            {"op": "delete", "case": each.id, "pruned": True} for each in surplus(book.cases.values(), most - 1, now)
+            {"op": "delete", "case": each.id, "pruned": True} for each in surplus(store.cases.values(), most - 1, now)
         ]
         done = self._write([{"op": "store", **line_of(case), "origin": case.origin.value}, *pruned], by)
         notice = f"there are at most {most:,} cases (knowledge.cases): those of least worth went"
@@ -400,18 +395,23 @@ class Cases:
 
         `include` with "quarantined" brings what strangers told, too.
         """
-        held, wanted, told = distinct("beliefs", beliefs), distinct("desires", desires), check_text("context", context)
+        held, wanted = _distinct("beliefs", beliefs), _distinct("desires", desires)
+        told = check_text("context", context)
         most = check_number("limit", limit, 1, MAX_LIMIT)
         strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or told.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
-        book = self._read().book
-        hits = self._told_like(told, strange, max(most, WIDE)) if told.strip() else Hits([])
+        store = self._current().store
+        hits = Hits([])
+        if told.strip():
+            home, wide, wanted_forms = self._vault.home, max(most, WIDE), Filter(forms=("case",), include=strange)
+            query = Query(text=told, limit=wide, depth=0, filter=wanted_forms, now=home.now(), zone=home.zone)
+            hits = self._library.recall(replace(query, agents=(self._agent,)))
         found = rank(
-            (case for case in book.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
+            (case for case in store.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
             beliefs=held,
             desires=wanted,
-            texts={book.names.get(hit.memory.id, ""): max(0.0, min(1.0, hit.score)) for hit in reversed(hits)},
+            texts={store.names.get(hit.memory.id, ""): max(0.0, min(1.0, hit.score)) for hit in reversed(hits)},
             weight=self._vault.config.knowledge.beliefs,
             limit=most,
         )
@@ -447,22 +447,22 @@ class Cases:
 
     def get(self, id: str) -> Case:
         """The case with this id, or that of a line that told of it once more."""
-        book = self._read().book
-        name = book.names.get(check_text("an id", id), "")
-        if name and name not in book.cases:
+        store = self._current().store
+        name = store.names.get(check_text("an id", id), "")
+        if name and name not in store.cases:
             raise NotFoundError(f"case {id[:80]!r} is deleted", hint="undoing that change brings it back")
         if not name:
             raise NotFoundError(f"there is no case {id[:80]!r}", hint="`memfolio case list` shows them")
-        return book.cases[name]
+        return store.cases[name]
 
     def list(self) -> Sequence[Case]:
         """All cases, the latest used first."""
-        return sorted(self._read().book.cases.values(), key=lambda case: (case.updated_at, case.id), reverse=True)
+        return sorted(self._current().store.cases.values(), key=lambda case: (case.updated_at, case.id), reverse=True)
 
     def history(self, id: str) -> Sequence[Mapping[str, Any]]:
         """The lines about a case, oldest first, also of one that is deleted."""
-        read = self._read()
-        names = read.book.names
+        read = self._current()
+        names = read.store.names
         if (first := names.get(check_text("an id", id))) is None:
             raise NotFoundError(f"there never was a case {id[:80]!r}", hint="`memfolio case list` shows what there is")
         lines = map(json.loads, read.lines)
@@ -470,13 +470,13 @@ class Cases:
 
     def problems(self) -> Sequence[str]:
         """Which lines of the ledger were passed over, and why."""
-        return self._read().book.problems
+        return self._current().store.problems
 
     def _change(self, case: Case, change: Mapping[str, Any], by: Attribution, *, dry_run: bool) -> Case:
         """Add a line about a case; it has all of it, so that whoever reads it alone knows what it is about."""
         record = {**line_of(case), **change, "case": case.id}
         changed = after(case, record, self._vault.home.now())
-        if (other := self._read().book.same.get(changed.key, case.id)) != case.id:
+        if (other := self._current().store.same.get(changed.key, case.id)) != case.id:
             raise ConflictError(f"{other} is this solution of this situation", hint="retain that one, delete this one")
         if not dry_run:
             self._write([record], by)
@@ -491,17 +491,9 @@ class Cases:
         speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
-    def _told_like(self, context: str, include: tuple[str, ...], limit: int) -> Hits:
-        """The cases that are told like a text, by words and by meaning."""
-        wanted, home = Filter(forms=("case",), include=include), self._vault.home
-        query = Query(
-            text=context, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone, agents=(self._agent,)
-        )
-        return self._library.recall(query)
-
-    def _read(self) -> _Read:
+    def _current(self) -> _Snapshot:
         """The cases as they are; after a change only the lines that it added are read."""
-        index, last = self._library.index, self._last
+        index, last = self._library.index, self._snapshot
         moment = index.moment()
         if index.trouble is not None:  # then it may lag behind that moment
             moment = ()
@@ -509,6 +501,6 @@ class Cases:
             lines = index.read(lambda connection: record_lines(connection, "cases"))
             known = len(last.lines)
             if lines[:known] != last.lines:
-                known, last = 0, _Read()
-            self._last = last = _Read(moment, lines, last.book.and_then(map(json.loads, lines[known:])))
+                known, last = 0, _Snapshot()
+            self._snapshot = last = _Snapshot(moment, lines, last.store.with_lines(map(json.loads, lines[known:])))
         return last

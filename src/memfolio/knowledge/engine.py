@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.errors import InferenceLimitError, InputError, RuleError
-from memfolio.index import fact_write
-from memfolio.index.fact_write import StoredProof, StoredRelations
+from memfolio.index.database import get_meta, set_meta
+from memfolio.index.fact_write import DERIVED
 from memfolio.knowledge.join import (
     ALWAYS,
+    BEGINNING,
+    END,
     NOWHERE,
     Atom,
     Binding,
@@ -57,6 +59,13 @@ PROPOSAL = 20
 """How many steps it counts to have a conclusion wait, which takes memory."""
 
 
+class StoredProof(NamedTuple):
+    """The id of the rule by which an atom follows, and the keys of what it rests on."""
+
+    rule: str
+    premises: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
     """What follows, and why."""
@@ -87,7 +96,7 @@ def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Deriva
     tally = Tally(most, steps=STEPS * (most + len(store.atoms)))
     for layer in strata(rules):
         Forward(store, layer, tally).draw()
-    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.told(), counts=dict(tally.counts))
+    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.messages(), counts=dict(tally.counts))
 
 
 class Proven(MemoryRelations):
@@ -153,11 +162,11 @@ class Tally:
         name = self._names[rule.id] = called(rule)
         return self._problems[name]
 
-    def told(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[str, ...]:
         return tuple(sorted(f"{name}: {each}" for name, found in self._problems.items() for each in found))
 
 
-class Way:
+class RuleSearch:
     """How a rule is tried: what is bound first, and the search for the rest."""
 
     __slots__ = ("_is_loop", "_puts", "_wants", "object", "predicate", "rule", "search", "subject")
@@ -192,7 +201,7 @@ class Forward:
 
     def __init__(self, store: Proven | StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
         self._store, self._rules, self._tally = store, rules, tally
-        self._joins: defaultdict[str, list[Way]] = defaultdict(list)
+        self._joins: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         self._proposed: set[Triple] = set()
         self._queue: list[Order] = []
         self._waiting: dict[Order, dict[Triple, tuple[Rule, tuple[Atom, ...]]]] = {}
@@ -200,13 +209,13 @@ class Forward:
             for number, part in enumerate(rule.conditions):
                 if isinstance(part, Condition) and not part.negated:
                     rest = rule.conditions[:number] + rule.conditions[number + 1 :]
-                    self._joins[part.predicate].append(Way(rule, rest, part, store, tally))
+                    self._joins[part.predicate].append(RuleSearch(rule, rest, part, store, tally))
 
     def draw(self) -> None:
         """Conclude everything from what the store holds."""
         for rule in self._rules:
-            self._try(Way(rule, rule.conditions, None, self._store, self._tally), (), 1.0, *ALWAYS)
-        self._settle()
+            self._try(RuleSearch(rule, rule.conditions, None, self._store, self._tally), (), 1.0, *ALWAYS)
+        self._conclude_waiting()
 
     def _join(self, atom: Atom) -> None:
         """Propose all that follows from an atom with others."""
@@ -215,12 +224,12 @@ class Forward:
             if way.takes(subject, target):
                 self._try(way, (atom,), confidence, start, end)
 
-    def _try(self, way: Way, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> None:
+    def _try(self, way: RuleSearch, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> None:
         rule, values = way.rule, way.search.values
         for premises, sure, begin, until in way.search.find(0, atoms, confidence, start, end):
             triple = values[way.subject], way.predicate, values[way.object]
             order = -sure * rule.factor, begin, -until
-            if triple not in self._waiting.get(order, ()) and not self._is_held(triple, order, rule):
+            if triple not in self._waiting.get(order, ()) and not self._is_known(triple, order, rule):
                 self._propose(triple, order, rule, premises)
 
     def _propose(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
@@ -232,15 +241,15 @@ class Forward:
         self._tally.spend(rule.id, PROPOSAL)
         self._tally.allow(len(self._proposed))  # long before all of them are taken
 
-    def _settle(self) -> None:
+    def _conclude_waiting(self) -> None:
         """Take what was proposed, the surest first, unless something at least as good holds."""
         while self._queue:
             order = heappop(self._queue)
             for triple, (rule, premises) in self._waiting.pop(order).items():
-                if not self._is_held(triple, order, rule):
+                if not self._is_known(triple, order, rule):
                     self._take(triple, order, rule, premises)
 
-    def _is_held(self, triple: Triple, order: Order, rule: Rule) -> bool:
+    def _is_known(self, triple: Triple, order: Order, rule: Rule) -> bool:
         subject, predicate, target = triple
         confidence, start, end = order
         found = self._store.match(predicate, subject, target)
@@ -269,6 +278,60 @@ SHARE = 2
 """Beyond one step for so many facts and conclusions, all is drawn anew, which takes several for each."""
 WITHDRAWAL = 20
 """How many steps it counts to withdraw a conclusion."""
+TROUBLE = "derived-trouble"
+"""The note of why there are no conclusions, where they could not be drawn."""
+_FIELDS = f"""row, subject, predicate, object, confidence,
+    coalesce(valid_from, {BEGINNING}), coalesce(valid_until, {END})"""
+_TRUSTED = "origin <> 'untrusted'"
+_MATCH = {
+    (with_subject, with_object): f"""
+        SELECT {_FIELDS} FROM facts WHERE {wanted} AND {_TRUSTED} UNION ALL SELECT {_FIELDS} FROM derived WHERE {wanted}
+    """
+    for with_subject, with_object, wanted in (
+        (False, False, "predicate = ?1"),
+        (True, False, "predicate = ?1 AND subject = ?2"),
+        (False, True, "predicate = ?1 AND object = ?2"),
+        (True, True, "predicate = ?1 AND subject = ?2 AND object = ?3"),
+    )
+}
+_ADD = "INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_SUPPORT = "INSERT OR IGNORE INTO supports VALUES (?, ?)"
+_GONE = """SELECT 1 FROM fact_changes c WHERE NOT EXISTS (SELECT 1 FROM facts f
+    WHERE f.subject = c.subject AND f.predicate = c.predicate AND f.object = c.object)"""
+
+
+class StoredRelations:
+    """Facts that are trusted, and what follows from them, in a connection's index."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+        # Read before anything is withdrawn: what comes back gets its key again.
+        self._lowest = int(connection.execute("SELECT coalesce(min(row), 0) FROM derived").get)
+
+    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
+        """The atoms with this predicate and, where they are given, this subject and object."""
+        query = _MATCH[subject is not None, object is not None]
+        given = tuple(each for each in (predicate, subject, object) if each is not None)
+        return list(map(Atom._make, self._db.execute(query, given)))
+
+    def fresh(self) -> int:
+        """A key that no conclusion has had."""
+        self._lowest -= 1
+        return self._lowest
+
+    def conclude(self, atom: Atom, proof: StoredProof) -> None:
+        self._db.execute(_ADD, _row(atom, proof.rule))
+        for premise in proof.premises:
+            self._db.execute(_SUPPORT, (premise, atom.key))
+
+    def withdraw(self, atom: Atom) -> None:
+        self._db.execute("DELETE FROM derived WHERE row = ?", (atom.key,))
+        self._db.execute("DELETE FROM supports WHERE row = ?", (atom.key,))
+
+    def dependents(self, key: int) -> Sequence[Atom]:
+        """The conclusions whose proof uses an atom."""
+        sql = f"SELECT {_FIELDS} FROM derived WHERE row IN (SELECT row FROM supports WHERE premise = ?)"
+        return list(map(Atom._make, self._db.execute(sql, (key,))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,47 +353,96 @@ def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
     """
     applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
     stamp = _stamp(applied, most)
-    if index.read(lambda connection: fact_write.is_current(connection, stamp)):
-        return Refreshed(problems=tuple(filter(None, [trouble(index)])))
+    if index.read(lambda connection: _is_current(connection, stamp)):
+        return Refreshed(problems=tuple(filter(None, [index.read(trouble)])))
     return index.write(lambda connection: bring(connection, applied, stamp, most=most))
-
-
-def trouble(index: Index) -> str | None:
-    """Why no conclusions are kept, although there are rules to draw them by."""
-    return index.read(fact_write.trouble)
 
 
 def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
     """The same inside a transaction, which the caller ends."""
-    if fact_write.is_current(connection, stamp):  # by another process meanwhile
+    if _is_current(connection, stamp):  # by another process meanwhile
         return Refreshed()
-    before, why = fact_write.count(connection), None
+    before, why = count(connection), None
     try:
-        done = _maintain(connection, rules, stamp, most) or _redraw(connection, rules, most, before)
+        done = _maintain(connection, rules, stamp, most)
+        if done is None:
+            found = derive(trusted(connection, spoken_of(rules)), rules, most=most)
+            _replace_all(connection, found.atoms, found.proofs)
+            done = Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
     except (InferenceLimitError, RuleError) as error:
         why = f"{error.message}; {error.hint}"
-        fact_write.replace(connection, {}, {})
+        _replace_all(connection, {}, {})
         done = Refreshed(is_full=True, withdrawn=before, problems=(why,))
-    fact_write.settle(connection, stamp, why)
+    mark_current(connection, stamp, why)
     return done
 
 
 def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
     """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
-    changes, held = fact_write.changes(connection, stamp), fact_write.count(connection)
-    steps = FEW + (held + fact_write.last_row(connection)) // SHARE
-    if changes is None or len(changes) > steps:
+    if stamp is None or get_meta(connection, DERIVED) != stamp or trouble(connection) is not None:
+        return None
+    changes = [(row, (s, p, o)) for row, s, p, o in connection.execute("SELECT * FROM fact_changes")]
+    # The highest row is about the number of facts, and found at once.
+    held, last = count(connection), int(connection.execute("SELECT coalesce(max(row), 0) FROM facts").get)
+    steps = FEW + (held + last) // SHARE
+    if len(changes) > steps:
         return None
     try:
-        return revise(fact_write.StoredRelations(connection), rules, changes, Tally(most, steps=steps, held=held))
+        return revise(StoredRelations(connection), rules, changes, Tally(most, steps=steps, held=held))
     except InferenceLimitError:  # on the way more may hold than in the end
         return None
 
 
-def _redraw(connection: Connection, rules: Sequence[Rule], most: int, before: int) -> Refreshed:
-    found = derive(fact_write.trusted(connection, spoken_of(rules)), rules, most=most)
-    fact_write.replace(connection, found.atoms, found.proofs)
-    return Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
+def _is_current(connection: Connection, stamp: str | None) -> bool:
+    """Whether conclusions were drawn by the rules with this stamp, and no fact has changed since.
+
+    Where they could not be drawn, they can neither with more facts, so only one that has gone counts as a change.
+    """
+    if get_meta(connection, DERIVED) != stamp:
+        return False
+    changed = "SELECT 1 FROM fact_changes" if trouble(connection) is None else _GONE
+    return stamp is None or not connection.execute(f"SELECT EXISTS ({changed})").get
+
+
+def trouble(connection: Connection) -> str | None:
+    """Why no conclusions are kept, although there are rules to draw them by."""
+    found = get_meta(connection, TROUBLE)
+    return None if found is None else str(found)
+
+
+def count(connection: Connection) -> int:
+    """How many conclusions are kept."""
+    return int(connection.execute("SELECT count(*) FROM derived").get)
+
+
+def trusted(connection: Connection, predicates: Iterable[str]) -> list[Atom]:
+    """The facts with these predicates from which something may follow."""
+    query = f"SELECT {_FIELDS} FROM facts WHERE predicate = ? AND {_TRUSTED}"
+    return [atom for each in sorted(predicates) for atom in map(Atom._make, connection.execute(query, (each,)))]
+
+
+def _replace_all(connection: Connection, atoms: Mapping[int, Atom], proofs: Mapping[int, StoredProof]) -> None:
+    """Put these conclusions in the place of all others."""
+    for table in ("derived", "supports"):
+        connection.execute(f"DELETE FROM {table}")
+    keys = sorted(proofs)  # in the order of the table they are appended
+    connection.executemany(_ADD, (_row(atoms[key], proofs[key].rule) for key in keys))
+    connection.executemany(_SUPPORT, sorted({(premise, key) for key in keys for premise in proofs[key].premises}))
+
+
+def mark_current(connection: Connection, stamp: str | None, trouble: str | None = None) -> None:
+    """Note that conclusions are those of the rules with this stamp, from the facts as they are."""
+    connection.execute("DELETE FROM fact_changes")
+    for key, value in ((DERIVED, stamp), (TROUBLE, trouble)):
+        if value is None:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        else:
+            set_meta(connection, key, value)
+
+
+def _row(atom: Atom, rule: str) -> tuple[object, ...]:
+    *stated, start, end = atom
+    return (*stated, None if start == BEGINNING else start, None if end == END else end, rule)
 
 
 def _stamp(rules: Sequence[Rule], most: int) -> str | None:
@@ -341,7 +453,7 @@ def _stamp(rules: Sequence[Rule], most: int) -> str | None:
 
 
 def revise(
-    store: fact_write.StoredRelations, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
+    store: StoredRelations, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
 ) -> Refreshed:
     """Bring conclusions in line with facts that changed."""
     noted = list(changes)
@@ -353,13 +465,13 @@ def revise(
         keys |= revision.gone.keys()
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
         drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
-    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.told())
+    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.messages())
 
 
 class Revision(Forward):
     """Corrects the conclusions of one layer."""
 
-    def __init__(self, store: fact_write.StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
+    def __init__(self, store: StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
         super().__init__(store, rules, tally)
         self.gone: dict[int, Atom] = {}
         """Conclusions that were withdrawn and did not come back."""
@@ -367,15 +479,17 @@ class Revision(Forward):
         """Conclusions that were not there before."""
         self._stored = store
         self._keys: dict[tuple[Triple, Order], int] = {}
-        self._heads: defaultdict[str, list[Way]] = defaultdict(list)
-        self._absent: defaultdict[str, list[Way]] = defaultdict(list)
+        self._heads: defaultdict[str, list[RuleSearch]] = defaultdict(list)
+        self._absent: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         for rule in rules:
             assert rule.conclusion is not None
-            self._heads[rule.conclusion.predicate].append(Way(rule, rule.conditions, rule.conclusion, store, tally))
+            self._heads[rule.conclusion.predicate].append(
+                RuleSearch(rule, rule.conditions, rule.conclusion, store, tally)
+            )
             absent = [each for each in rule.conditions if isinstance(each, Condition) and each.negated]
             others = [each for each in rule.conditions if each not in absent]
             for each in absent:
-                self._absent[each.predicate].append(Way(rule, others, each, store, tally))
+                self._absent[each.predicate].append(RuleSearch(rule, others, each, store, tally))
 
     def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
@@ -389,7 +503,7 @@ class Revision(Forward):
         for subject, predicate, target in changed:
             for atom in self._store.match(predicate, subject, target):
                 self._join(atom)
-        self._settle()
+        self._conclude_waiting()
 
     def _unless(self, triple: Triple) -> list[Triple]:
         """The conclusions that rest on the absence of a triple, or would."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
+from memfolio.index.database import Connection
 from memfolio.index.facts import (
     PARTS,
     RETRACT,
@@ -22,7 +23,7 @@ from memfolio.index.facts import (
     Triple,
     as_text,
     asserted,
-    derived_named,
+    fact_named,
     fact_of,
     facts_from,
     find_facts,
@@ -40,7 +41,7 @@ from memfolio.index.rows import from_us, to_us
 from memfolio.intake import ANY_ID, nearest
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, Origin
-from memfolio.vault.change import AddLines, Change, Receipt
+from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import iso_of
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
@@ -54,9 +55,10 @@ GIVEN = (
     *("origin", "derived_from", "rule", "was"),
 )
 """What can be said when a fact is asserted."""
-_TAKEN_AWAY = ("valid_from", "valid_until", "category")
+_CLEARABLE = ("valid_from", "valid_until", "category")
 """What an empty text takes away from a fact."""
-_LINKS = ("memories", "derived_from", "rule")
+_IDS = ("memories", "derived_from")
+_LINKS = (*_IDS, "rule")
 MOST_LINKS = 1000
 
 
@@ -64,56 +66,18 @@ def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[FactL
     """What is asserted, checked, and what its line is made of; what is None is not given."""
     if unknown := next((name for name in given if name not in GIVEN), None):
         raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
-    told = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
-    for name in ("memories", "derived_from"):
-        if name in told:
-            told[name] = _ids(name, told[name])
-    said = read_fact(_held(told), agent, zone, 0)
-    for name, term in triple_of(said).items():
-        _check_term(name, term)
-    return said, told | triple_of(said)
+    record = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
+    record |= {name: _checked_ids(name, record[name]) for name in _IDS if name in record}
+    line = read_fact(_without_cleared(record), agent, zone, 0)
+    for name, term in triple_of(line).items():  # questions and rules would read these as something else
+        if term.startswith("?"):
+            raise InputError(f"the {name} {term[:60]!r} is a variable, as rules have them", hint="name what is meant")
+        if not term.strip("*"):
+            raise InputError(f"the {name} {term[:60]!r} stands for anything", hint="name what is meant")
+    return line, record | triple_of(line)
 
 
-def updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
-    """What is given of a known fact, and beside it what is known."""
-    known = fact_json(fact)
-    for name in ("memories", "derived_from"):  # a person may have written anything there
-        told = known.get(name)
-        known[name] = [each for each in told if ANY_ID.fullmatch(str(each))] if isinstance(told, list) else None
-    held = ("confidence", "source", *_TAKEN_AWAY, *_LINKS)
-    return {**{name: known[name] for name in held if known.get(name) not in (None, [])}, **record}
-
-
-def line_of(said: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of what is asserted; it has all that there is to know."""
-    whole = _held(record) | {"confidence": said.confidence, "category": said.category, "origin": said.origin}
-    line = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
-    return {"op": said.op, **line, "from": said.source}
-
-
-def _held(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record without what an empty text takes away."""
-    return {name: value for name, value in record.items() if name not in _TAKEN_AWAY or value != ""}
-
-
-def _check_term(name: str, term: str) -> None:
-    """Refuse what questions and rules would read as something else."""
-    if term.startswith("?"):
-        raise InputError(f"the {name} {term[:60]!r} is a variable, as rules have them", hint="name what is meant")
-    if not term.strip("*"):
-        raise InputError(f"the {name} {term[:60]!r} stands for anything", hint="name what is meant")
-
-
-def sources(record: Mapping[str, Any]) -> list[str]:
-    """The memories and facts that a checked line names as its sources."""
-    return [*record.get("memories", ()), *record.get("derived_from", ())]
-
-
-def triple_of(of: FactLine | Fact) -> dict[str, str]:
-    return {"subject": of.subject, "predicate": of.predicate, "object": of.object}
-
-
-def _ids(name: str, value: object) -> list[str]:
+def _checked_ids(name: str, value: object) -> list[str]:
     """Ids of memories and facts, each once."""
     given = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     for each in given:
@@ -124,14 +88,38 @@ def _ids(name: str, value: object) -> list[str]:
     return list(dict.fromkeys(given))
 
 
-def is_same(fact: Fact, said: FactLine) -> bool:
+def _without_cleared(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in _CLEARABLE or value != ""}
+
+
+def _updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
+    """What is given of a known fact, and beside it what is known."""
+    known = fact_json(fact)
+    for name in _IDS:  # a person may have written anything there
+        ids = known.get(name)
+        known[name] = [each for each in ids if ANY_ID.fullmatch(str(each))] if isinstance(ids, list) else None
+    kept = ("confidence", "source", *_CLEARABLE, *_LINKS)
+    return {**{name: known[name] for name in kept if known.get(name) not in (None, [])}, **record}
+
+
+def _record_of(line: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
+    """What is written of an assertion: all that there is to know."""
+    whole = _without_cleared(record)
+    whole |= {"confidence": line.confidence, "category": line.category, "origin": line.origin}
+    told = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
+    return {"op": line.op, **told, "from": line.source}
+
+
+def _is_same(fact: Fact, line: FactLine) -> bool:
     """Whether a fact is exactly what is asserted of it."""
-    mine = (fact.confidence, fact.source, fact.category, fact.origin, fact.valid_from_us, fact.valid_until_us)
-    return mine == said[8:14] and _told(fact.details) == _told(asserted(0, said).details)
+    links, others = (
+        {name: each.get(name) or None for name in _LINKS} for each in (fact.details, asserted(0, line).details)
+    )
+    return fact[5:11] == line[8:14] and links == others
 
 
-def _told(of: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: of[name] for name in _LINKS if of.get(name)}
+def triple_of(of: FactLine | Fact) -> dict[str, str]:
+    return dict(zip(PARTS, of.triple, strict=True))
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
@@ -232,10 +220,9 @@ class Facts:
         named, before it asserts.
         """
         checked = self.check_many(records)
-        gone = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in retracting]
         with self._vault.exclusive():  # what others tell meanwhile must not be taken for what is not given
             lines = self._lines(checked, by)
-            self._append([*gone, *lines.values()], by, Action.APPEND)
+            self._append([*map(_retraction, retracting), *filter(None, lines.values())], by, Action.APPEND)
         return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
     def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[FactLine, dict[str, Any]]]:
@@ -244,17 +231,14 @@ class Facts:
         for number, record in enumerate(records, 1):
             if number > MOST:
                 raise InputError(f"more than {MOST:,} facts at once", hint="assert them in several calls")
+            # The terms as they will be written, since by those the fact is found again.
+            terms = {name: self._clean(record[name]) for name in PARTS if isinstance(record.get(name), str)}
             try:
-                checked.append(assertion(self._without_secrets(record), self._agent, self._vault.home.zone))
+                checked.append(assertion({**record, **terms}, self._agent, self._vault.home.zone))
             except InputError as error:
                 where = f"fact {number}: " if number > 1 or checked else ""
                 raise InputError(f"{where}{error.message}", hint=error.hint) from error
         return checked
-
-    def _without_secrets(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """What is said, its terms as they will be written, since by those the fact is found again."""
-        terms = {name: record[name] for name in PARTS if isinstance(record.get(name), str)}
-        return {**record, **{name: self._clean(term) for name, term in terms.items()}}
 
     def _lines(
         self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
@@ -262,27 +246,25 @@ class Facts:
         """For each triple the line that has to be written, if any."""
         speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
         own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
-        index, lines = self._library.index, dict[Triple, dict[str, Any] | None]()
-        known = index.read(lambda db: {said.triple: fact_of(db, said.triple) for said, _ in checked})
-        strange = (
-            set()
-            if speaker == "owner"
-            else self._strange(source for _, record in checked for source in sources(record))
-        )
-        for said, record in checked:
-            fact = known[said.triple]
-            origin = record.get("origin", own) if strange.isdisjoint(sources(record)) else _UNTRUSTED
+        lines = dict[Triple, dict[str, Any] | None]()
+        known = self._library.index.read(lambda db: {line.triple: fact_of(db, line.triple) for line, _ in checked})
+        sources = [{each for name in _IDS for each in record.get(name, ())} for _, record in checked]
+        untrusted = set() if speaker == "owner" else self._untrusted(set().union(*sources))
+        for (line, record), made_of in zip(checked, sources, strict=True):
+            fact = known[line.triple]
+            origin = record.get("origin", own) if untrusted.isdisjoint(made_of) else _UNTRUSTED
             if fact and (fact.origin == _UNTRUSTED) == (origin == _UNTRUSTED):
-                said, record = assertion(updated(record, fact), self._agent, self._vault.home.zone)
-            said = said._replace(origin=origin)
-            is_known = fact is not None and (is_same(fact, said) or _is_weaker(said, fact))
-            lines[said.triple] = None if is_known else line_of(said, record) | ({"fact": fact.id} if fact else {})
+                line, record = assertion(_updated(record, fact), self._agent, self._vault.home.zone)
+            line = line._replace(origin=origin)
+            # What a stranger tells changes nothing that is known from those who are trusted.
+            is_weaker = fact is not None and origin == _UNTRUSTED != fact.origin
+            is_known = fact is not None and (is_weaker or _is_same(fact, line))
+            lines[line.triple] = None if is_known else _record_of(line, record) | ({"fact": fact.id} if fact else {})
         return lines
 
-    def _strange(self, ids: Iterable[str]) -> set[str]:
+    def _untrusted(self, ids: set[str]) -> set[str]:
         """Those of some memories and facts that strangers told: what an agent makes of them is theirs, too."""
-        named = set(ids)
-        found = [each for index in self._library.indexes() for each in index.read(lambda db: by_ids(db, named))]
+        found = [each for index in self._library.indexes() for each in index.read(lambda db: by_ids(db, ids))]
         return {each.item.id for each in found if each.item.origin is Origin.UNTRUSTED}
 
     def retract(
@@ -302,32 +284,21 @@ class Facts:
         """
         if id is None and subject is None and predicate is None and object is None:
             raise InputError("nothing says which facts to retract", hint="name an id, subject, predicate or object")
-        found = self._fitting(subject, predicate, object, among=None if id is None else self._own(id))
+        one = None if id is None else self._own(id)
+        first, second, third = patterns = _patterns(subject, predicate, object)
+        if one:
+            first, second, third = (given or term for given, term in zip(patterns, one.triple, strict=True))
+        wanted = FactFilter(first, second, third, derived=False, untrusted=True, limit=MOST + 1)
+        found = [each for each in _found(self._library.index, wanted) if one is None or each.triple == one.triple]
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
-        if not found and id is None:
-            self._refuse_conclusion(subject, predicate, object)
+        if not found and one is None:
+            self._refreshed()
+            for conclusion in _found(self._library.index, FactFilter(*patterns, untrusted=True, limit=1)):
+                raise self._refusal(conclusion)
         if found and not dry_run:
-            lines = [{"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found]
-            self._append(lines, by, Action.DELETE)
+            self._append(map(_retraction, found), by, Action.DELETE)
         return found
-
-    def _fitting(
-        self, subject: str | None, predicate: str | None, object: str | None, *, among: Fact | None
-    ) -> list[Fact]:
-        """The agent's own facts that fit patterns; `among` is the only one that is meant."""
-        one, two, three = _patterns(subject, predicate, object)
-        if among:
-            one, two, three = one or among.subject, two or among.predicate, three or among.object
-        wanted = FactFilter(subject=one, predicate=two, object=three, derived=False, untrusted=True, limit=MOST + 1)
-        found = _found(self._library.index, wanted)
-        return [each for each in found if among is None or each.triple == among.triple]
-
-    def _refuse_conclusion(self, subject: str | None, predicate: str | None, object: str | None) -> None:
-        self._refreshed()
-        wanted = FactFilter(*_patterns(subject, predicate, object), untrusted=True, limit=1)
-        if found := _found(self._library.index, wanted):
-            raise ConflictError(self._grounds(found[0]), hint="retract one of those, or switch the rule off")
 
     def note_verification(
         self, fact: Fact, method: str, verified: bool, confidence: float | None, by: Attribution = ASSERTER
@@ -338,12 +309,10 @@ class Facts:
         self._append([line | ({} if confidence is None else {"confidence": confidence})], by, Action.APPEND)
         return self.get(own.id)
 
-    def _append(self, lines: Iterable[Mapping[str, Any] | None], by: Attribution, action: Action) -> Receipt | None:
-        records = tuple(line for line in lines if line is not None)
-        if not records:
-            return None
-        add = AddLines(self._ledger, records, prefix="F")
-        return self._vault.apply(Change(operations=(add,), by=by, action=action))
+    def _append(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action) -> None:
+        if records := tuple(lines):
+            added = AddLines(self._ledger, records, prefix="F")
+            self._vault.apply(Change(operations=(added,), by=by, action=action))
 
     # What is known
 
@@ -388,9 +357,7 @@ class Facts:
             _found(index, wanted, is_caught_up=is_fresh and index is self._library.index)
             for index in self._chosen(agents)
         ]
-        if len(found) == 1:
-            return found[0]
-        return sorted(chain.from_iterable(found), key=wanted.key)[:limit]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=wanted.key)[:limit]
 
     def all(
         self,
@@ -439,41 +406,44 @@ class Facts:
         if id.startswith("D-"):
             self._refreshed()
         for index in self._library.indexes():
-            if fact := _named(index, id):
+            if fact := index.read(partial(fact_named, id=id, agent=index.agent)):
                 return fact
-        raise self._unknown(id)
+        _, triple = self._line_named(id)
+        told = " ".join(triple)
+        raise NotFoundError(f"{id}, {told[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
+
+    def _line_named(self, id: str) -> tuple[Index, Triple]:
+        """The triple about which there is or was a line with an id, and whose it is."""
+        for index in self._library.indexes():
+            if triple := index.read(lambda db: triple_named(db, id)):
+                return index, triple
+        raise NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
 
     def _own(self, id: str) -> Fact:
         """A fact that can be changed."""
         fact = self.get(id)
         if fact.is_derived:
-            raise ConflictError(self._grounds(fact), hint="retract one of those, or switch the rule off")
+            raise self._refusal(fact)
         if self._library.index.read(lambda db: fact_of(db, fact.triple)) is None:
             raise ConflictError(f"{fact.id} is another agent's", hint="change it as that agent")
         return fact
 
+    def _refusal(self, conclusion: Fact) -> ConflictError:
+        return ConflictError(self._grounds(conclusion), hint="retract one of those, or switch the rule off")
+
     def _grounds(self, fact: Fact) -> str:
         """By which rule and from which facts a conclusion follows."""
-        holder = next((each for each in self._library.indexes() if _named(each, fact.id)), self._library.index)
-        premises = "; ".join(holder.read(lambda db: premises_of(db, fact))) or "other facts"
-        return f"{fact} follows by rule {fact.source} from {premises}"
-
-    def _unknown(self, id: str) -> NotFoundError:
-        for index in self._library.indexes():
-            if triple := index.read(lambda db: triple_named(db, id)):
-                told = " ".join(triple)
-                return NotFoundError(f"{id}, {told[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
-        return NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
+        found = (index.read(partial(_premises, fact=fact, agent=index.agent)) for index in self._library.indexes())
+        premises = next((each for each in found if each is not None), ())
+        return f"{fact} follows by rule {fact.source} from {'; '.join(premises) or 'other facts'}"
 
     def history(self, id: str) -> list[FactHistoryEntry]:
         """Everything that was said of a fact, oldest first; also of one that is retracted, but of no conclusion."""
         if id.startswith("D-"):
             told = f"{self._grounds(self.get(id))}, and has no history"
             raise NotFoundError(told, hint=f"`memfolio fact explain {id}` shows where it comes from")
-        for index in self._library.indexes():
-            if triple := index.read(lambda db: triple_named(db, id)):
-                return index.read(partial(history_of, triple=triple))
-        raise self._unknown(id)
+        index, triple = self._line_named(id)
+        return index.read(partial(history_of, triple=triple))
 
     def problems(self) -> list[str]:
         """Which lines of the agent's ledger were passed over, and why."""
@@ -504,13 +474,10 @@ def _found(index: Index, wanted: FactFilter, *, is_caught_up: bool = False) -> l
     return index.read(lambda db: find_facts(db, wanted, index.agent), is_caught_up=is_caught_up)
 
 
-def _named(index: Index, id: str) -> Fact | None:
-    if id.startswith("D-"):
-        return index.read(lambda db: derived_named(db, id, index.agent))
-    triple = index.read(lambda db: triple_named(db, id))
-    return index.read(lambda db: fact_of(db, triple)) if triple else None
+def _retraction(fact: Fact) -> dict[str, Any]:
+    return {"op": RETRACT, "fact": fact.id, **triple_of(fact)}
 
 
-def _is_weaker(said: FactLine, fact: Fact) -> bool:
-    """Whether a stranger tells what is known from those who are trusted."""
-    return said.origin == _UNTRUSTED != fact.origin
+def _premises(db: Connection, fact: Fact, agent: str) -> list[str] | None:
+    """What a conclusion rests on, where it is this agent's."""
+    return premises_of(db, fact) if fact_named(db, fact.id, agent) else None

@@ -10,13 +10,13 @@ from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from sys import float_info
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.knowledge.facts import ANY, MOST, Facts
 from memfolio.knowledge.join import Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
-from memfolio.knowledge.model import ATTRIBUTES, NODES, kind_named
+from memfolio.knowledge.model import ATTRIBUTES, NODES, TABLES, kind_named
 from memfolio.text import counted
 from memfolio.types import Attribution
 
@@ -27,25 +27,8 @@ EXAMPLE = Path(__file__).parent / "data" / "goals-example.json"
 SHOWN = 50
 
 
-class Sort(NamedTuple):
-    """What the members of a list are: their kind in the base model, and whom they lead to by which predicate."""
-
-    kind: str
-    links: Mapping[str, tuple[str, str]] = {}
-
-
-SORTS = {
-    "agents": Sort("Agent"),
-    "desires": Sort("Desire", {"motivates": ("goals", "motivates")}),
-    "beliefs": Sort("Belief", {"supports": ("goals", "supports")}),
-    "goals": Sort(
-        "Goal",
-        {"parent": ("goals", "contributesTo"), "plans": ("plans", "requires"), "owner": ("agents", "^owns")},
-    ),
-    "plans": Sort("Plan", {"steps": ("steps", "contains")}),
-    "steps": Sort("PlanStep", {"depends_on": ("steps", "dependsOn")}),
-}
-"""The lists of a file; `steps` stand within their plans. A predicate with ^ leads from the other to this one."""
+SORTS: Mapping[str, Mapping[str, Any]] = TABLES["goals"]
+"""The lists of a file, each with the kind of its members and their links to others; `steps` are within `plans`."""
 _SHORT = {"role": "agent_role", "level": "hierarchy_level"}
 _SHARES = frozenset("priority urgency importance certainty alignment confidence success_rate".split())
 
@@ -123,9 +106,8 @@ def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
         yield "business names nobody"
     if not members["goals"]:
         yield "there are no goals"
-    yield from (
-        f"{name} is no list of members" for name in sorted(map(str, set(given) - {*SORTS, "business", "description"}))
-    )
+    unknown = sorted(map(str, given.keys() - SORTS.keys() - {"business", "description"}))
+    yield from (f"{name} is no list of members" for name in unknown)
     ids = {name: {str(each.get("id")) for each in found} for name, found in members.items()}
     seen: set[str] = set()
     for name, found in members.items():
@@ -137,24 +119,29 @@ def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
             if own in seen:
                 yield f"{name} {number} ({own}) has the id of another"
             seen.add(own)
-            yield from (f"{own}: {problem}" for problem in _flaws(SORTS[name], each, ids))
+            yield from (f"{own}: {problem}" for problem in _flaws(name, each, ids))
     yield from _wrong_levels(members["goals"])
-    yield from _cycles(members["steps"])
+    try:
+        needs = {str(each.get("id")): map(str, _several(each.get("depends_on"))) for each in members["steps"]}
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        yield f"depends_on leads in a circle: {' → '.join(error.args[1])}"
 
 
-def _flaws(sort: Sort, member: Mapping[str, Any], ids: Mapping[str, set[str]]) -> Iterator[str]:
+def _flaws(sort: str, member: Mapping[str, Any], ids: Mapping[str, set[str]]) -> Iterator[str]:
+    kind, links = SORTS[sort]["kind"], SORTS[sort]["links"]
     for key, value in member.items():
         attribute = _SHORT.get(key, key)
-        if key in sort.links:
-            target = sort.links[key][0]
+        if key in links:
+            target = links[key][0]
             strange = [each for each in _several(value) if not isinstance(each, str) or each not in ids[target]]
             yield from (f"{key} {each!r:.60} is none of the {target}" for each in strange)
-        elif attribute in NODES[kind_named(sort.kind)][1:]:
+        elif attribute in NODES[kind_named(kind)][1:]:
             if expected := _expected(attribute, value):
                 yield f"{key} {value!r:.60} is not {expected}"
         elif key != "id":
             yield f"there is no {key!r:.60}"
-    if sort.kind == "Goal" and not {"name", "level"} <= member.keys():
+    if sort == "goals" and not {"name", "level"} <= member.keys():
         yield "it has no name or no level"
 
 
@@ -183,26 +170,20 @@ def _wrong_levels(goals: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"goal {goal.get('id')} is {own} and contributes to {parent}, which is {above}"
 
 
-def _cycles(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    try:
-        TopologicalSorter({str(each.get("id")): map(str, _several(each.get("depends_on"))) for each in steps}).prepare()
-    except CycleError as error:
-        yield f"depends_on leads in a circle: {' → '.join(error.args[1])}"
-
-
 def _triples(members: Members) -> Iterator[Triple]:
     for sort, each in ((SORTS[name], each) for name, found in members.items() for each in found):
         own = each["id"]
-        yield own, "isA", sort.kind
+        yield own, "isA", sort["kind"]
         for key, value in each.items():
-            if key in sort.links:
-                predicate = sort.links[key][1]
-                is_turned = predicate.startswith("^")
-                yield from (
-                    (other, predicate[1:], own) if is_turned else (own, predicate, other) for other in _several(value)
-                )
+            if key in sort["links"]:
+                predicate = sort["links"][key][1]
+                for other in _several(value):
+                    yield (other, predicate[1:], own) if predicate[0] == "^" else (own, predicate, other)
             elif key != "id":
-                yield own, _predicate(_SHORT.get(key, key)), _percent(value) if key == "progress" else str(value)
+                # An attribute's predicate is its name in camel case.
+                first, *others = _SHORT.get(key, key).split("_")
+                predicate = first + "".join(map(str.title, others))
+                yield own, predicate, _percent(value) if key == "progress" else str(value)
 
 
 def _percent(value: Any) -> str:
@@ -213,12 +194,6 @@ def _percent(value: Any) -> str:
         return ""
     amount = found.value if isinstance(value, str) else 100 * found.value
     return f"{amount.normalize():f}%" if 0 <= amount <= 100 else ""
-
-
-def _predicate(attribute: str) -> str:
-    """The predicate for an attribute: its name in camel case."""
-    first, *others = attribute.split("_")
-    return first + "".join(map(str.title, others))
 
 
 def _several(value: Any) -> list[Any]:

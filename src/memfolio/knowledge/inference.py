@@ -10,14 +10,24 @@ from typing import TypeVar
 
 from memfolio.errors import InferenceLimitError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
-from memfolio.index import fact_write
 from memfolio.index.database import Connection
 from memfolio.index.facts import Fact, fact_id, fact_of, known_terms, predicates
 from memfolio.index.rows import to_us
 from memfolio.knowledge import tree
-from memfolio.knowledge.engine import Beside, Refreshed, RuleFinding, as_triple, derive, findings, refresh, trouble
+from memfolio.knowledge.engine import (
+    Beside,
+    Refreshed,
+    RuleFinding,
+    StoredRelations,
+    as_triple,
+    derive,
+    findings,
+    refresh,
+    trouble,
+    trusted,
+)
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.join import Atom, Relations, Triple
+from memfolio.knowledge.join import Atom, Relations, Triple, call_of
 from memfolio.knowledge.prove import (
     ANSWERS,
     GAPS,
@@ -28,7 +38,6 @@ from memfolio.knowledge.prove import (
     Proof,
     Prover,
     abduce,
-    call_of,
     head_of,
     prove,
 )
@@ -300,7 +309,7 @@ class Inference:
     def trouble(self) -> str | None:
         """Why nothing that follows is among the facts, though rules are kept."""
         self.refresh()
-        return trouble(self._library.index)
+        return self._library.index.read(trouble)
 
     def refresh(self) -> Refreshed:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
@@ -376,7 +385,7 @@ class Inference:
     def supposing(self, question: Callable[[Relations], T]) -> T:
         """Ask about the facts that are trusted, in one state of them: what if there were others, or other rules?"""
         self.refresh()
-        return self._library.index.read(lambda db: question(fact_write.StoredRelations(db)))
+        return self._library.index.read(lambda db: question(StoredRelations(db)))
 
     def _find(
         self,
@@ -392,7 +401,7 @@ class Inference:
 
         def ask(db: Connection, known: Prover) -> RuleFindings:
             found = findings(known, chosen, now, severity=severity, problems=known.problems)
-            problems = *filter(None, [fact_write.trouble(db)]), *sorted(known.problems)
+            problems = *filter(None, [trouble(db)]), *sorted(known.problems)
             return RuleFindings(findings=tuple(found), problems=problems, truncated=known.truncated)
 
         return self._reason(ask, context)
@@ -403,9 +412,9 @@ class Inference:
         rules = self._inference_rules()
 
         def ask(db: Connection) -> T:
-            stored = fact_write.StoredRelations(db)
+            stored = StoredRelations(db)
             # What is kept does not follow from facts that are not there, and is not there where there is trouble.
-            kept = not context and fact_write.trouble(db) is None
+            kept = not context and trouble(db) is None
             relations = Beside(stored, context) if context else stored
             return question(db, Prover(relations, rules, most=self._vault.config.knowledge.most, kept=kept))
 
@@ -414,11 +423,11 @@ class Inference:
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
-        atoms = fact_write.trusted(db, spoken_of(rules.values()))
+        atoms = trusted(db, spoken_of(rules.values()))
         found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:
-            fresh = [each for each in fresh if not _is_there(fact_write.StoredRelations(db), each)]
+            fresh = [each for each in fresh if not _is_there(StoredRelations(db), each)]
         conclusions = [
             Conclusion(
                 id=fact_id(self._agent, each.triple, "D"),
@@ -467,14 +476,14 @@ def as_goal(subject: str, predicate: str, object: str) -> Condition:
     return Condition(subject, predicate, object)
 
 
-def _is_there(stored: fact_write.StoredRelations, atom: Atom) -> bool:
+def _is_there(stored: StoredRelations, atom: Atom) -> bool:
     held = stored.match(atom.predicate, atom.subject, atom.object)
     return any(each.key < 0 and each[4:] == atom[4:] for each in held)
 
 
 def _facts_in(db: Connection) -> tree.Lookup:
-    def trusted(triple: Triple) -> Fact | None:
+    def fact(triple: Triple) -> Fact | None:
         found = fact_of(db, triple)
         return found if found and found.origin != Origin.UNTRUSTED else None
 
-    return trusted
+    return fact

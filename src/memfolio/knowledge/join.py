@@ -79,6 +79,8 @@ class _Table:
 # takes away the times at which something matches it.
 
 Binding = Mapping[str, str]
+Call = tuple[str, str | None, str | None]
+"""A predicate and, where they are known, subject and object."""
 Span = tuple[int, int]
 ALWAYS: Span = (BEGINNING, END)
 Found = tuple[tuple[Atom, ...], float, int, int]
@@ -123,12 +125,12 @@ def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
     left, ordered, have, binding = list(body), [], set(known), bound(body)
     while left:
         # A variable that no condition binds stands in one negated condition only, and means anything.
-        ready = [each for each in left if _is_test(each) and not (variables(each.terms) & binding) - have]
-        positive = [each for each in left if not _is_test(each)]
+        ready = [each for each in left if is_test(each) and not (variables(each.terms) & binding) - have]
+        positive = [each for each in left if not is_test(each)]
         chosen = ready[0] if ready or not positive else max(positive, key=lambda each: _bound_terms(each, have))
         left.remove(chosen)
         ordered.append(chosen)
-        if not _is_test(chosen):
+        if not is_test(chosen):
             have |= variables(chosen.terms)
     return tuple(ordered)
 
@@ -210,20 +212,26 @@ class BodySearch:
             return False
 
 
-def fill(term: str, binding: Binding) -> str | None:
-    """A term with its value; None for a variable that has none."""
-    return binding.get(term) if is_variable(term) else term
+def call_of(part: Condition) -> Call:
+    """What a condition asks for."""
+    subject, target = (None if is_variable(term) else term for term in part.terms)
+    return part.predicate, subject, target
+
+
+def binding_for(
+    condition: Condition, subject: str | None, object: str | None, binding: Binding | None = None
+) -> Binding | None:
+    """The values with which a condition has this subject and object; None where it cannot. None stands for anything."""
+    found = dict(binding or {})
+    for term, value in ((condition.subject, subject), (condition.object, object)):
+        if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
+            return None
+    return found
 
 
 def bind(condition: Condition, atom: Atom, binding: Binding) -> Binding | None:
     """The values with which a condition is met by an atom; None where it is not."""
-    if condition.predicate != atom.predicate:
-        return None
-    found = dict(binding)
-    for term, value in ((condition.subject, atom.subject), (condition.object, atom.object)):
-        if (found.setdefault(term, value) if is_variable(term) else term) != value:
-            return None
-    return found
+    return binding_for(condition, atom.subject, atom.object, binding) if condition.predicate == atom.predicate else None
 
 
 def without(span: Span, taken: Sequence[Span]) -> list[Span]:
@@ -292,7 +300,8 @@ def _look(part: Condition, places: Mapping[str, int], have: set[str]) -> _Look:
     return _Look(part.predicate, subject, target, put_subject, put_object, is_loop, part.negated)
 
 
-def _is_test(part: Part) -> bool:
+def is_test(part: Part) -> bool:
+    """Whether a part binds no variable, but only tests what others bind."""
     return isinstance(part, Comparison) or part.negated
 
 
@@ -379,7 +388,9 @@ def _apart(rule: Rule, taken: set[str]) -> Binding:
 def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     """The attempts at a body with the fewest missing conditions; with none missing where it is met."""
     # What nothing meets by itself is missing in every attempt.
-    hopeful = [part for part in body if isinstance(part, Condition) and not part.negated and _found(part, relations)]
+    hopeful = [
+        part for part in body if isinstance(part, Condition) and not part.negated and relations.match(*call_of(part))
+    ]
     for number in range(len(hopeful), -1, -1):
         chosen = islice(combinations(hopeful, number), TRIED)
         found = [each for kept in chosen for each in islice(_attempts(body, kept, relations), ATTEMPTS)]
@@ -390,25 +401,18 @@ def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     return []
 
 
-def _found(part: Condition, relations: Relations) -> bool:
-    return bool(relations.match(part.predicate, fill(part.subject, {}), fill(part.object, {})))
-
-
-def is_test(part: Part) -> bool:
-    """Whether a part binds no variable, but only tests what others bind."""
-    return isinstance(part, Comparison) or part.negated
-
-
 def _attempts(body: Sequence[Part], kept: Sequence[Part], relations: Relations) -> Iterator[Attempt]:
     """The ways to meet some conditions of a body, with all comparisons that can be made then."""
     known = bound(kept)
     compared = [part for part in body if isinstance(part, Comparison) and variables(part.terms) <= known]
     for found in solve((*kept, *compared), relations):
         left = [filled(part, found.binding) for part in body if part not in kept and part not in compared]
-        missing = [
-            part for part in left if not (isinstance(part, Condition) and part.negated and not _found(part, relations))
-        ]
+        missing = [part for part in left if not _is_absent(part, relations)]
         yield Attempt(binding=found.binding, atoms=found.atoms, missing=tuple(dict.fromkeys(missing)))
+
+
+def _is_absent(part: Part, relations: Relations) -> bool:
+    return isinstance(part, Condition) and part.negated and not relations.match(*call_of(part))
 
 
 def size(missing: Sequence[Part]) -> int:

@@ -14,10 +14,12 @@ from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.join import (
     Atom,
     Binding,
+    Call,
     MemoryRelations,
     Relations,
     bind,
-    fill,
+    binding_for,
+    call_of,
     filled,
     instance,
     nearest,
@@ -25,7 +27,7 @@ from memfolio.knowledge.join import (
     solve,
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
-from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, head_binding, steps_to, tell
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
 
 # Abduction: what would explain an observation, and what each explanation takes for granted. Pure.
 
@@ -148,9 +150,6 @@ FEW = 8
 _KEPT = 1 << 62
 """Keys from here on are conclusions that were kept, while others are drawn from them."""
 
-Call = tuple[str, str | None, str | None]
-"""A predicate and, where they are known, subject and object."""
-
 
 class ProofVerdict(StrEnum):
     """What came of a goal."""
@@ -209,7 +208,7 @@ def prove(
         goal=goal,
         verdict=ProofVerdict.PROVEN if held else rest,
         answers=tuple(
-            GoalAnswer(binding=found, atom=atom, proof=tell(atom, prover.steps_to, depth, facts, ways=1))
+            GoalAnswer(binding=found, atom=atom, proof=proof_tree(atom, prover.steps_to, depth, facts, ways=1))
             for atom, found in held[:limit]
         ),
         total=len(held),
@@ -282,7 +281,7 @@ class Prover:
         if found := self._derivation(atom):
             rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
             positive = [part for part in rule.conditions if not (isinstance(part, Condition) and part.negated)]
-            binding = head_binding(head_of(rule), atom.subject, atom.object)
+            binding = binding_for(head_of(rule), atom.subject, atom.object)
             met = islice(solve(positive, MemoryRelations(found.premises(atom)), binding), 1)
             return [(rule, each._replace(start=atom.start, end=atom.end)) for each in met]
         key = _KEPT - atom.key if atom.key >= _KEPT else atom.key
@@ -321,7 +320,7 @@ class Prover:
             if calls.isdisjoint(_wider(call)):
                 calls.add(call)
                 for rule in self._heads.get(call[0], ()):
-                    binding = head_binding(head_of(rule), *call[1:])
+                    binding = binding_for(head_of(rule), *call[1:])
                     if binding is not None:
                         head, *body = (filled(part, binding) for part in (head_of(rule), *rule.conditions))
                         assert isinstance(head, Condition)
@@ -343,11 +342,6 @@ def _wider(call: Call) -> tuple[Call, ...]:
     """A goal, and those whose answers include its own, the narrowest first."""
     predicate, subject, target = call
     return call, (predicate, subject, None), (predicate, None, target), (predicate, None, None)
-
-
-def call_of(part: Condition) -> Call:
-    """What a condition asks for."""
-    return part.predicate, fill(part.subject, {}), fill(part.object, {})
 
 
 def unsettled(rules: Iterable[Rule]) -> list[Rule]:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, takewhile
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import head_of
+from memfolio.index.facts import unread
 from memfolio.index.write_rows import records
 from memfolio.knowledge.rule import (
     VARIABLE,
@@ -33,7 +33,6 @@ from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import read_moment
-from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
@@ -99,9 +98,7 @@ class Rules:
 
     def problems(self) -> Sequence[str]:
         """What in the ledger was passed over, and why; and what keeps the rules from being applied."""
-        rules = self._rules().values()
-        parts = takewhile(self._vault.content, map(self._ledger.part, count(1)))
-        broken = [f"{path}, {each}" for path in parts for each in read_lines(self._vault.content(path) or b"").problems]
+        rules, broken = self._rules().values(), self._library.index.read(lambda db: unread(db, "rules"))
         try:
             _check_strata(rules)
         except RuleError as error:

@@ -17,15 +17,15 @@ from memfolio.knowledge.join import (
     BEGINNING,
     END,
     Atom,
-    Binding,
     JoinSolution,
     Relations,
     Triple,
+    binding_for,
     filled,
     is_test,
     solve,
 )
-from memfolio.knowledge.rule import Comparison, Condition, Rule, is_variable, render, render_part
+from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
 
 WAYS = 5
 """How many derivations of one triple are shown, the best ones."""
@@ -98,27 +98,18 @@ def explain_fact(
     if not atoms:
         raise NotFoundError(f"{' '.join(triple)[:200]!r} does not hold", hint="`infer backward` says what is missing")
     best = max(atoms, key=lambda each: (each.confidence, each.end - each.start))
-    return tell(best, lambda atom: steps_to(atom.triple, relations, rules), depth, facts)
+    return proof_tree(best, lambda atom: steps_to(atom.triple, relations, rules), depth, facts)
 
 
-def tell(
+def proof_tree(
     atom: Atom, steps: Callable[[Atom], Sequence[Step]], depth: int, facts: Lookup | None = None, *, ways: int = WAYS
 ) -> ProofNode:
     """The tree of an atom, `depth` rules deep, with the first of the steps that lead to each atom."""
-    return _Teller(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
-
-
-def head_binding(conclusion: Condition, subject: str | None, object: str | None) -> Binding | None:
-    """The values with which a rule would conclude this; None where it cannot. A part that is None may be anything."""
-    found: dict[str, str] = {}
-    for term, value in ((conclusion.subject, subject), (conclusion.object, object)):
-        if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
-            return None
-    return found
+    return _TreeBuilder(steps=steps, facts=facts, ways=ways).node(atom, min(depth, DEEPEST))
 
 
 @dataclass(slots=True, kw_only=True)
-class _Teller:
+class _TreeBuilder:
     """Makes one tree, and remembers what it has shown already."""
 
     steps: Callable[[Atom], Sequence[Step]]
@@ -179,19 +170,19 @@ def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> lis
 def _all_steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> Iterator[Step]:
     for rule in rules:
         if rule.conclusion is not None and rule.conclusion.predicate == triple[1]:
-            binding = head_binding(rule.conclusion, triple[0], triple[2])
+            binding = binding_for(rule.conclusion, triple[0], triple[2])
             if binding is not None:
                 yield from ((rule, each) for each in solve(rule.conditions, relations, binding))
 
 
-def recorded(fact: Fact | None) -> dict[str, Any]:
+def provenance(fact: Fact | None) -> dict[str, Any]:
     """What a fact's line says about where it came from."""
     details = fact.details if fact else {}
     return {name: details[name] for name in ("method", "rule", "derived_from", "memories") if details.get(name)}
 
 
-def _told(fact: Fact | None) -> list[str]:
-    lists = ((name, each if isinstance(each, list) else [each]) for name, each in recorded(fact).items())
+def _provenance_lines(fact: Fact | None) -> list[str]:
+    lists = ((name, each if isinstance(each, list) else [each]) for name, each in provenance(fact).items())
     return [f"{name.replace('_', ' ')}: {', '.join(map(str, values))}" for name, values in lists]
 
 
@@ -220,7 +211,7 @@ def as_text(node: ProofNode, indent: int = 0) -> str:
 def _lines(node: ProofNode, indent: int) -> Iterator[str]:
     margin = "  " * indent
     yield f"{margin}{sentence(node.triple)} ({', '.join(_remarks(node))})"
-    for line in _told(node.fact):
+    for line in _provenance_lines(node.fact):
         yield f"{margin}  {line}"
     for way in node.ways:
         yield f"{margin}  by the rule {called(way.rule)} ({way.confidence:.2f})"
@@ -249,7 +240,7 @@ def as_document(value: object) -> Any:
     if isinstance(value, Rule):
         return {"id": value.id, "name": value.name, "text": render(value)}
     if isinstance(value, Fact):
-        return {"id": value.id, "source": value.source, **recorded(value)}
+        return {"id": value.id, "source": value.source, **provenance(value)}
     if isinstance(value, Atom):
         value = ProofNode(triple=value.triple, confidence=value.confidence, start=value.start, end=value.end)
     if is_dataclass(value):
@@ -265,12 +256,12 @@ def as_document(value: object) -> Any:
 
 def as_mermaid(node: ProofNode) -> str:
     """The tree as a Mermaid graph: facts are boxes, rules are rounded, and arrows lead to what something rests on."""
-    return "\n".join(["graph TD", *_drawn(node, count(), "")])
+    return "\n".join(["graph TD", *_mermaid_lines(node, count(), "")])
 
 
-def _drawn(node: ProofNode, numbers: Iterator[int], above: str) -> Iterator[str]:
+def _mermaid_lines(node: ProofNode, numbers: Iterator[int], above: str) -> Iterator[str]:
     name = f"n{next(numbers)}"
-    yield f'  {name}["{_label(sentence(node.triple), ", ".join(_remarks(node)), *_told(node.fact))}"]'
+    yield f'  {name}["{_label(sentence(node.triple), ", ".join(_remarks(node)), *_provenance_lines(node.fact))}"]'
     if above:
         yield f"  {above} --> {name}"
     for way in node.ways:
@@ -278,7 +269,7 @@ def _drawn(node: ProofNode, numbers: Iterator[int], above: str) -> Iterator[str]
         yield f'  {rule}(["{_label(f"{called(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
         yield f"  {name} --> {rule}"
         for premise in way.premises:
-            yield from _drawn(premise, numbers, rule)
+            yield from _mermaid_lines(premise, numbers, rule)
 
 
 def sentence(triple: Triple) -> str:
@@ -287,7 +278,11 @@ def sentence(triple: Triple) -> str:
 
 
 def _label(*lines: str) -> str:
-    """Lines in which nothing can be taken for Mermaid's own signs."""
-    short = (" ".join(each.split()) for each in lines)
-    cut = (each if len(each) <= LABEL else f"{each[:LABEL]}…" for each in short)
-    return "<br/>".join(_SPECIAL.sub(lambda match: f"#{ord(match[0])};", each) for each in cut)
+    return "<br/>".join(map(mermaid_text, lines))
+
+
+def mermaid_text(text: str) -> str:
+    """A text on one line, not too long, in which nothing can be taken for Mermaid's own signs."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= LABEL else f"{line[:LABEL]}…"
+    return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", cut)

@@ -16,7 +16,7 @@ from memfolio.index.rows import from_us
 from memfolio.index.search import Filter
 from memfolio.intake import choose
 from memfolio.knowledge.facts import ANY, Facts
-from memfolio.knowledge.join import BEGINNING, END, Atom, MemoryRelations, Triple
+from memfolio.knowledge.join import Atom, MemoryRelations, Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.prove import abduce
 from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
@@ -70,9 +70,6 @@ class Evidence:
     """Predicates that have one object for each subject."""
 
 
-FACTS_ALONE = Evidence()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """What came of it. `confidence` is how sure the check is of the fact, whatever the fact itself says."""
@@ -94,7 +91,7 @@ def verify(
     now: datetime,
     by: Attribution,
     confirmed: bool | None = None,
-    evidence: Evidence = FACTS_ALONE,
+    evidence: Evidence | None = None,
     adjust: bool = False,
 ) -> Verification:
     """Verify a fact and note it; with `adjust` the outcome changes how sure the fact is.
@@ -107,6 +104,7 @@ def verify(
         raise ConflictError(
             f"{str(fact)[:80]!r} follows from other facts", hint="verify those; `fact explain` shows them"
         )
+    evidence = evidence or Evidence()
     match chosen:
         case VerificationMethod.USER_CONFIRMATION:
             found = _confirm(fact, confirmed, by)
@@ -116,15 +114,10 @@ def verify(
             found = _check_times(fact, _last_told(fact, facts), now)
         case VerificationMethod.CONSISTENCY_CHECK:
             found = _check_consistency(fact, facts, evidence)
-    found = replace(found, method=chosen)
-    facts.note_verification(fact, chosen.value, found.verified, _adjusted(fact, found) if adjust else None, by)
-    return found
-
-
-def _adjusted(fact: Fact, found: Verification) -> float:
-    if not found.verified:
-        return min(fact.confidence, found.confidence)
-    return max(fact.confidence, found.confidence) if found.method in TELLING else fact.confidence
+    surest = max(fact.confidence, found.confidence) if chosen in TELLING else fact.confidence
+    adjusted = surest if found.verified else min(fact.confidence, found.confidence)
+    facts.note_verification(fact, chosen.value, found.verified, adjusted if adjust else None, by)
+    return replace(found, method=chosen)
 
 
 def brought_to_mind(
@@ -146,9 +139,10 @@ def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) ->
     """The facts that cannot be true together with one, at times at which both are said to hold."""
     rivals = [each for each in exactly(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)]
     if rivals and not _is_functional(fact, facts, functional):
-        rivals = [each for each in rivals if _is_truth(each.object) and _is_truth(fact.object)]
+        rivals = [each for each in rivals if {_kind(each.object), _kind(fact.object)} == {LiteralKind.BOOLEAN}]
     twins = [each for name in _negations(fact.predicate) for each in exactly(facts, fact.subject, name, fact.object)]
-    return [each for each in (*rivals, *twins) if _overlap(each, fact)]
+    start, end = fact.span
+    return [each for each in (*rivals, *twins) if each.span[0] < end and start < each.span[1]]
 
 
 def _confirm(fact: Fact, confirmed: bool | None, by: Attribution) -> Verification:
@@ -166,9 +160,10 @@ def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verificati
     """Look for others who say the same; each source counts once, and what the fact was made of does not count."""
     own, sources = frozenset(linked(fact)), dict[str, str]()
     for each in (*exactly(facts, fact.subject, fact.predicate), *exactly(facts, None, fact.predicate, fact.object)):
-        if _repeats(each, fact):
+        is_same = each.subject.casefold() == fact.subject.casefold() and _is_same(each.object, fact.object)
+        if is_same and each.source != fact.source and not each.is_derived and each.origin != Origin.UNTRUSTED:
             sources.setdefault(each.source, each.id)
-    for memory in evidence.memories(_spoken(fact)):
+    for memory in evidence.memories(f"{fact.subject} {_JOINT.sub(' ', fact.predicate)} {fact.object}"):
         if memory.id not in own and own.isdisjoint(memory.derived_from) and _tells(memory, fact):
             sources.setdefault(memory.session or memory.id, memory.id)
     return Verification(
@@ -190,11 +185,11 @@ def _last_told(fact: Fact, facts: Facts) -> datetime:
 
 
 def _check_times(fact: Fact, seen: datetime, now: datetime) -> Verification:
-    confidence, told = 0.0, f"last told or confirmed on {seen:%Y-%m-%d}"
+    told = f"last told or confirmed on {seen:%Y-%m-%d}"
     if fact.valid_from and fact.valid_from > now:
-        reason = f"it holds only from {fact.valid_from:%Y-%m-%d} on"
+        confidence, reason = 0.0, f"it holds only from {fact.valid_from:%Y-%m-%d} on"
     elif fact.valid_until and fact.valid_until <= now:
-        reason = f"it held only until {fact.valid_until:%Y-%m-%d}"
+        confidence, reason = 0.0, f"it held only until {fact.valid_until:%Y-%m-%d}"
     elif now - seen > FRESH:
         confidence, reason = CONSISTENT * (FRESH / (now - seen)), f"it is stale: {told}"
     else:
@@ -215,12 +210,9 @@ def _check_consistency(fact: Fact, facts: Facts, evidence: Evidence) -> Verifica
 
 def _is_functional(fact: Fact, facts: Facts, declared: Collection[str]) -> bool:
     """Whether a predicate has one object for each subject: declared so, or never used otherwise elsewhere."""
-    objects: defaultdict[str, set[str]] = defaultdict(set)
-    for each in exactly(facts, None, fact.predicate):
-        if each.subject != fact.subject:
-            objects[each.subject].add(each.object)
-    is_single = len(objects) >= SINGLE and all(len(each) == 1 for each in objects.values())
-    return fact.predicate in declared or is_single
+    pairs = {(each.subject, each.object) for each in exactly(facts, None, fact.predicate)}
+    subjects = [subject for subject, _ in pairs if subject != fact.subject]
+    return fact.predicate in declared or (len(subjects) >= SINGLE and len(set(subjects)) == len(subjects))
 
 
 def _negations(predicate: str) -> Iterator[str]:
@@ -235,24 +227,8 @@ def _is_same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold() or read_literal(one) == read_literal(other)
 
 
-def _is_truth(value: str) -> bool:
-    return read_literal(value).kind is LiteralKind.BOOLEAN
-
-
-def _overlap(one: Fact, other: Fact) -> bool:
-    start = max(BEGINNING if each.valid_from_us is None else each.valid_from_us for each in (one, other))
-    return start < min(END if each.valid_until_us is None else each.valid_until_us for each in (one, other))
-
-
-def _repeats(other: Fact, fact: Fact) -> bool:
-    """Whether another fact says the same, from another source."""
-    is_apart = other.id != fact.id and other.source != fact.source and not other.is_derived
-    is_same = other.subject.casefold() == fact.subject.casefold() and _is_same(other.object, fact.object)
-    return is_apart and is_same and other.origin != Origin.UNTRUSTED
-
-
-def _spoken(fact: Fact) -> str:
-    return f"{fact.subject} {_JOINT.sub(' ', fact.predicate)} {fact.object}"
+def _kind(value: str) -> LiteralKind:
+    return read_literal(value).kind
 
 
 def _tells(memory: MemoryItem, fact: Fact) -> bool:
@@ -383,7 +359,12 @@ def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Ite
     It or what it explains is about something that the premise names, and it is about that or what that has to do with:
     of those all facts are known, so that what is known is not guessed.
     """
-    named = {name for fact in known for name in _ends(fact) if _is_name(name) and are_words_of(name, premise)}
+    named = {
+        name
+        for fact in known
+        for name in _ends(fact)
+        if _kind(name) is LiteralKind.TEXT and are_words_of(name, premise)
+    }
     near = {name for fact in known for name in _ends(fact) if not named.isdisjoint(_ends(fact))}
     held = MemoryRelations(Atom(place, *fact.triple, fact.confidence) for place, fact in enumerate(known))
     usable = [each for each in rules if each.enabled and each.conclusion is not None]
@@ -430,10 +411,6 @@ def _guess(triple: Triple, supports: Sequence[Fact], reason: str, made_by: str, 
 
 def _ends(fact: Fact) -> tuple[str, str]:
     return fact.subject, fact.object
-
-
-def _is_name(term: str) -> bool:
-    return read_literal(term).kind is LiteralKind.TEXT
 
 
 def _is_sound(triple: Triple) -> bool:

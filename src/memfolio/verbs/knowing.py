@@ -9,8 +9,8 @@ from memfolio.errors import InputError
 from memfolio.knowledge.cases import Case
 from memfolio.knowledge.engine import as_triple
 from memfolio.knowledge.goals import seed_goals
+from memfolio.knowledge.ontology.ontology import Report
 from memfolio.knowledge.ontology.term import Term, term_from
-from memfolio.knowledge.ontology.validate import Report
 from memfolio.knowledge.typedb.mirror import MirrorStatus
 from memfolio.memory import Memory
 from memfolio.recall.query import check_number

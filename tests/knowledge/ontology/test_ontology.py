@@ -8,9 +8,8 @@ import pytest
 
 from memfolio.errors import NotFoundError, OntologyError, PageChangedError
 from memfolio.knowledge.ontology.document import TEMPLATES
-from memfolio.knowledge.ontology.ontology import Ontology
+from memfolio.knowledge.ontology.ontology import Ontology, validate
 from memfolio.knowledge.ontology.term import Term, Vocabulary, new_term
-from memfolio.knowledge.ontology.validate import validate
 from memfolio.recall.library import Library
 from memfolio.vault.vault import OWNER, Vault
 

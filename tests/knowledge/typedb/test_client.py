@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from memfolio.errors import MirrorError
-from memfolio.knowledge.typedb import client as module
-from memfolio.knowledge.typedb.client import TypeDBClient
+from memfolio.knowledge.typedb import mirror as module
+from memfolio.knowledge.typedb.mirror import TypeDBClient
 from memfolio.settings import Mirroring
 from tests.knowledge.typedb.server import PASSWORD, USER, Before, Handler, TypeDBServer, serving
 

@@ -19,7 +19,6 @@ import pytest
 
 from memfolio.errors import MirrorError, RefusedError
 from memfolio.knowledge.typedb import mirror as module
-from memfolio.knowledge.typedb import schema
 from memfolio.knowledge.typedb.mirror import TypeDB, catch_up
 from memfolio.memory import Memory
 from tests.knowledge.typedb.server import PASSWORD, Handler, TypeDBServer, configure, serving
@@ -172,7 +171,7 @@ def test_long_texts_are_sent_in_requests_that_the_server_takes(memory: Memory, s
 def test_a_sync_that_breaks_off_is_made_good_by_the_next(
     known: Memory, server: TypeDBServer, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr(schema, "BATCH", 2)
+    monkeypatch.setattr(module, "BATCH", 2)
     monkeypatch.setattr(module, "PAGE", 3)
     mirror_of(known).sync_data()
     tell(known, [("goal-1", "status", "active")])

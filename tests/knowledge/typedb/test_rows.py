@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.knowledge.typedb.schema import MOST_TEXT, literal, quoted
+from memfolio.knowledge.typedb.mirror import MOST_TEXT, literal, quoted
 from tests.knowledge.typedb.typeql import Tokens
 
 INJECTION = '"; }\ndelete $x; match $y isa node; \\" \' # \\u0022 🙂 $u == "a\\'

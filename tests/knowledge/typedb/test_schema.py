@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memfolio.knowledge.model import NODES
 from memfolio.knowledge.ontology.term import Term, TermKind
-from memfolio.knowledge.typedb.schema import RESERVED, Schema, kebab
+from memfolio.knowledge.typedb.mirror import RESERVED, Schema, kebab
 from tests.knowledge.typedb.typeql import Database
 
 SHOP = (

@@ -1,18 +1,39 @@
-"""Pages of an ontology in JSON-LD, other RDF formats through the library that is an extra, and templates."""
+"""Pages of an ontology: read from JSON-LD and other forms of RDF, and written as these, as text and as diagrams.
+
+The RDF library is an extra; a page in our normal form needs none. SPARQL is answered in a process of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from datetime import datetime
+from decimal import Decimal
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from memfolio.errors import OntologyError
-from memfolio.knowledge.ontology.term import BASE, Term, TermKind
+from memfolio.clock import iso
+from memfolio.errors import InputError, OntologyError
+from memfolio.index.facts import Fact
+from memfolio.knowledge.literal import LiteralKind, read_literal
+from memfolio.knowledge.ontology.term import (
+    BASE,
+    LITERAL_NAMES,
+    LITERALS,
+    PROPERTIES,
+    TYPE_PREDICATES,
+    Term,
+    TermKind,
+    Vocabulary,
+)
 
 # Pages of an ontology: JSON-LD in a normal form that is read without any library, and terms made of it. Pure.
 #
@@ -20,16 +41,10 @@ from memfolio.knowledge.ontology.term import BASE, Term, TermKind
 
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 24
-PREFIXES = {
-    "mf": BASE,
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
-DATA = "https://memfolio.dev/data/"
-LOCAL = {"thing": f"{DATA}thing/", "predicate": f"{DATA}predicate/", "fact": f"{DATA}fact/"}
+_DATA = Path(__file__).parent / "data"
+_TABLES = tomllib.loads((_DATA / "rdf.toml").read_text("utf-8"))
+PREFIXES: dict[str, str] = _TABLES["prefixes"]
+LOCAL: dict[str, str] = _TABLES["local"]
 """Where what is no term of an ontology has its identifiers."""
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """What may stand before a colon and is no domain."""
@@ -63,8 +78,8 @@ class Document:
     @property
     def label(self) -> str:
         """What the page calls itself."""
-        said = (each for node in self.nodes if _is_header(node) for each in _texts(node, "rdfs:label"))
-        return next(said, self.domain)
+        headers = (_text(node, "rdfs:label") for node in self.nodes if _is_header(node))
+        return next(filter(None, headers), self.domain)
 
 
 @lru_cache(maxsize=64)
@@ -121,23 +136,26 @@ def is_normal(given: Any, domain: str) -> bool:
     """Whether a document is in our normal form: prefixes only in its context, and a flat graph of compact names."""
     match given:
         case {"@context": dict(context), "@graph": list(graph)} if len(given) == 2:
-            pass
+            ours = {**PREFIXES, domain: f"{BASE}{domain}/"}
+            return (
+                all(map(_is_start, context.values()))
+                and all(context.get(name, value) == value for name, value in ours.items())
+                and all(isinstance(node, dict) and _is_flat(node, {*context}) for node in graph)
+            )
         case _:
             return False
-    ours = {**PREFIXES, domain: f"{BASE}{domain}/"}
-    return (
-        all(isinstance(value, str) and value[-1:] in ("/", "#") for value in context.values())
-        and all(context.get(name, value) == value for name, value in ours.items())
-        and all(isinstance(node, dict) and _is_flat(node, {*context}) for node in graph)
-    )
+
+
+def _is_start(value: Any) -> bool:
+    """Whether identifiers may begin with it, so that a prefix can stand for it."""
+    return isinstance(value, str) and value[-1:] in ("/", "#")
 
 
 def prefixes_of(given: Any, domain: str) -> dict[str, str]:
     """The prefixes that a document names, with ours before them."""
     parts = listed(given.get("@context")) if isinstance(given, dict) else []
     named = [pair for part in parts if isinstance(part, dict) for pair in part.items()]
-    kept = {name: value for name, value in named if isinstance(value, str) and value[-1:] in ("/", "#")}
-    return {**kept, **PREFIXES, domain: f"{BASE}{domain}/"}
+    return {**{name: value for name, value in named if _is_start(value)}, **PREFIXES, domain: f"{BASE}{domain}/"}
 
 
 def terms_in(nodes: Iterable[Node], domain: str) -> Iterator[Term]:
@@ -155,14 +173,14 @@ def term_of(node: Node) -> Term | None:
     return Term(
         kind=kind,
         id=str(node["@id"]),
-        label=_first(tuple(text for name in LABELS for text in _texts(node, name))),
-        definition=_first(_texts(node, "skos:definition")),
+        label=_text(node, *LABELS),
+        definition=_text(node, "skos:definition"),
         parents=_references(node, _above(kind)),
-        domain_class=_first(_references(node, "rdfs:domain")),
-        range=_first(_references(node, "rdfs:range")),
+        domain_class=next(iter(_references(node, "rdfs:domain")), ""),
+        range=next(iter(_references(node, "rdfs:range")), ""),
         synonyms=_texts(node, "skos:altLabel"),
         functional=FUNCTIONAL in types,
-        rule=_first(_texts(node, "mf:rule")),
+        rule=_text(node, "mf:rule"),
         more={name: value for name, value in node.items() if name not in ORDER},
     )
 
@@ -226,9 +244,14 @@ def _is_flat(node: Node, prefixes: set[str]) -> bool:
     )
 
 
-def _texts(node: Node, name: str) -> tuple[str, ...]:
-    said = (each.get("@value") if isinstance(each, dict) else each for each in listed(node.get(name)))
-    return tuple(each.strip() for each in said if isinstance(each, str) and each.strip())
+def _texts(node: Node, *names: str) -> tuple[str, ...]:
+    values = (value for name in names for value in listed(node.get(name)))
+    texts = (each.get("@value") if isinstance(each, dict) else each for each in values)
+    return tuple(each.strip() for each in texts if isinstance(each, str) and each.strip())
+
+
+def _text(node: Node, *names: str) -> str:
+    return next(iter(_texts(node, *names)), "")
 
 
 def _references(node: Node, name: str) -> tuple[str, ...]:
@@ -236,16 +259,12 @@ def _references(node: Node, name: str) -> tuple[str, ...]:
     return tuple(each for each in named if not each.startswith("_:"))
 
 
-def _first(values: tuple[str, ...]) -> str:
-    return values[0] if values else ""
-
-
 def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
     """OntologyError where a part is nested too deep, or a context is not written out."""
     if depth > DEEPEST:
         raise OntologyError(f"{where[:200]} is nested too deep", hint="write each term as a node of @graph")
-    inside: Iterator[tuple[Any, Any]] = iter(given.items() if isinstance(given, dict) else ())
-    for name, value in enumerate(given) if isinstance(given, list) else inside:
+    inside: Any = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
+    for name, value in inside:
         for part in listed(value) if name == "@context" else ():
             if isinstance(part, str) or (isinstance(part, dict) and "@import" in part):
                 raise OntologyError(
@@ -257,24 +276,10 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
 
 # The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms.
 
-FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ntriples": "N_TRIPLES", "xml": "RDF_XML"}
-_OTHER_NAMES = {"ttl": "turtle", "json": "jsonld", "nt": "ntriples", "rdf": "xml", "owl": "xml", "rdfxml": "xml"}
-DEFINITIONS = ("definition", "sbvr_definition", "comment", "description")
-SYNONYMS = ("altLabel", "sbvr_synonyms", "hasExactSynonym")
+FORMATS: dict[str, list[str]] = _TABLES["formats"]
 _PROPERTIES = ("rdf:Property", FUNCTIONAL)
 """What only says that something is a property; its range decides of which kind."""
-_VALUES = {
-    f"xsd:{name}": f"xsd:{ours}"
-    for ours, names in {
-        "integer": "int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
-        "unsignedInt unsignedLong unsignedShort unsignedByte",
-        "double": "float",
-        "string": "anyURI normalizedString token language Name",
-        "dateTime": "dateTimeStamp",
-        "duration": "dayTimeDuration yearMonthDuration",
-    }.items()
-    for name in names.split()
-} | dict.fromkeys(("rdfs:Literal", "rdf:langString", "rdf:PlainLiteral"), "xsd:string")
+_VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
 """Types of values that are read as one of ours."""
 _REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
 _WHERE = "the document"
@@ -292,8 +297,7 @@ def library() -> Any:
 def format_named(name: str) -> str:
     """One of FORMATS by any of its names: `JSON-LD` and `.jsonld` are jsonld; a name that is none stays as it is."""
     plain = re.sub(r"[\W_]+", "", name.casefold())
-    found = _OTHER_NAMES.get(plain, plain)
-    return found if found in FORMATS else name
+    return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
 
 
 def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
@@ -356,7 +360,7 @@ def _statements(content: bytes, format: str) -> Iterator[Any]:
 def _format(name: str) -> Any:
     if name not in FORMATS:
         raise OntologyError(f"{name[:40]!r} is no format", hint=f"use {', '.join(FORMATS)}")
-    return getattr(library().RdfFormat, FORMATS[name])
+    return getattr(library().RdfFormat, FORMATS[name][0])
 
 
 def _called(term: Any, context: Mapping[str, str]) -> str:
@@ -402,13 +406,16 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
         return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
 
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    found = {"@id": names[node["@id"]], "@type": node["@type"]}
-    found["rdfs:label"] = next((node[key] for key in LABELS if key in node), [])
+    found = {
+        "@id": names[node["@id"]],
+        "@type": node["@type"],
+        "rdfs:label": next((node[key] for key in LABELS if key in node), []),
+        "skos:definition": next((told[key] for key in _TABLES["keys"]["definition"] if key in told), []),
+        "skos:altLabel": next((told[key] for key in _TABLES["keys"]["synonyms"] if key in told), []),
+    }
     for key in _REACH:
         named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
         found[key] = [{"@id": names.get(each) or _VALUES.get(each) or whole(each)} for each in named]
-    found["skos:definition"] = next((told[key] for key in DEFINITIONS if key in told), [])
-    found["skos:altLabel"] = next((told[key] for key in SYNONYMS if key in told), [])
     if found["@id"] != node["@id"]:
         found["skos:exactMatch"] = {"@id": whole(node["@id"])}
     return found
@@ -418,7 +425,6 @@ def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[s
 
 BUSINESS = "business"
 TEMPLATES = ("saas", "ecommerce", "consulting", "agency")
-_DATA = Path(__file__).parent / "data"
 
 
 def template(name: str, domain: str = "") -> Document:
@@ -429,3 +435,236 @@ def template(name: str, domain: str = "") -> Document:
     context = f'"{called}": "{BASE}{called}/'
     text = text.replace(f'"{name}:', f'"{called}:').replace(f'"{name}": "{BASE}{name}/', context)
     return read_page(text.encode(), called)
+
+
+# Ontology and facts as RDF: written as Turtle or JSON-LD, and asked by SPARQL.
+#
+# A fact is a triple, and a `rdf:Statement` about that triple with its confidence, validity and source: that form can
+# be written in JSON-LD as well as in Turtle.
+
+ROWS = 1000
+MOST_ROWS = 100_000
+SECONDS = 10.0
+LOADED = 4 * 1024 * 1024
+"""Bytes that are loaded in a second, by a slow machine: the time for that does not count as the query's."""
+MEMORY = 2 * 1024**3
+ANSWER_BYTES = 16 * 1024 * 1024
+QUERY_CHARACTERS = 20_000
+_GAP = r"(?:\s|#[^\n\r]*+)*+"
+_SERVICE = re.compile(rf"service{_GAP}(?:silent{_GAP})?(?:<[^>]*>|[^\s{{]+){_GAP}\{{", re.IGNORECASE)
+_CODES = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a query found: rows of a SELECT, triples of a CONSTRUCT, or with `holds` the answer to an ASK."""
+
+    variables: tuple[str, ...] = ()
+    rows: tuple[tuple[str | None, ...], ...] = ()
+    holds: bool | None = None
+    cut: bool = False
+    """Whether there is more than was asked for."""
+
+
+def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
+    """Pages and facts as one text."""
+    chosen = format_named(format)
+    if chosen not in ("turtle", "jsonld"):
+        raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
+    given = list(pages)
+    return serialize(documents(given, facts), chosen, prefixes(given))
+
+
+def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: int, seconds: float) -> Answers:
+    """The answers to a query, from a process that is stopped when it takes too long or too much memory."""
+    library()
+    check_query(query)
+    if not 1 <= limit <= MOST_ROWS:
+        raise InputError(f"{limit} is no limit", hint=f"use 1 to {MOST_ROWS:,}")
+    given = list(pages)
+    named = prefixes(given)
+    question = {"query": query, "prefixes": named, "limit": limit, "bytes": ANSWER_BYTES, "memory": MEMORY}
+    told = [each.decode() for each in documents(given, facts)]
+    answer = _run(question | {"documents": told}, seconds)
+
+    rows = tuple(tuple(cell and _shown(cell, named) for cell in row) for row in answer.pop("rows", ()))
+    return Answers(variables=tuple(answer.pop("variables", ())), rows=rows, **answer)
+
+
+def _shown(cell: list[str], named: Mapping[str, str]) -> str:
+    kind, value = cell
+    return compact(value, named) if kind == "NamedNode" else value
+
+
+def check_query(query: str) -> None:
+    """OntologyError for a query that would ask another server, or is longer than anybody writes."""
+    if len(query) > QUERY_CHARACTERS:
+        raise OntologyError(f"the query has more than {QUERY_CHARACTERS:,} characters", hint="ask for less")
+    plain = _CODES.sub(lambda code: chr(min(int(code[1] or code[2], 16), sys.maxunicode)), query)
+    if _SERVICE.search(plain):
+        raise OntologyError("SERVICE asks another server, which is never done", hint="ask about what is here")
+
+
+def prefixes(pages: Iterable[Document]) -> dict[str, str]:
+    """All prefixes that can be used in a query and are used in what is written."""
+    named = {name: value for page in pages for name, value in page.context.items() if "://" in value}
+    return {**named, **{page.domain: f"{BASE}{page.domain}/" for page in pages}, **LOCAL, **PREFIXES}
+
+
+def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[bytes]:
+    """What pages and facts state, as documents of JSON-LD."""
+    known = []
+    for page in pages:
+        known.append(page)
+        yield write_page(page)
+    given = list(facts)
+    writer = _FactNodes(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
+    nodes = [node for fact in given for node in writer.nodes(fact)]
+    yield json.dumps({"@context": {**LOCAL, **PREFIXES}, "@graph": nodes}).encode()
+
+
+class _FactNodes:
+    """Puts facts into JSON-LD."""
+
+    def __init__(self, known: Vocabulary, things: set[str]) -> None:
+        self._things = things
+        self._class = cache(lambda name: known.find(name, TermKind.CLASS))
+        self._property = cache(lambda name: known.find(name, *PROPERTIES))
+
+    def nodes(self, fact: Fact) -> Iterator[dict[str, Any]]:
+        """A fact as a triple, and what is known about it."""
+        subject, (predicate, value) = _thing(fact.subject), self._rest(fact)
+        yield subject | {predicate: value}
+        times = {"mf:validFrom": fact.valid_from, "mf:validUntil": fact.valid_until}
+        yield {
+            "@id": f"fact:{quote(fact.id, safe='')}",
+            "@type": "rdf:Statement",
+            "rdf:subject": subject,
+            "rdf:predicate": {"@id": predicate},
+            "rdf:object": value,
+            "mf:confidence": _literal(str(fact.confidence), "xsd:decimal"),
+            "mf:source": fact.source,
+            **{name: _literal(iso(moment), "xsd:dateTime") for name, moment in times.items() if moment},
+        }
+
+    def _rest(self, fact: Fact) -> tuple[str, dict[str, str]]:
+        """Predicate and object."""
+        if fact.predicate in TYPE_PREDICATES:
+            found = self._class(fact.object)
+            return f"{PREFIXES['rdf']}type", {"@id": _iri(found.id)} if found else _thing(fact.object)
+        term = self._property(fact.predicate)
+        leads_to_thing = term.kind is TermKind.OBJECT if term else fact.object in self._things
+        predicate = _iri(term.id) if term else f"predicate:{quote(fact.predicate, safe='')}"
+        return predicate, _thing(fact.object) if leads_to_thing else _typed(fact.object)
+
+
+def _iri(id: str) -> str:
+    return f"{BASE}{id.replace(':', '/', 1)}"
+
+
+def _thing(name: str) -> dict[str, str]:
+    return {"@id": f"thing:{quote(name, safe='')}"}
+
+
+def _typed(text: str) -> dict[str, str]:
+    found = read_literal(text)
+    kind, value = found.kind, found.value
+    if isinstance(value, datetime):
+        is_day = len(text.strip()) == 10
+        return _literal(text.strip(), "xsd:date") if is_day else _literal(iso(value), "xsd:dateTime")
+    if not isinstance(value, Decimal):
+        return _literal(str(value).lower() if kind is LiteralKind.BOOLEAN else text, LITERAL_NAMES[kind])
+    duration = f"{'-' if value < 0 else ''}PT{abs(value):f}S"
+    said = {LiteralKind.MONEY: f"{value:f} {found.unit}", LiteralKind.DURATION: duration}
+    return _literal(said.get(kind, f"{value:f}"), LITERAL_NAMES[kind])
+
+
+def _literal(text: str, type: str) -> dict[str, str]:
+    return {"@value": text, "@type": type}
+
+
+def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
+    command = [sys.executable, "-P", str(Path(__file__).with_name("ask.py"))]
+    allowed = seconds + sum(map(len, question["documents"])) / LOADED
+    given = json.dumps(question | {"seconds": int(allowed) + 2}).encode()
+    try:
+        ended = subprocess.run(command, input=given, capture_output=True, timeout=allowed, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise OntologyError(f"the query took more than {seconds:g} seconds", hint="ask for less") from error
+    if ended.returncode:
+        last = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        why = last if ended.returncode == 1 else f"it took more than {MEMORY >> 20:,} MB"
+        raise OntologyError(f"the query cannot be answered: {why[:200]}", hint="ask for less, or add a LIMIT")
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    if "error" in answer:
+        raise OntologyError(f"the query cannot be answered: {answer['error']}", hint="only SPARQL queries are answered")
+    return answer
+
+
+# An ontology for people: as a tree of text, and as a Mermaid class diagram. Pure.
+
+DEEPEST_CLASS = 50
+
+
+def tree(known: Vocabulary, chosen: Vocabulary) -> str:
+    """The chosen classes below each other, with their properties; what is below one is shown where it first stands."""
+    classes = {each.id: each for each in _sorted(chosen.of_kind(TermKind.CLASS))}
+    below = {name: _sorted(each for each in known.children.get(name, ()) if each.id in classes) for name in classes}
+    roots = [each for each in classes.values() if classes.keys().isdisjoint(each.parents)]
+    lines: list[str] = []
+    for root in (*roots, *classes.values()):  # the others are below themselves
+        if root.id in below:
+            lines += _branch(known, root, below, "", "", 0)
+    return "\n".join(lines)
+
+
+def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
+    """The chosen classes with their properties, and what these lead to, as a `classDiagram`."""
+    classes = _sorted(chosen.of_kind(TermKind.CLASS))
+    properties = [each for each in _sorted(chosen.of_kind(*PROPERTIES)) if each.domain_class and each.range]
+    named = [each.id for each in classes] + [name for each in (*classes, *properties) for name in each.references]
+    shown = [known.terms[name] for name in dict.fromkeys(named) if name in known.terms]
+    lines = [f'    class {_node(each.id)}["{_plain(each.label) or each.name}"]' for each in shown]
+    above = ((parent, each.id) for each in classes for parent in each.parents if parent in known.terms)
+    lines += [f"    {_node(parent)} <|-- {_node(child)}" for parent, child in above]
+    return "\n".join(["classDiagram", *lines, *(f"    {_relation(each)}" for each in properties)])
+
+
+def range_of(term: Term) -> str:
+    """What a property leads to, as a person says it."""
+    return LITERALS[term.range].value if term.range in LITERALS else term.range.partition(":")[2] or "?"
+
+
+def _sorted(terms: Iterable[Term]) -> list[Term]:
+    return sorted(terms, key=lambda each: each.id)
+
+
+def _branch(
+    known: Vocabulary, term: Term, below: dict[str, list[Term]], first: str, rest: str, depth: int
+) -> Iterator[str]:
+    """A class with what is `below` it and not yet shown; `first` and `rest` stand before its first and other lines."""
+    synonyms = f"  ({', '.join(term.synonyms)})" if term.synonyms else ""
+    above = ", ".join(each for each in term.parents if depth == 0 and each in known.terms)
+    yield f"{first}{term.name}{synonyms}{'  < ' if above else ''}{above}"
+    is_first, children = term.id in below, below.pop(term.id, [])
+    for each in _sorted(known.of_kind(*PROPERTIES)) if is_first else ():
+        if each.domain_class == term.id:
+            mark, once = "│" if children else " ", " (one)" if each.functional else ""
+            yield f"{rest}{mark}  · {each.name} → {range_of(each)}{once}"
+    for each in children if depth < DEEPEST_CLASS else ():
+        fork, line = ("└─ ", "   ") if each is children[-1] else ("├─ ", "│  ")
+        yield from _branch(known, each, below, f"{rest}{fork}", f"{rest}{line}", depth + 1)
+
+
+def _relation(term: Term) -> str:
+    if term.range in LITERALS:
+        return f"{_node(term.domain_class)} : {term.name} {range_of(term)}"
+    return f"{_node(term.domain_class)} --> {_node(term.range)} : {term.name}"
+
+
+def _plain(label: str) -> str:
+    return re.sub(r"[^\w .()-]", "", label)
+
+
+def _node(id: str) -> str:
+    return re.sub(r"\W", "_", id)

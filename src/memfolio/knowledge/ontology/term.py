@@ -33,6 +33,7 @@ LITERALS = {
     "xsd:boolean": LiteralKind.BOOLEAN,
 }
 """The types of values, and what a value of each is."""
+TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
 LITERAL_NAMES = {kind.value: name for name, kind in reversed(LITERALS.items())}
 """How a person says the type of a value: text, number, money, percent, date, duration, boolean."""
 _TEXTS = ("label", "definition", "domain_class", "range", "rule")
@@ -224,20 +225,23 @@ class Vocabulary:
                 found.setdefault(name, (_pairs(name), []))[1].append(term)
         return found
 
-    def ancestors(self, id: str) -> list[str]:
-        """All that is above a term, the nearest first; a cycle is gone round once."""
-        found: dict[str, None] = {}
-        waiting = list(self.terms[id].parents) if id in self.terms else []
+    def above(self, *ids: str) -> list[str]:
+        """Terms and all that is above them, the nearest first; a cycle is gone round once."""
+        found, waiting = dict[str, None](), list(ids)
         while waiting:
-            above = waiting.pop(0)
-            if above not in found:
-                found[above] = None
-                waiting += self.terms[above].parents if above in self.terms else ()
+            name = waiting.pop(0)
+            if name not in found:
+                found[name] = None
+                waiting += self.terms[name].parents if name in self.terms else ()
         return list(found)
+
+    def ancestors(self, id: str) -> list[str]:
+        """All that is above a term, the nearest first."""
+        return self.above(*self.terms[id].parents) if id in self.terms else []
 
     def is_a(self, id: str, other: str) -> bool:
         """Whether a term is another one, or stands below it."""
-        return id == other or other == "owl:Thing" or other in self.ancestors(id)
+        return other == "owl:Thing" or other in self.above(id)
 
     @cached_property
     def children(self) -> dict[str, list[Term]]:

@@ -16,8 +16,7 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.govern.proposal import Proposal
-    from memfolio.knowledge.ontology.ontology import Added
-    from memfolio.knowledge.ontology.validate import Report
+    from memfolio.knowledge.ontology.ontology import Added, Report
     from memfolio.knowledge.rule import Rule
 
 Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]

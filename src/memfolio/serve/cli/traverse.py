@@ -23,7 +23,7 @@ Steps = Annotated[
     list[str],
     typer.Argument(
         metavar="STEP...",
-        help="Predicates: supports, ^supports (back), a|b, (a|b)+, a*; or belief-goal-plan.",
+        help="Predicates: supports, ^supports (back), dependsOn+ (repeated); or belief-goal-plan.",
         show_default=False,
     ),
 ]
@@ -34,7 +34,7 @@ Conditions = Annotated[
 ]
 By = Annotated[str, typer.Option("--by", help="agent, or a ?variable of the conditions.")]
 At = Annotated[str | None, typer.Option("--valid-at", metavar="TIME", help="What held then, else now.")]
-Hops = Annotated[int, typer.Option("--hops", help="How often + and * repeat.")]
+Hops = Annotated[int, typer.Option("--hops", help="How often + repeats.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many paths.")]
 Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid graph.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Also tell what has no kind.")]
@@ -117,7 +117,7 @@ def _paths(ask: Questions, paths: Sequence[Path], more: dict[str, Any], *, merma
 
 
 COMMANDS = (
-    Command(traverse, "fact traverse belief-1 supports requires", 'fact traverse plan-1 "(^requires|^supports)+"'),
+    Command(traverse, "fact traverse belief-1 supports requires", "fact traverse plan-1 ^requires ^supports"),
     Command(impact, "fact impact belief-1", "fact impact F-1763217005123-5f2c91ab"),
     Command(count, "fact count '?g isA Goal and ?g hierarchyLevel strategic and ?g status behind' --by agent"),
     Command(misfits, "fact misfits --strict"),
