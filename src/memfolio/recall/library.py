@@ -30,7 +30,6 @@ from memfolio.settings import Ranking
 from memfolio.text import counted, every_word
 from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, agent_file
-from memfolio.vault.disk import Stamp
 from memfolio.vault.fields import local
 from memfolio.vault.journal import Record
 from memfolio.vault.past.view import PURGED, Event, last_out
@@ -55,7 +54,7 @@ class Scope:
         self._vault, self._agent = vault, agent
         self._known: dict[str, Index] = {agent: self.own}
         self._file = agent_file(agent)
-        self._seen: tuple[Stamp | None, tuple[str, ...]] | None = None
+        self._seen: tuple[tuple[int, int, int] | None, tuple[str, ...]] | None = None
 
     def indexes(self) -> list[Index]:
         """Its own index, then those of the others that have a folder at the moment."""
@@ -72,19 +71,13 @@ class Scope:
 
     def _reads(self) -> tuple[str, ...]:
         """What the settings say; they are read again when their file has changed, or may have."""
-        stamp = self._stamp()
-        if self._seen is None or self._seen[0] != stamp:
+        look = self._vault.glance(self._file)
+        if self._seen is None or self._seen[0] != look:
             reads = self._settings()
-            is_settled = stamp is None or time.time_ns() - stamp.mtime_ns > SETTLED
-            self._seen = (stamp, reads) if is_settled else None
+            is_settled = look is None or time.time_ns() - look[0] > SETTLED
+            self._seen = (look, reads) if is_settled else None
             return reads
         return self._seen[1]
-
-    def _stamp(self) -> Stamp | None:
-        try:
-            return self._vault.stamp(self._file)
-        except OSError:
-            return None
 
     def _settings(self) -> tuple[str, ...]:
         try:

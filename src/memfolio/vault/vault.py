@@ -520,6 +520,14 @@ class Vault:
         """How one of the `files` stands on the disk; None where it is gone."""
         return self.home.disk.stamp(self.home.path(path))
 
+    def glance(self, path: str) -> tuple[int, int, int] | None:
+        """When a file was changed last, which one it is and its size, for who asks all the time; None without one."""
+        try:
+            found = os.lstat(self.home.path(path))
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
     def suspects(self) -> set[str]:
         """Files that are not as they were last left, by their stamps; nothing of that is recorded."""
         known = self.files
