@@ -300,15 +300,6 @@ def format_named(name: str) -> str:
     return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
 
 
-def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
-    """JSON-LD documents as one text."""
-    rdf = library()
-    quads = (quad for text in documents for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
-    triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    text: bytes = rdf.serialize(triples, format=_format(format), prefixes=dict(context))
-    return text
-
-
 def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
     """A document of any form as the nodes of a graph in normal form."""
     nodes: dict[str, dict[str, Any]] = {}
@@ -471,8 +462,11 @@ def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: st
     chosen = format_named(format)
     if chosen not in ("turtle", "jsonld"):
         raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
-    given = list(pages)
-    return serialize(documents(given, facts), chosen, prefixes(given))
+    given, rdf = list(pages), library()
+    quads = (quad for text in documents(given, facts) for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
+    triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
+    text: bytes = rdf.serialize(triples, format=_format(chosen), prefixes=prefixes(given))
+    return text
 
 
 def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: int, seconds: float) -> Answers:
@@ -487,13 +481,11 @@ def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: 
     told = [each.decode() for each in documents(given, facts)]
     answer = _run(question | {"documents": told}, seconds)
 
-    rows = tuple(tuple(cell and _shown(cell, named) for cell in row) for row in answer.pop("rows", ()))
+    def shown(kind: str, value: str) -> str:
+        return compact(value, named) if kind == "NamedNode" else value
+
+    rows = tuple(tuple(cell and shown(*cell) for cell in row) for row in answer.pop("rows", ()))
     return Answers(variables=tuple(answer.pop("variables", ())), rows=rows, **answer)
-
-
-def _shown(cell: list[str], named: Mapping[str, str]) -> str:
-    kind, value = cell
-    return compact(value, named) if kind == "NamedNode" else value
 
 
 def check_query(query: str) -> None:
@@ -513,11 +505,8 @@ def prefixes(pages: Iterable[Document]) -> dict[str, str]:
 
 def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[bytes]:
     """What pages and facts state, as documents of JSON-LD."""
-    known = []
-    for page in pages:
-        known.append(page)
-        yield write_page(page)
-    given = list(facts)
+    known, given = list(pages), list(facts)
+    yield from map(write_page, known)
     writer = _FactNodes(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
     nodes = [node for fact in given for node in writer.nodes(fact)]
     yield json.dumps({"@context": {**LOCAL, **PREFIXES}, "@graph": nodes}).encode()
