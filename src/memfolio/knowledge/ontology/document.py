@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -281,7 +281,6 @@ _PROPERTIES = ("rdf:Property", FUNCTIONAL)
 """What only says that something is a property; its range decides of which kind."""
 _VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
 """Types of values that are read as one of ours."""
-_REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
 _WHERE = "the document"
 
 
@@ -325,8 +324,7 @@ def adopted(content: bytes, format: str, domain: str) -> list[Term]:
         _decide_kind(node)
     terms = {name: term for name, node in defined.items() if (term := term_of(node))}
     names = {name: f"{domain}:{_name_here(name, term)}" for name, term in terms.items()}
-    nodes = (_adopt(defined[name], names, context) for name in names)
-    return [term for node in nodes if (term := term_of(node))]
+    return [_adopt(term, defined[name], names, context) for name, term in terms.items()]
 
 
 def compact(name: str, context: Mapping[str, str]) -> str:
@@ -389,27 +387,28 @@ def _joined(text: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", text) if word)
 
 
-def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[str, str]) -> dict[str, Any]:
-    """A node under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
+def _adopt(term: Term, node: Node, names: Mapping[str, str], context: Mapping[str, str]) -> Term:
+    """A term under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
 
     def whole(name: str) -> str:
         prefix, _, rest = name.partition(":")
         return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
 
+    def named(name: str) -> str:
+        return names.get(name) or _VALUES.get(name) or whole(name)
+
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    found = {
-        "@id": names[node["@id"]],
-        "@type": node["@type"],
-        "rdfs:label": next((node[key] for key in LABELS if key in node), []),
-        "skos:definition": next((told[key] for key in _TABLES["keys"]["definition"] if key in told), []),
-        "skos:altLabel": next((told[key] for key in _TABLES["keys"]["synonyms"] if key in told), []),
-    }
-    for key in _REACH:
-        named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
-        found[key] = [{"@id": names.get(each) or _VALUES.get(each) or whole(each)} for each in named]
-    if found["@id"] != node["@id"]:
-        found["skos:exactMatch"] = {"@id": whole(node["@id"])}
-    return found
+    return replace(
+        term,
+        id=names[term.id],
+        definition=_text(told, *_TABLES["keys"]["definition"]),
+        parents=tuple(map(named, term.parents)),
+        domain_class=named(term.domain_class),
+        range=named(term.range),
+        synonyms=next((_texts(told, key) for key in _TABLES["keys"]["synonyms"] if key in told), ()),
+        rule="",
+        more={} if names[term.id] == term.id else {"skos:exactMatch": {"@id": whole(term.id)}},
+    )
 
 
 # The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
