@@ -12,9 +12,8 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.goals import EXAMPLE, read_goals, seed_goals
 from memfolio.knowledge.join import Triple
-from memfolio.knowledge.model import PREDICATES, ends, kind_named
+from memfolio.knowledge.model import EXAMPLE, PREDICATES, ends, kind_named, read_goals, seed_goals
 from memfolio.memory import Memory
 
 GOALS = read_goals(EXAMPLE.read_text("utf-8"))

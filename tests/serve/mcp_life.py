@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from memfolio.knowledge.goals import EXAMPLE
+from memfolio.knowledge.model import EXAMPLE
 from memfolio.memory import Memory
 from memfolio.serve.mcp.server import NOTICE
 from memfolio.types import HUMAN

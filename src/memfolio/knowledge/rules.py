@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -16,13 +17,10 @@ from memfolio.index.facts import unread
 from memfolio.index.write_rows import records
 from memfolio.knowledge.rule import (
     VARIABLE,
-    Comparison,
-    Part,
     Rule,
     RuleType,
     check_fields,
     check_rule,
-    is_variable,
     parse,
     read_rule,
     render,
@@ -39,6 +37,8 @@ from memfolio.vault.vault import Vault
 RULER = Attribution(actor="bot:rules", approval=Approval.AUTO, trigger="rule")
 MOST_PROBLEMS = 20
 """Of a file to import that are told at once."""
+_TERM = re.compile(rf"'{VARIABLE.pattern}'")
+"""A term that is a variable, as `repr` writes it."""
 _SWITCHES = {"toggle": "enabled", "keep": "kept"}
 Said = str | Mapping[str, Any] | Rule
 Listed = list[Rule]
@@ -247,12 +247,12 @@ def _take(rules: dict[str, Rule], line: Mapping[str, Any]) -> None:
         rules[meant] = replace(rules[meant], **changed)
 
 
-def _taken(rules: Iterable[Rule]) -> dict[object, str]:
+def _taken(rules: Iterable[Rule]) -> dict[str, str]:
     """The names and contents that rules have, with their ids."""
     return {key: each.id for each in rules for key in (each.name.casefold(), _content(each))}
 
 
-def _admit(rule: Rule, taken: dict[object, str], where: str = "") -> Rule:
+def _admit(rule: Rule, taken: dict[str, str], where: str = "") -> Rule:
     """`rule` if it is safe and says something that no other does; its name and content are taken then."""
     name, content = check_rule(rule).name.casefold(), _content(rule)
     if name and name in taken:
@@ -267,24 +267,17 @@ def _admit(rule: Rule, taken: dict[object, str], where: str = "") -> Rule:
     return rule
 
 
-def _content(rule: Rule) -> tuple[object, ...]:
-    """What a rule says, whatever its variables are called and in whatever order its conditions stand.
-
-    Variables are numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
-    """
+def _content(rule: Rule) -> str:
+    """What a rule says, whatever its variables are called and in whatever order its conditions stand."""
     numbers: dict[str, str] = {}
 
-    def numbered(part: Part) -> tuple[str, ...]:
-        kind = part.operator if isinstance(part, Comparison) else f"{part.predicate} {part.negated}"
-        return kind, *(
-            numbers.setdefault(each, f"?{len(numbers)}") if is_variable(each) else each for each in part.terms
-        )
+    def number(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0].strip("'"), f"?{len(numbers)}")
 
-    conclusion = rule.conclusion and numbered(rule.conclusion)
-    said = f"{rule.message}\n{rule.action}"
-    said = VARIABLE.sub(lambda match: numbers.setdefault(match[0], f"?{len(numbers)}"), said)
-    conditions = sorted(rule.conditions, key=lambda part: VARIABLE.sub("?", repr(part)))
-    return rule.type, conclusion, said, frozenset(map(numbered, conditions))
+    # Numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
+    conclusion, told = _TERM.sub(number, repr(rule.conclusion)), VARIABLE.sub(number, f"{rule.message}\n{rule.action}")
+    conditions = sorted(rule.conditions, key=lambda part: _TERM.sub("?", repr(part)))
+    return f"{rule.type} {conclusion} {told} {_TERM.sub(number, repr(conditions))}"
 
 
 def _check_strata(rules: Iterable[Rule]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from memfolio.errors import InputError
 from memfolio.knowledge.cases import Case
 from memfolio.knowledge.engine import as_triple
-from memfolio.knowledge.goals import seed_goals
+from memfolio.knowledge.model import seed_goals
 from memfolio.knowledge.ontology.ontology import Report
 from memfolio.knowledge.ontology.term import Term, term_from
 from memfolio.knowledge.typedb.mirror import MirrorStatus

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -281,7 +281,6 @@ _PROPERTIES = ("rdf:Property", FUNCTIONAL)
 """What only says that something is a property; its range decides of which kind."""
 _VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
 """Types of values that are read as one of ours."""
-_REACH = ("rdfs:subClassOf", "rdfs:subPropertyOf", "rdfs:domain", "rdfs:range")
 _WHERE = "the document"
 
 
@@ -298,15 +297,6 @@ def format_named(name: str) -> str:
     """One of FORMATS by any of its names: `JSON-LD` and `.jsonld` are jsonld; a name that is none stays as it is."""
     plain = re.sub(r"[\W_]+", "", name.casefold())
     return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
-
-
-def serialize(documents: Iterable[bytes], format: str, context: Mapping[str, str]) -> bytes:
-    """JSON-LD documents as one text."""
-    rdf = library()
-    quads = (quad for text in documents for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
-    triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    text: bytes = rdf.serialize(triples, format=_format(format), prefixes=dict(context))
-    return text
 
 
 def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -334,8 +324,7 @@ def adopted(content: bytes, format: str, domain: str) -> list[Term]:
         _decide_kind(node)
     terms = {name: term for name, node in defined.items() if (term := term_of(node))}
     names = {name: f"{domain}:{_name_here(name, term)}" for name, term in terms.items()}
-    nodes = (_adopt(defined[name], names, context) for name in names)
-    return [term for node in nodes if (term := term_of(node))]
+    return [_adopt(term, defined[name], names, context) for name, term in terms.items()]
 
 
 def compact(name: str, context: Mapping[str, str]) -> str:
@@ -398,27 +387,28 @@ def _joined(text: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", text) if word)
 
 
-def _adopt(node: Mapping[str, Any], names: Mapping[str, str], context: Mapping[str, str]) -> dict[str, Any]:
-    """A node under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
+def _adopt(term: Term, node: Node, names: Mapping[str, str], context: Mapping[str, str]) -> Term:
+    """A term under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
 
     def whole(name: str) -> str:
         prefix, _, rest = name.partition(":")
         return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
 
+    def named(name: str) -> str:
+        return names.get(name) or _VALUES.get(name) or whole(name)
+
     told = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    found = {
-        "@id": names[node["@id"]],
-        "@type": node["@type"],
-        "rdfs:label": next((node[key] for key in LABELS if key in node), []),
-        "skos:definition": next((told[key] for key in _TABLES["keys"]["definition"] if key in told), []),
-        "skos:altLabel": next((told[key] for key in _TABLES["keys"]["synonyms"] if key in told), []),
-    }
-    for key in _REACH:
-        named = [each["@id"] for each in listed(node.get(key)) if isinstance(each, dict) and "@id" in each]
-        found[key] = [{"@id": names.get(each) or _VALUES.get(each) or whole(each)} for each in named]
-    if found["@id"] != node["@id"]:
-        found["skos:exactMatch"] = {"@id": whole(node["@id"])}
-    return found
+    return replace(
+        term,
+        id=names[term.id],
+        definition=_text(told, *_TABLES["keys"]["definition"]),
+        parents=tuple(map(named, term.parents)),
+        domain_class=named(term.domain_class),
+        range=named(term.range),
+        synonyms=next((_texts(told, key) for key in _TABLES["keys"]["synonyms"] if key in told), ()),
+        rule="",
+        more={} if names[term.id] == term.id else {"skos:exactMatch": {"@id": whole(term.id)}},
+    )
 
 
 # The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
@@ -471,8 +461,11 @@ def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: st
     chosen = format_named(format)
     if chosen not in ("turtle", "jsonld"):
         raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
-    given = list(pages)
-    return serialize(documents(given, facts), chosen, prefixes(given))
+    given, rdf = list(pages), library()
+    quads = (quad for text in documents(given, facts) for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
+    triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
+    text: bytes = rdf.serialize(triples, format=_format(chosen), prefixes=prefixes(given))
+    return text
 
 
 def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: int, seconds: float) -> Answers:
@@ -487,13 +480,11 @@ def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: 
     told = [each.decode() for each in documents(given, facts)]
     answer = _run(question | {"documents": told}, seconds)
 
-    rows = tuple(tuple(cell and _shown(cell, named) for cell in row) for row in answer.pop("rows", ()))
+    def shown(kind: str, value: str) -> str:
+        return compact(value, named) if kind == "NamedNode" else value
+
+    rows = tuple(tuple(cell and shown(*cell) for cell in row) for row in answer.pop("rows", ()))
     return Answers(variables=tuple(answer.pop("variables", ())), rows=rows, **answer)
-
-
-def _shown(cell: list[str], named: Mapping[str, str]) -> str:
-    kind, value = cell
-    return compact(value, named) if kind == "NamedNode" else value
 
 
 def check_query(query: str) -> None:
@@ -513,11 +504,8 @@ def prefixes(pages: Iterable[Document]) -> dict[str, str]:
 
 def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[bytes]:
     """What pages and facts state, as documents of JSON-LD."""
-    known = []
-    for page in pages:
-        known.append(page)
-        yield write_page(page)
-    given = list(facts)
+    known, given = list(pages), list(facts)
+    yield from map(write_page, known)
     writer = _FactNodes(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
     nodes = [node for fact in given for node in writer.nodes(fact)]
     yield json.dumps({"@context": {**LOCAL, **PREFIXES}, "@graph": nodes}).encode()

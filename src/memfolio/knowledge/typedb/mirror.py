@@ -125,7 +125,7 @@ class TypeDBClient:
         who = {"username": self._settings.username, "password": self._settings.password}
         if self._url and not all(who.values()):
             hint = "set typedb.username, and MEMFOLIO_TYPEDB_PASSWORD in the environment"
-            raise MirrorError(f"{self._url} wants a user name and a password", hint=hint)
+            raise self._failure("wants a user name and a password", hint)
         token = self._checked(*self._ask("POST", "/v1/signin", who)).get("token")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
             raise self._strange("no token")
@@ -139,15 +139,15 @@ class TypeDBClient:
             message = "the mirror is closed" if self._is_closed else "there is no TypeDB server"
             raise MirrorError(message, hint="set typedb.url in memfolio.toml")
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        started = time.monotonic()
+        started, timeout = time.monotonic(), self._settings.timeout
         try:
             status, content = self._exchange(method, path, sent)
         except (OSError, HTTPException, ValueError) as error:
-            if isinstance(error, TimeoutError) or time.monotonic() - started >= self._settings.timeout:
-                message = f"{self._url} did not answer within {self._settings.timeout:g} seconds"
-                raise MirrorError(message, hint="see how the server is doing, or raise typedb.timeout") from error
+            if isinstance(error, TimeoutError) or time.monotonic() - started >= timeout:
+                hint = "see how the server is doing, or raise typedb.timeout"
+                raise self._failure(f"did not answer within {timeout:g} seconds", hint) from error
             why = self._cleaned(str(error)) or type(error).__name__
-            raise MirrorError(f"{self._url} cannot be reached: {why}", hint="start it, or check typedb.url") from error
+            raise self._failure(f"cannot be reached: {why}", "start it, or check typedb.url") from error
         try:
             return status, json.loads(content, parse_constant=str) if content.strip() else {}
         except (ValueError, RecursionError):
@@ -177,7 +177,7 @@ class TypeDBClient:
                 timer.cancel()
         if len(content) > MOST_BYTES:
             hint = "ask for less: add `limit 100;` to the query"
-            raise MirrorError(f"{self._url} answered with more than {MOST_BYTES:,} bytes", hint=hint)
+            raise self._failure(f"answered with more than {MOST_BYTES:,} bytes", hint)
         if response.length:
             raise ConnectionError("the answer breaks off")
         return response.status, content
@@ -185,23 +185,24 @@ class TypeDBClient:
     def _checked(self, status: int, answer: Any) -> Answer:
         """An answer that is one; MirrorError where the server redirects, refuses, or says something else."""
         if 300 <= status < 400:
-            message = f"{self._url} answered {status}, a redirect, which is not followed"
-            raise MirrorError(message, hint="put the address that it leads to into typedb.url")
-        fields: Answer | None = answer if isinstance(answer, dict) else None
+            hint = "put the address that it leads to into typedb.url"
+            raise self._failure(f"answered {status}, a redirect, which is not followed", hint)
+        fields: Answer = answer if isinstance(answer, dict) else {}
         if status >= 400:
-            said = self._cleaned(
-                ": ".join(str(fields[name]) for name in ("code", "message") if fields and name in fields)
-            )
+            said = self._cleaned(": ".join(str(fields[name]) for name in ("code", "message") if name in fields))
             is_locked = status in (_UNAUTHORIZED, _FORBIDDEN)
             hint = "check typedb.username and the password" if is_locked else "see the server's log"
-            raise MirrorError(f"{self._url} answered {status}{said and ': '}{said}", hint=hint)
-        if fields is None:
+            raise self._failure(f"answered {status}{said and ': '}{said}", hint)
+        if not isinstance(answer, dict):
             raise self._strange("no JSON object")
         return fields
 
     def _strange(self, what: str) -> MirrorError:
         hint = "check that typedb.url is the address of its HTTP API, by default on port 8000"
-        return MirrorError(f"{self._url} did not answer as TypeDB 3 does: {what}", hint=hint)
+        return self._failure(f"did not answer as TypeDB 3 does: {what}", hint)
+
+    def _failure(self, what: str, hint: str) -> MirrorError:
+        return MirrorError(f"{self._url} {what}", hint=hint)
 
     def _cleaned(self, said: str) -> str:
         """Words of others for a message: one short line, without secrets."""

@@ -74,7 +74,7 @@ def query(options: Options, typeql: Query) -> Answer:
 
 def seed(options: Options, file: File = None, example: Example = False, dry_run: DryRun = False) -> Answer:
     """Take over goals with their desires, plans and owners from a file, as facts."""
-    from memfolio.knowledge.goals import EXAMPLE, read_goals, seed_goals
+    from memfolio.knowledge.model import EXAMPLE, read_goals, seed_goals
 
     if example is (file is not None):
         raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
