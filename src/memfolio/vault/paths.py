@@ -133,6 +133,11 @@ def form_of(path: str) -> Form:
     return Form.LINES if path.endswith(".jsonl") else Form.PAGE
 
 
+def is_daily_log(path: str) -> bool:
+    """Whether a file is a log of a day, and not an archived one."""
+    return _LOG.fullmatch(path) is not None
+
+
 def is_packed_log(path: str) -> bool:
     """Whether a file is an archived log that was compressed."""
     return _PACKED_LOG.fullmatch(path) is not None

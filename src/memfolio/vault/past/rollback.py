@@ -11,7 +11,7 @@ from typing import Any
 from memfolio.vault.cut import Excerpt, cut, excerpts, into_archive, memories_in
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines, split_lines
-from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of, place_of
+from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, is_daily_log, ledger_of, place_of
 
 # Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
 # was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
@@ -89,10 +89,6 @@ def names_from(path: str) -> Iterator[str]:
     """The name of a page, and those to take in its place."""
     stem = path.removesuffix(".md")
     return (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
-
-
-def is_daily_log(path: str) -> bool:
-    return form_of(path) is Form.LOG and ledger_of(path) is not None
 
 
 def lasting_lines(files: Files) -> dict[str, list[bytes]]:

@@ -20,8 +20,8 @@ from memfolio.vault.git.history import History
 from memfolio.vault.journal import Record, to_bytes, to_text
 from memfolio.vault.lines import attribution_of, is_packed, read_lines, text_of
 from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
-from memfolio.vault.past.rollback import PURGE, forgotten_by, is_daily_log, is_state, lasting_lines, without
-from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, ledger_of
+from memfolio.vault.past.rollback import PURGE, forgotten_by, is_state, lasting_lines, without
+from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, is_daily_log, ledger_of
 from memfolio.vault.reconcile import blocks_of
 from memfolio.vault.trail import FileMark, Trail, TrailLine
 
