@@ -366,7 +366,7 @@ class History:
 
     @_guard
     def refresh_index(self) -> None:
-        """Bring the index up to the branch, with real file times, unless a person is in the middle of something."""
+        """Bring the index up to the branch, unless a person is in the middle of something."""
         tip = self.tip()
         if tip is None or self.obstacle() is not None:
             return
@@ -376,10 +376,8 @@ class History:
         known, before = repository.marks(disk, marker), repository.checksum(disk, index)
         if (tip, before) in known:
             return
-        content = repository.build_index(disk, repo, index, repository.commit_at(repo, tip).tree)
-        if content is None:
+        if not repository.build_index(disk, index, scratch, repository.commit_at(repo, tip).tree):
             return
-        repository.stage(disk, index, scratch, content)
         mark = (tip, repository.checksum(disk, scratch) or "")
         # Both states are named before one replaces the other: dying in between never looks like staged work.
         repository.put_marks(disk, marker, [*known, mark])
