@@ -92,7 +92,7 @@ INSIDE = re.compile(r"vault\.(?:writer|books|committer|_\w+)|home\.disk$")
 """What of the vault is its own: other rooms use its methods."""
 INSIDES = frozenset(
     f"memfolio.vault.{name}"
-    for name in ("writer", "file_states", "committer", "reconcile", "carry_out", "copies", "change.Allowed")
+    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.Books")
 )
 REACHING_IN = {
     "govern/alerts.py": {"vault.home.disk"},

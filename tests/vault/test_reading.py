@@ -14,7 +14,8 @@ from memfolio.clock import from_ms, to_ms
 from memfolio.types import EMPTY, Attribution, MemoryItem
 from memfolio.vault.entry import Entry, parse_entry
 from memfolio.vault.fields import HEADING, FieldValues, _label, _words, read_label, without_surrogates
-from memfolio.vault.log import read_log, split_log, title_line
+from memfolio.vault.log import read_log, split_log
+from memfolio.vault.paths import title_line
 from tests.vault.minting import mint, render_entry
 from tests.vault.test_entry import ADVERSARIAL, BERLIN, DAY, MS, ZONES, day_of, entries, entry
 from tests.vault.test_log import documents

@@ -10,8 +10,8 @@ from datetime import UTC
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import MARK
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.log import Block, LogEntry, read_log, split_log, title_line
-from memfolio.vault.paths import agent_of, day_of, ledger_of
+from memfolio.vault.log import Block, LogEntry, read_log, split_log
+from memfolio.vault.paths import agent_of, day_of, ledger_of, title_line
 
 RULE = "\n---\n"
 """Keeps an indented note apart from a bullet above it, which it would otherwise continue."""

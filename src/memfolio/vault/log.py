@@ -246,8 +246,6 @@ Start = tuple[int, str | None]
 Cut = tuple[int, int, BlockKind, str | None]
 """Where a block starts and ends, what it is, and its block id."""
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 # Both are compiled at their first use: whoever only writes does not need them.
 _ENTRY = rf"(?m)##(?:(?<![^\n]##)|(?<=\A\ufeff##)){AFTER_SIGNS}"
 """`HEADING` at the start of a line; it begins with its plain characters because those are searched for much faster."""
@@ -282,12 +280,6 @@ class LogReading:
 
     entries: tuple[LogEntry, ...]
     problems: tuple[str, ...]
-
-
-def title_line(day: date, part: int = 1) -> str:
-    """The first line of a log, without its line end: `# 2026-11-15 · Sunday (2)`."""
-    title = f"# {day.isoformat()} · {WEEKDAYS[day.weekday()]}"
-    return title if part == 1 else f"{title} ({part})"
 
 
 @lru_cache(maxsize=8)

@@ -35,6 +35,7 @@ _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 _JUNK = re.compile(r"(?i)\..+|~\$.*|.*~|.*\.(tmp|swp|swx|part|crdownload|icloud)|thumbs\.db|desktop\.ini|4913")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_TRACKED_BYTES = 16 * 1024 * 1024
 
 
@@ -92,6 +93,12 @@ def agent_of(path: str) -> str | None:
 
 def day_log(agent: str, day: date) -> Ledger:
     return Ledger(f"{agent_root(agent)}/memory/{day.isoformat()}", Form.LOG)
+
+
+def title_line(day: date, part: int = 1) -> str:
+    """The first line of a log, without its line end: `# 2026-11-15 · Sunday (2)`."""
+    title = f"# {day.isoformat()} · {WEEKDAYS[day.weekday()]}"
+    return title if part == 1 else f"{title} ({part})"
 
 
 def archive_log(path: str) -> str:
