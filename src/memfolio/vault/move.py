@@ -30,8 +30,8 @@ from memfolio.vault.cut import (
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, pack, plain_name, text_of
+from memfolio.vault.past.merge import difference
 from memfolio.vault.past.past import ATTEMPTS, UndoResult
-from memfolio.vault.past.undo import difference
 from memfolio.vault.paths import agent_of, archive_log, is_daily_log, page_from_archive, state_ledger
 
 if TYPE_CHECKING:

@@ -422,7 +422,7 @@ class Vault:
 
     def preview(self, change: Change) -> str:
         """What a change would do, as a difference; nothing is written."""
-        from memfolio.vault.past.undo import difference
+        from memfolio.vault.past.merge import difference
 
         self._check_open()
         outlook = self.writer.preview(self.clean(change))
