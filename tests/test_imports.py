@@ -91,7 +91,7 @@ FOLDER = re.compile(r"vault\.trail$|home\.(?:root|path|internal)$|config\.home$"
 DOORS = frozenset({"serve", "bench"})
 INSIDES = frozenset(
     f"memfolio.vault.{name}"
-    for name in ("writer", "file_states", "committer", "reconcile", "carry_out", "copies", "change.Allowed")
+    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.Books")
 )
 REACHING_IN = {
     "serve/tokens.py": {"self._home.disk"},

@@ -250,7 +250,7 @@ def test_note_that_was_forgotten_under_the_old_name_returns_under_the_new_one(ho
     )
     memory.restore(gone[0])
     assert words(memory, "plums") == ["a note about plums"]
-    assert "kiwis\n- a note about plums\n" in (home / "agents/builder/memory/2026-11-15.md").read_text()
+    assert "\n- a note about plums\n" in (home / "agents/builder/memory/2026-11-15.md").read_text()
 
 
 def test_moved_memory_keeps_its_id_bytes_and_state(home: Path, open_as: Open) -> None:

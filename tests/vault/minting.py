@@ -14,7 +14,7 @@ def mint(
 ) -> Entry:
     """`draft` as an entry with an id that is not in `taken`; see `Mint.make`."""
     item = Mint(by, agent=agent, tz=tz, created_ms=created_ms, taken=taken).make(draft).item
-    return Entry(item=item, by=attributed(item, by.actor, by.approval, by.trigger))
+    return Entry(item=item, by=attributed(item.session, item.source, by.actor, by.approval, by.trigger))
 
 
 def render_entry(entry: Entry, tz: tzinfo) -> str:

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock
-from memfolio.vault.log import read_log, title_line
-from memfolio.vault.paths import day_of
+from memfolio.vault.log import read_log
+from memfolio.vault.paths import day_of, title_line
 from memfolio.vault.vault import Vault
 from tests.conftest import START
 from tests.vault.conftest import Tally

@@ -175,14 +175,14 @@ def test_the_text_is_forgotten_and_restored_without_the_entries_around_it(memory
     assert_back(memory, before)
 
 
-def test_text_returns_below_its_entry_after_the_log_went_on(memory: Memory) -> None:
+def test_text_returns_below_the_title_after_the_log_went_on(memory: Memory) -> None:
     remember(memory, "Alex prefers tea")
     type_below(memory, BELOW["bullet"])
     remember(memory, "It rains")
     memory.forget(text_id("main", WORDS))
     save(memory, log_of(memory).replace(b"Sunday\n", b"Sunday\n\n- a walk\n"))
     memory.restore(text_id("main", WORDS))
-    assert contents(memory) == ["a walk", "Alex prefers tea", WORDS, "It rains"]
+    assert contents(memory) == [WORDS, "a walk", "Alex prefers tea", "It rains"]
 
 
 def test_headings_in_the_text_are_headings(memory: Memory) -> None:

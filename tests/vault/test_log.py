@@ -15,7 +15,8 @@ from memfolio.clock import from_ms
 from memfolio.types import Attribution, MemoryItem, Type
 from memfolio.vault.entry import Entry
 from memfolio.vault.fields import own_length, text_id, whole_length
-from memfolio.vault.log import LogReading, read_log, split_log, title_line
+from memfolio.vault.log import LogReading, read_log, split_log
+from memfolio.vault.paths import title_line
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")

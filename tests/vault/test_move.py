@@ -1,29 +1,27 @@
-"""Memories leave their logs for the archive and return, byte for byte, as one change with the lines that tell of it."""
+"""Memories leave their logs for the archive and return, as one change with the lines that tell of it."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC
-from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.cut import LogPlace, memories_in
+from memfolio.vault.cut import Excerpt, cut, excerpts, memories_in, with_excerpts
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import normalise_content, text_id
 from memfolio.vault.lines import read_lines
-from memfolio.vault.move import Departure, Files, compose_cut, compose_return, cut_out, put_back
+from memfolio.vault.move import Files, compose_cut, compose_return, cut_out, put_back
 from memfolio.vault.past.past import UndoResult
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
@@ -109,59 +107,34 @@ def test_a_restored_memory_is_where_it_was_byte_for_byte(vault: Vault, clock: Se
     assert outcome.receipt.action is Action.RESTORE
 
 
-def test_an_ordinary_tombstone_needs_no_places(vault: Vault, clock: SettableClock) -> None:
-    one, _ = add_all(vault, clock, "one", "two")
-    forget(vault, one)
-    assert "stood" not in state(vault)[0]
-
-
-def test_hand_written_text_leaves_every_place_and_returns_to_each(vault: Vault) -> None:
+def test_a_tombstone_holds_no_words(vault: Vault) -> None:
     write_by_hand(vault, NOTES)
-    before = files(vault)
+    forget(vault, said("milk"))
+    assert b"bread" not in files(vault)[STATE]
+    assert b"milk" not in files(vault)[STATE]
+
+
+def test_hand_written_text_leaves_every_place_and_returns_below_the_title(vault: Vault) -> None:
+    write_by_hand(vault, NOTES)
     forget(vault, said("milk"))
     assert contents(vault) == ["bread", "eggs", "a walk"]
     found = find(vault, said("milk"))
     assert found is not None
     assert found.archived
     restore(vault, said("milk"), path=ARCHIVE)
-    assert without_state(vault) == before
+    assert contents(vault) == ["milk", "bread", "eggs", "a walk"]
+    assert files(vault)[LOG].startswith(b"# 2026-11-15 \xc2\xb7 Sunday\n\n- milk\n\n- milk\n\n## Morning\n- bread\n")
+    assert ARCHIVE not in files(vault)
 
 
-def test_the_places_of_a_tombstone_hold_no_words(vault: Vault) -> None:
-    write_by_hand(vault, NOTES)
-    forget(vault, said("milk"))
-    assert len(json.loads(json.dumps(state(vault)[0]["stood"]))) == 2
-    assert b"bread" not in files(vault)[STATE]
-    assert b"milk" not in files(vault)[STATE]
-
-
-@pytest.mark.parametrize("order", [["bread", "eggs"], ["eggs", "bread"]])
-def test_neighbours_forgotten_one_after_the_other_return_in_any_order(vault: Vault, order: list[str]) -> None:
-    write_by_hand(vault, NOTES)
-    before = files(vault)
-    forget(vault, said("bread"))
-    forget(vault, said("eggs"))
-    for text in order:
+def test_an_indented_note_returns_as_the_memory_that_it_was(vault: Vault) -> None:
+    write_by_hand(vault, "# 2026-11-15 · Sunday\n\n- one\n\ntwo\n\n  - three\n")
+    before = {item.id for item in vault.entries("main")}
+    for text in ("two", "three", "one"):
+        forget(vault, said(text))
+    for text in ("one", "three", "two"):
         restore(vault, said(text))
-    assert without_state(vault) == before
-
-
-def test_a_note_returns_to_its_neighbours_when_the_log_was_edited(vault: Vault) -> None:
-    write_by_hand(vault, NOTES)
-    forget(vault, said("bread"))
-    write_by_hand(vault, files(vault)[LOG].decode().replace("## Morning\n", "## Morning\n- tea\n"))
-    restore(vault, said("bread"))
-    assert contents(vault) == ["tea", "milk", "bread", "eggs", "a walk"]
-
-
-def test_a_note_returns_to_the_notes_when_nothing_around_it_is_left(vault: Vault) -> None:
-    write_by_hand(vault, NOTES)
-    add(vault, "one")
-    forget(vault, said("bread"))
-    entry = files(vault)[LOG].decode().split("- a walk\n")[1]
-    write_by_hand(vault, f"# another title\n\nsomething else\n{entry}")
-    restore(vault, said("bread"))
-    assert contents(vault) == ["something else", "bread", "one"]
+    assert {item.id for item in vault.entries("main")} == before
 
 
 def test_a_memory_returns_to_a_log_that_was_deleted(vault: Vault) -> None:
@@ -284,7 +257,8 @@ def test_an_entry_that_stands_twice_leaves_and_returns_twice(vault: Vault) -> No
     forget(vault, one)
     assert one.encode() not in files(vault)[LOG]
     restore(vault, one)
-    assert without_state(vault) == before
+    assert lines_in({LOG: files(vault)[LOG]}) == lines_in({LOG: before[LOG]})
+    assert ARCHIVE not in files(vault)
 
 
 def copied(vault: Vault, log: str) -> tuple[str, str]:
@@ -324,11 +298,11 @@ def test_a_copied_entry_leaves_and_returns_by_the_id_of_its_words(vault: Vault, 
     assert sorted(item.id for item in vault.entries("main")) == [copy, one]
 
 
-def test_odd_places_in_a_state_line_do_no_harm(vault: Vault) -> None:
+def test_places_in_the_state_lines_of_older_homes_do_no_harm(vault: Vault) -> None:
     one = add(vault, "one").ids[0]
     before = files(vault)
     forget(vault, one)
-    odd = [7, {"path": LOG}, {"path": LOG, "start": -1, "head": "", "lead": 10**9, "trail": 0}]
+    odd = [7, {"path": LOG}, {"path": LOG, "start": 23, "head": "0123456789abcdef", "before": "0123456789abcdef"}]
     line = {"op": "tombstone", "memory": one, "stood": odd}
     vault.add_lines(state_ledger("main"), [line, {**line, "stood": 3}, line], BOT)
     restore(vault, one)
@@ -573,17 +547,9 @@ def logs(draw: st.DrawFn) -> bytes:
     return text.encode() + draw(st.sampled_from([b"", b"", b"\n\n\xff\n"]))
 
 
-def hashed(data: bytes) -> str:
-    return blake2b(data).hexdigest()
-
-
-def gone(before: Files, ids: Sequence[str], at: str) -> tuple[dict[str, bytes | None], dict[str, Departure]]:
-    """The files without the memories, and what the state lines tell of them once they were written and read."""
-    move = compose_cut(before, {LOG: ids}, hashed)
-    told = {each: json.loads(json.dumps([place.as_record() for place in move.stood.get(each, [])])) for each in ids}
-    places = {each: [LogPlace.from_record(record) for record in records] for each, records in told.items()}
-    left = {each: Departure(at=at, places=tuple(place for place in places[each] if place)) for each in ids}
-    return {**before, **move.files}, left
+def gone(before: Files, ids: Sequence[str]) -> dict[str, bytes | None]:
+    """The files without the memories."""
+    return {**before, **compose_cut(before, {LOG: ids})}
 
 
 def lines_in(found: Files) -> Counter[bytes]:
@@ -603,27 +569,50 @@ def test_any_memories_that_leave_any_log_return_with_all_their_lines(
     assume(present)
     ids = data.draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
     before: Files = {LOG: log, ARCHIVE: archive}
-    after, left = gone(before, ids, "1")
+    after = gone(before, ids)
     assert memories_in(ARCHIVE, after[ARCHIVE]) >= set(ids) | memories_in(ARCHIVE, archive)
-    back = {**after, **compose_return(after, {LOG: ids}, left, hashed).files}
+    back = {**after, **compose_return(after, {LOG: ids})}
     assert memories_in(LOG, back[LOG]) >= set(ids)
     assert lines_in(back) >= lines_in(before)
 
 
 @given(log=logs(), data=st.data())
-def test_memories_that_left_one_by_one_return_in_any_order(log: bytes, data: st.DataObject) -> None:
+@example(log=b"# 2026-11-15 \xc2\xb7 Sunday\n\n  - one\n- one\n", data=None)
+def test_memories_that_left_one_by_one_return_in_any_order(log: bytes, data: st.DataObject | None) -> None:
     present = sorted(memories_in(LOG, log))
     assume(present)
-    ids = data.draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
+    ids = data.draw(st.lists(st.sampled_from(present), min_size=1, unique=True)) if data else present
     current: dict[str, bytes | None] = {LOG: log, ARCHIVE: None}
-    left: dict[str, Departure] = {}
-    for number, each in enumerate(ids):
+    left: list[str] = []
+    for each in ids:
         if each in memories_in(LOG, current[LOG]):
-            current, more = gone(current, [each], f"{number:02}")
-            left |= more
-    together = {**current, **compose_return(current, {LOG: list(left)}, left, hashed).files}
+            current = gone(current, [each])
+            left.append(each)
+    together = {**current, **compose_return(current, {LOG: left})}
     assert lines_in(together) >= lines_in({LOG: log})
-    for each in data.draw(st.permutations(list(left))):
-        current |= compose_return(current, {LOG: [each]}, left, hashed).files
+    for each in data.draw(st.permutations(left)) if data else left:
+        current |= compose_return(current, {LOG: [each]})
     # What reads differently without its neighbour may count as being there already: then its copy stays archived.
     assert lines_in(current) >= lines_in({LOG: log})
+
+
+RETURNING = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["Plain words", "```\nopen"])), max_size=6)
+
+
+def entry_of(time: int, number: int, body: str) -> Excerpt:
+    mark = f"M-{1_794_000_000_000 + time}-{number:08x}"
+    raw = f"## 10:00:00 observation · 0.5 ^{mark}\n\n{body}"
+    return Excerpt(id=mark, start=0, raw=raw, body=raw, is_note=False)
+
+
+@given(RETURNING, RETURNING, st.sampled_from(["", "# 2026-11-15 · Sunday\n", "A note on top"]))
+def test_entries_that_return_together_stand_in_the_order_of_time(
+    there: list[tuple[int, str]], returning: list[tuple[int, str]], head: str
+) -> None:
+    known = [entry_of(time, number, body) for number, (time, body) in enumerate(sorted(there))]
+    back = [entry_of(time, number, body) for number, (time, body) in enumerate(returning, 100)]
+    text = head + "".join(f"\n{each.body}\n" for each in known)
+    after = with_excerpts(LOG, text, back)
+    taken = excerpts(LOG, after, {each.id for each in (*known, *back)})
+    assert [each.id[:15] for each in taken] == sorted(each.id[:15] for each in (*known, *back))
+    assert cut(after, excerpts(LOG, after, {each.id for each in back})).split() == text.split()

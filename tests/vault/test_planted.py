@@ -13,16 +13,14 @@ from typing import Any
 import pytest
 
 from memfolio.errors import MemfolioError
-from memfolio.vault import file_states, lock, reconcile
-from memfolio.vault.carry_out import Finisher, Intents
-from memfolio.vault.change import Change, Plan, Planned, PutPage, Receipt
+from memfolio.vault import journal, lock, reconcile
+from memfolio.vault.change import Change, Plan, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.file_states import Books, WrittenFile
-from memfolio.vault.journal import Recent, Written
+from memfolio.vault.journal import Books, Recent, Written
 from memfolio.vault.reconcile import Settler
 from memfolio.vault.trail import GENESIS, TrailLine, seal
-from memfolio.vault.writer import Writer, _receipt
+from memfolio.vault.writer import Finisher, Intents, Writer, _receipt
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
@@ -117,11 +115,11 @@ def appends_whatever_is_there(self: Disk, path: Path, data: bytes, expected: Sta
     return self.append(path, data, sync=True)
 
 
-def overwrites_pages(self: Writer, operation: PutPage) -> Planned:
+def overwrites_pages(self: Writer, operation: PutPage) -> Written:
     content = self._books.read(operation.path)
     was = None if content is None else self._home.hash(content)
     assert operation.content is not None
-    return Planned(operation.path, None, operation.content, was, self._home.hash(operation.content))
+    return Written(operation.path, None, operation.content, was, self._home.hash(operation.content))
 
 
 def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
@@ -129,7 +127,7 @@ def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     if not self._tells_itself(change, plan):
         return _receipt(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
-    line = self._books.enter(change.action, change.by, [WrittenFile(plan.files[0], None)], **details)
+    line = self._books.enter(change.action, change.by, plan.files[:1], **details)
     self._append_file(plan.files[0])
     return _receipt(line, plan)
 
@@ -200,7 +198,7 @@ BUGS = (
     ),
     Bug("the intent is dropped too early", becomes(Writer, "_carry_out", drops_the_intent_too_early), crash(PAGES)),
     Bug("intents are not rolled forward", becomes(Intents, "waiting", lambda self: []), crash(SEVERAL)),
-    Bug("intents are rolled forward twice", becomes(Writer, "_is_entered", lambda self, intent: False), crash(PAGES)),
+    Bug("intents are rolled forward twice", becomes(Writer, "_is_entered", lambda *_: False), crash(PAGES)),
     Bug("keys are forgotten", becomes(Books, "made_under", lambda self, key: None), crash(KEYED)),
     Bug("torn entries are not cut off", becomes(Settler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
     Bug(
@@ -221,10 +219,10 @@ BUGS = (
     Bug("the trail is not synced when it must be", becomes(Books, "sync_trail", lambda self: None), power(ROLLING)),
     Bug(
         "torn lines of the trail are kept",
-        becomes(file_states, "_set_aside_torn", lambda books, head: b""),
+        becomes(journal, "_set_aside_torn", lambda books, head: b""),
         crash(MORE),
     ),
-    Bug("the chain is not linked", becomes(file_states, "seal", seals_each_line_alone), crash(MORE)),
+    Bug("the chain is not linked", becomes(journal, "seal", seals_each_line_alone), crash(MORE)),
     Bug("gaps in the recent bytes are overlooked", becomes(Recent, "_append", notes_past_a_gap), errors(PAGES)),
     Bug(
         "there is no lock",

@@ -39,8 +39,8 @@ from memfolio.vault.fields import BLANK, checksum, find_mark, salt_of, text_id
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import pack, read_lines, split_lines, text_of
 from memfolio.vault.log import Block, split_log
+from memfolio.vault.past.merge import difference
 from memfolio.vault.past.past import UndoResult
-from memfolio.vault.past.undo import difference
 from memfolio.vault.paths import (
     SHARED,
     Ledger,

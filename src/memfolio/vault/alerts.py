@@ -15,29 +15,17 @@ from typing import TYPE_CHECKING
 from memfolio.errors import HistoryError, HomeError
 from memfolio.types import HUMAN, Action, Approval, Attribution
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.paths import Sensitivity, sensitivity
 from memfolio.vault.trail import GENESIS, Trail, TrailLine, is_sealed, read_line
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
 WATCHMAN = Attribution(actor="system:audit", approval=Approval.NONE, trigger="critical-file")
-MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
-TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
 SEEN = "alerts"
 """In the home's inside: up to which change alerts were shown to each agent. Only a hint."""
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
 _TOLD = b'"trigger":"trail-'
 _FIRST = re.compile(rb'\{"seq":(\d{1,18}),')
-
-
-def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
-    """Whether the owner must be told: a critical file changed behind our back or without approval."""
-    if all(sensitivity(path) is not Sensitivity.CRITICAL for path in paths):
-        return False
-    if by.actor == HUMAN.actor:
-        return by.trigger == HUMAN.trigger
-    return by.approval is not Approval.APPROVED and by.actor != "system:init"
 
 
 def open_alerts(trail: Trail) -> list[TrailLine]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from memfolio.errors import InputError
 from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem
 from memfolio.vault.fields import Draft
+from memfolio.vault.journal import Tail, Written
 from memfolio.vault.paths import Form, Ledger
 
 # What the writer is asked to do, and what it answers.
@@ -152,51 +152,17 @@ def _common(drafts: Sequence[Draft], name: str) -> str | None:
 # From operations to bytes: which file gets which bytes where. Pure, except that it asks how a file ends.
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """How a file ends: enough to append to it without reading it again."""
-
-    hash: str | None
-    size: int
-    last: bytes
-    hasher: blake2b
-
-    def then(self, data: bytes) -> Tail:
-        """The tail behind an append of `data`."""
-        hasher = self.hasher.copy()
-        hasher.update(data)
-        return Tail(hasher.hexdigest(), self.size + len(data), data[-1:] or self.last, hasher)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """One file's share of a change: an append at `start`, or the whole content (None: delete)."""
-
-    path: str
-    start: int | None
-    data: bytes | None
-    was: str | None
-    now: str | None
-    tail: Tail | None = None
-    blocks: int = 0
-    """How many blocks an append consists of."""
-
-    @property
-    def size(self) -> int:
-        return (self.start or 0) + len(self.data or b"")
-
-
 @dataclass(slots=True)
 class Plan:
     """A composed change, ready to be written."""
 
-    files: list[Planned] = field(default_factory=list)
+    files: list[Written] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     items: list[MemoryItem] = field(default_factory=list)
     paths: dict[str, str] = field(default_factory=dict)
     """Which file each memory goes into, by its id."""
 
-    def place(self, ids: Sequence[str], files: Sequence[Planned]) -> None:
+    def place(self, ids: Sequence[str], files: Sequence[Written]) -> None:
         """Add the files that the entries with these ids were laid into, in this order."""
         self.files += files
         paths = chain.from_iterable(repeat(file.path, file.blocks) for file in files)
@@ -220,16 +186,18 @@ def fill_parts(
     limit: int,
     tail_of: Callable[[str], Tail],
     title: Callable[[int], bytes],
-) -> list[Planned]:
+) -> list[Written]:
     """Lay `blocks` into the ledger's parts from part `first` on; a block larger than `limit` has a part to itself."""
-    planned: list[Planned] = []
+    planned: list[Written] = []
     number, blocks = first, list(blocks)
     while blocks:
         before = tail_of(ledger.part(number))
         data, rest = _fill(before, blocks, limit, ledger.form, title(number))
         if data:
             after, count = before.then(data), len(blocks) - len(rest)
-            planned.append(Planned(ledger.part(number), before.size, data, before.hash, after.hash, after, count))
+            planned.append(
+                Written(ledger.part(number), before.size, data, before.hash, after.hash, tail=after, blocks=count)
+            )
         blocks = rest
         number += 1
     return planned

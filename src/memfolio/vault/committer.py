@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from memfolio.errors import DiskFullError, MemfolioError
 from memfolio.types import HUMAN, Action
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.file_states import Books, rebuild
 from memfolio.vault.git.repository import STAGED, can_hold, is_current, is_led_by_us
-from memfolio.vault.journal import Record, Written
+from memfolio.vault.journal import Books, Record, Written, rebuild
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import AUDIT, is_tracked
 from memfolio.vault.reconcile import RETURNED, tell_moved

@@ -1,29 +1,20 @@
-"""Single memories of a log: where their exact text lies, how it is cut out, and how it is put back. Pure."""
+"""Single memories of a log: where their exact text lies, how it is cut out, and how it is put in. Pure."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
 
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import MARK
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.log import Block, LogEntry, read_log, split_log, title_line
-from memfolio.vault.paths import agent_of, day_of, ledger_of
-
-# Single memories of a log: where their exact text lies, how it is cut out, and how it is put in. Pure.
+from memfolio.vault.log import Block, LogEntry, read_log, split_log
+from memfolio.vault.paths import agent_of, day_of, ledger_of, title_line
 
 RULE = "\n---\n"
-"""Keeps an archived note apart from the one before it where a blank line would not."""
-
-_BULLET = re.compile(r"\s*[-*+]\s")
-_MARK = re.compile(r"M-([0-9]{1,15})-.+")
+"""Keeps an indented note apart from a bullet above it, which it would otherwise continue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +48,8 @@ def by_hand(path: str, text: str) -> list[LogEntry]:
     day, agent = day_of(path), agent_of(path)
     if day is None or agent is None:
         return []
-    told = [block for block in _blocks(path, text) if block.kind != "preamble"]
-    marks = [block.id for block in told if block.kind == "entry" or block.text.strip()]
+    written = [block for block in _blocks(path, text) if block.kind != "preamble"]
+    marks = [block.id for block in written if block.kind == "entry" or block.text.strip()]
     if None not in marks and len(set(marks)) == len(marks):
         return []
     # The zone only tells when something was, never what its id is.
@@ -76,31 +67,19 @@ def memories_in(path: str, content: bytes | None) -> set[str]:
     return marked | {found.entry.item.id for found in by_hand(path, text)}
 
 
-def _counted(path: str, text: str) -> Counter[str]:
-    """How often each memory stands in a log."""
-    marked = [block.id for block in _blocks(path, text) if block.id]
-    return Counter(marked + [found.entry.item.id for found in by_hand(path, text) for _ in found.places])
-
-
 def excerpts(path: str, text: str, ids: Container[str]) -> list[Excerpt]:
     """Every place of these memories, in order. All entries with the same mark go together."""
     hands = [memory for memory in by_hand(path, text) if memory.entry.item.id in ids]
-    places = sorted(((*place, memory.entry.item.id) for memory in hands for place in memory.places), reverse=True)
-    starts = {place[0] for place in places}
-    chosen = _entries(path, text, lambda block: block.start in starts or (block.id is not None and block.id in ids))
-    entries = {entry.start: entry for entry in chosen}
-    marked = [entry.excerpt(text, entry.mark) for entry in entries.values() if entry.mark and entry.mark in ids]
-    found = {taken.start: taken for taken in marked}
-    rest, at = "", len(text)
-    for start, end, named in places:
-        if start in entries:
-            taken = entries[start].excerpt(text, named)
-        else:
-            rest = text[end:at] + rest
-            taken = _note(path, text[:end], named, start, rest)
-            at = taken.start
-        found.setdefault(taken.start, taken)
-    return [found[start] for start in sorted(found)]
+    places = {start: (end, memory.entry.item.id) for memory in hands for start, end in memory.places}
+    found: list[Excerpt] = []
+    for block, start, end in _entries(path, text):
+        _, named = places.pop(block.start, (0, None))
+        named = block.id if block.id and block.id in ids else named
+        if named:
+            raw = text[start:end]
+            found.append(Excerpt(id=named, start=start, raw=raw, body=raw.strip("\n"), is_note=False))
+    found += [_note(path, text, named, start, end) for start, (end, named) in places.items()]
+    return sorted(found, key=lambda each: each.start)
 
 
 def without_copied_marks(
@@ -134,178 +113,71 @@ def _id_of_words(path: str, block: str) -> str:
 
 
 def cut(text: str, taken: Iterable[Excerpt]) -> str:
-    """The text without these excerpts, the rest character for character."""
-    return "".join(gaps(text, sorted(taken, key=lambda each: each.start)))
-
-
-def gaps(text: str, taken: Iterable[Excerpt]) -> Iterator[str]:
-    """What stands before each of these excerpts, which are in order, and behind the last."""
-    at = 0
-    for each in taken:
-        yield text[at : each.start]
-        at = each.end
-    yield text[at:]
-
-
-def cut_from_archive(path: str, text: str, taken: Collection[Excerpt]) -> str:
-    """The text without these excerpts; a rule takes the place of notes between others that would run together."""
-    rest = cut(text, taken)
-    if not any(each.is_note for each in taken):
-        return rest
-    left = _counted(path, text) - Counter(each.id for each in taken)
-    if left <= _counted(path, rest):
-        return rest
+    """The text without these excerpts, the rest character for character; notes do not run into those before them."""
     for each in sorted(taken, key=lambda each: -each.start):
-        text = text[: each.start] + (RULE if each.is_note else "") + text[each.end :]
+        rest = text[each.end :]
+        text = text[: each.start] + (RULE if each.is_note and _is_indented(rest) else "") + rest
     return text
 
 
-class _Entry(NamedTuple):
-    """An entry with a heading: where that starts, and what `ledger_blocks` counts as the entry's own.
+def _is_indented(text: str) -> bool:
+    return text.lstrip("\r\n").startswith((" ", "\t"))
 
-    Text right below it is set off by the blank line above it once it is gone.
+
+def _entries(path: str, text: str) -> Iterator[tuple[Block, int, int]]:
+    """The entries with a heading, and where each begins and ends with what goes with it.
+
+    That is what `ledger_blocks` counts as its own: the blank lines before it, and its own line end. Text right below
+    it needs a blank line once the entry is gone, so that one stays.
     """
-
-    start: int
-    mark: str | None
-    lo: int
-    hi: int
-    is_followed: bool
-
-    def excerpt(self, text: str, id: str) -> Excerpt:
-        start = self.lo + 1 if self.is_followed and self.lo < self.start else self.lo
-        raw = text[start : self.hi]
-        return Excerpt(id=id, start=start, raw=raw, body=raw.strip("\n"), is_note=False)
-
-
-def _entries(path: str, text: str, wanted: Callable[[Block], bool] = bool) -> Iterator[_Entry]:
-    """The entries of a log, or those that are wanted."""
     blocks = _blocks(path, text)
-    for nth, block in enumerate(blocks):
-        if block.kind == "entry" and wanted(block):
-            lo, hi = _end(blocks, nth - 1) if nth else 0, _end(blocks, nth)
-            after = blocks[nth + 1] if nth + 1 < len(blocks) else None
-            is_followed = after is not None and after.kind == "text" and after.start == hi and after.text[0] != "\n"
-            yield _Entry(block.start, block.id, lo, hi, is_followed)
+    end = 0
+    for block, after in zip(blocks, (*blocks[1:], None), strict=False):
+        own = len(block.text) if after is None else len(block.text.rstrip("\n")) + 1
+        start, end = end, block.start + min(own, len(block.text))
+        if block.kind == "entry":
+            is_followed = after is not None and after.kind == "text" and after.start == end and after.text[0] != "\n"
+            yield block, start + 1 if is_followed and start < block.start else start, end
 
 
-def _end(blocks: Sequence[Block], nth: int) -> int:
-    """Where a block ends together with its last line end; the blank lines behind that belong to the next one."""
-    start, text = blocks[nth].start, blocks[nth].text
-    own = len(text) if nth + 1 == len(blocks) else len(text.rstrip("\n")) + 1
-    return start + min(own, len(text))
-
-
-def _note(path: str, text: str, id: str, start: int, rest: str) -> Excerpt:
-    """The note at the end of `text`, with the blank line before it if `rest`, which stays behind it, begins with one.
-
-    In the archive the rule that we put before a note goes with it too, unless that keeps the rest apart.
-    """
-    body = text[start:].strip("\n")
-    if text[:start].endswith("\n\n") and rest[:1] in ("", "\n"):
+def _note(path: str, text: str, id: str, start: int, end: int) -> Excerpt:
+    """The note in `text[start:end]`, with the blank line before it if one follows, and the rule that an archive has."""
+    body, before = text[start:end].strip("\n"), text[:start]
+    if before.endswith("\n\n") and text[end : end + 1] in ("", "\n"):
         start -= 1
-        if ledger_of(path) is None and text[:start].endswith(f"\n{RULE}") and rest.lstrip("\n")[:1] not in (" ", "\t"):
+        if ledger_of(path) is None and before.endswith(f"\n{RULE}\n"):
             start -= len(RULE)
-    return Excerpt(id=id, start=start, raw=text[start:], body=body, is_note=True)
+    return Excerpt(id=id, start=start, raw=text[start:end], body=body, is_note=True)
 
 
-def with_entry(path: str, text: str, mark: str, body: str, at: int | None = None) -> str:
-    """The log with a marked entry where the fewest others are on the wrong side of it by the time in their ids.
+def with_excerpts(path: str, text: str, taken: Iterable[Excerpt]) -> str:
+    """The log with these memories too: marked entries by the time in their ids, others at its end, notes at its top."""
+    taken = list(taken)
+    places = [(start, _time_of(block.id)) for block, start, _ in _entries(path, text)]
+    end = len(text)
+    # The latest first: the places in front of what is put in stay what they are.
+    entries = sorted((each for each in taken if not each.is_note), key=lambda each: _time_of(each.id))
+    for each in reversed(entries):
+        own = _time_of(each.id)
+        at = next((place for place, time in places if time > own), end) if own else len(text)
+        text = joined(text, at, each.body)
+    return with_notes(path, text, [each.body for each in taken if each.is_note])
 
-    Of several such places it is `at`, else the last one.
-    """
-    entries, wanted = list(_entries(path, text)), _time_of(mark)
-    places = [*(entry.lo for entry in entries), len(text)]
-    wrong = list(accumulate((_compare(_time_of(entry.mark), wanted) for entry in entries), initial=0))
-    best = [place for place, count in zip(places, wrong, strict=True) if count == min(wrong)]
-    return joined(text, at if at in best else best[-1], body)
+
+def _time_of(mark: str | None) -> int:
+    """The milliseconds in an id; 0 where it has none."""
+    digits = (mark or "").split("-")[1] if (mark or "").startswith("M-") else ""
+    return int(digits) if digits.isdecimal() else 0
 
 
-def with_entries(path: str, text: str, entries: Sequence[tuple[str, str]]) -> str:
-    """`with_entry` for many, given by mark and body, one after the other.
-
-    As long as the times of all entries rise, each has its place at once; the log is read again only in the end, to see
-    that every entry is read where it was put.
-    """
-    placed = _placed(path, text, entries)
-    if placed is not None:
-        return placed
-    for mark, body in entries:
-        text = with_entry(path, text, mark, body)
+def with_notes(path: str, text: str, notes: Sequence[str]) -> str:
+    """The log with notes below its title, where they are in no section of others."""
+    first = next(iter(_blocks(path, text)), None)
+    top = first.text.rstrip("\n") if first and first.kind == "preamble" else ""
+    at = min(len(top) + 1, len(first.text)) if first and top else 0
+    for body in reversed(notes):
+        text = joined(text, at, body + (RULE if _is_indented(text[at:]) else ""))
     return text
-
-
-def _placed(path: str, text: str, entries: Sequence[tuple[str, str]]) -> str | None:
-    """The log with all entries; None where one of them needs a closer look."""
-    there = list(_entries(path, text))
-    marks = [entry.mark for entry in there]
-    bounds = [0, *(entry.lo for entry in there), len(text)]
-    pieces = [text[lo:hi] for lo, hi in pairwise(bounds)]
-    times = list(accumulate((_time_of(mark) or 0 for mark in marks), max))
-    if any(_time_of(mark) not in (None, time) for mark, time in zip(marks, times, strict=True)):
-        return None
-    for mark, body in entries:
-        time = _time_of(mark)
-        if time is None:
-            return None
-        at = bisect_right(times, time)
-        before, after = _edges(pieces, at)
-        if before not in ("", "\n"):
-            pieces[at] += "\n"
-        if after not in ("", "\n"):
-            pieces[at + 1] = f"\n{pieces[at + 1]}"
-        times.insert(at, time)
-        marks.insert(at, mark)
-        pieces.insert(at + 1, ("\n" if before else "") + f"{body}\n")
-    placed = "".join(pieces)
-    as_put = list(zip(marks, accumulate(map(len, pieces)), strict=False))
-    return placed if [(entry.mark, entry.lo) for entry in _entries(path, placed)] == as_put else None
-
-
-def _edges(pieces: Sequence[str], at: int) -> tuple[str, str]:
-    """The last character before the end of piece `at`, and the first one behind it."""
-    before = next((piece for piece in pieces[at::-1] if piece), "")
-    return before[-1:], next((piece for piece in pieces[at + 1 :] if piece), "")[:1]
-
-
-def _time_of(mark: str | None) -> int | None:
-    timed = _MARK.fullmatch(mark or "")
-    return int(timed[1]) if timed else None
-
-
-def _compare(time: int | None, wanted: int | None) -> int:
-    """1 when it is later than wanted, -1 when it is earlier, 0 when nobody knows."""
-    return 0 if time is None or wanted is None else (time > wanted) - (time < wanted)
-
-
-def with_heading(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
-    """The log with an entry that has no mark at `at`, if that is between two entries; else at the end."""
-    between = {entry.lo for entry in _entries(path, text)}
-    return joined(text, at if at is not None and at in between else len(text), body)
-
-
-def with_note(path: str, text: str, id: str, body: str, at: int | None = None) -> str:
-    """The log with a note at `at`, else behind the notes at its top, set off only as far as all of them need it."""
-    end = _end_of_notes(path, text)
-    places = [end] if at is None else [at] if at <= end else [at, end]
-    wanted = _counted(path, text) + Counter([id])
-    ways = (way for place in places for way in _ways_in(text, place, body))
-    return next((way for way in ways if wanted <= _counted(path, way)), joined(text, places[-1], body))
-
-
-def _ways_in(text: str, at: int, body: str) -> Iterator[str]:
-    """The text with a note at `at`, by as little as may do first."""
-    above = text[:at].rstrip("\n").rpartition("\n")[2]
-    if text[:at].endswith("\n") and _BULLET.match(body) and (_BULLET.match(above) or above.startswith("#")):
-        yield f"{text[:at]}{body}\n{text[at:]}"
-    yield joined(text, at, body)
-    yield f"{text[:at]}{RULE}\n{body}\n{text[at:]}"
-
-
-def _end_of_notes(path: str, text: str) -> int:
-    first = next((block.start for block in _blocks(path, text) if block.kind == "entry"), len(text))
-    end = len(text[:first].rstrip("\n"))
-    return min(end + 1, first) if end else 0
 
 
 def joined(text: str, at: int, body: str) -> str:
@@ -318,92 +190,9 @@ def joined(text: str, at: int, body: str) -> str:
 def into_archive(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> bytes:
     """An archived log with these excerpts too, in place of equal ones that it has and before older states of them."""
     text, taken = to_text(content) if content else lead(path), list(taken)
-    bodies = {(each.id, each.body) for each in taken}
     there = excerpts(path, text, {each.id for each in taken})
-    text = cut(text, [each for each in there if (each.id, each.body) in bodies])
+    bodies = {(each.id, each.body) for each in taken}
+    kept = [*taken, *(each for each in there if (each.id, each.body) not in bodies)]
+    text = with_notes(path, cut(text, there), [each.body for each in kept if each.is_note])
     text += "" if text.endswith("\n") or not text else "\n"
-    text = _with_notes(path, text, [each for each in taken if each.is_note])
-    older = {each.id for each in there if not each.is_note and (each.id, each.body) not in bodies}
-    entries = [each for each in taken if not each.is_note]
-    text = _before_older(path, text, [each for each in entries if each.id in older])
-    return to_bytes(text + "".join(f"\n{each.body}\n" for each in entries if each.id not in older))
-
-
-def _before_older(path: str, text: str, newer: Sequence[Excerpt]) -> str:
-    """The archive with each entry before what it has of the same memory: the first one is the one that is read."""
-    for named in dict.fromkeys(each.id for each in newer):
-        first = next(each for each in excerpts(path, text, {named}) if not each.is_note)
-        text = joined(text, first.start, "\n\n".join(each.body for each in newer if each.id == named))
-    return text
-
-
-def _with_notes(path: str, text: str, notes: list[Excerpt]) -> str:
-    """The archive with these notes too: all at once if that reads well, since looking at each takes long."""
-    if not notes:
-        return text
-    together = joined(text, _end_of_notes(path, text), "\n\n".join(each.body for each in notes))
-    if _counted(path, text) + Counter(each.id for each in notes) <= _counted(path, together):
-        return together
-    for each in notes:
-        text = with_note(path, text, each.id, each.body)
-    return text
-
-
-# Where a memory stood in its log, kept in the state line that tells of its leaving, so that it can return there.
-
-Hash = Callable[[bytes], str]
-DIGITS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPlace:
-    """Where text that has no time of its own stood in a log: behind how many characters, and the hashes of all that,
-    of the line before it and of the line behind it. Content is only in the archive."""
-
-    path: str
-    start: int
-    head: str
-    before: str | None = None
-    behind: str | None = None
-
-    @classmethod
-    def of(cls, path: str, head: str, rest: tuple[str, str], hash: Hash) -> LogPlace:
-        """The place behind `head`; `rest` is what remains before and behind it when all that leaves is gone."""
-        return cls(
-            path=path,
-            start=len(head),
-            head=_short(head, hash),
-            before=next((_short(line, hash) for line in reversed(rest[0].split("\n")) if line.strip()), None),
-            behind=next((_short(line, hash) for line in rest[1].split("\n") if line.strip()), None),
-        )
-
-    @classmethod
-    def from_record(cls, record: Any) -> LogPlace | None:
-        """The place as a state line tells of it; None when that makes no sense."""
-        try:
-            place = cls(**{name: record[name] for name in cls.__slots__ if name in record})
-        except TypeError:
-            return None
-        return place if type(place.start) is int and place.start >= 0 else None
-
-    def as_record(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def point(self, text: str, hash: Hash) -> int | None:
-        """Where the place is: before the line behind it, behind all that was before it, or behind the last of that."""
-        lines: dict[str, list[tuple[int, int]]] = {}
-        at = 0
-        for line in text.split("\n"):
-            lines.setdefault(_short(line, hash), []).append((at, at + len(line)))
-            at += len(line) + 1
-        behind, before = (lines.get(str(each), []) for each in (self.behind, self.before))
-        if len(behind) == 1:
-            end = len(text[: behind[0][0]].rstrip("\n"))
-            return min(end + 1, behind[0][0]) if end else 0
-        if self.start <= len(text) and _short(text[: self.start], hash) == self.head:
-            return self.start
-        return min(before[0][1] + 1, len(text)) if len(before) == 1 else None
-
-
-def _short(text: str, hash: Hash) -> str:
-    return hash(to_bytes(text))[:DIGITS]
+    return to_bytes(text + "".join(f"\n{each.body}\n" for each in kept if not each.is_note))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, time, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError, InputError, NaiveTimeError
-from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import EMPTY, TOKEN_PATTERN, Approval, Kind, MemoryItem, Origin, Store, Type, check_actor
 
 # The text of a memory: its normal form, its limits, and how it is kept from reading as an entry heading.
 
@@ -22,7 +22,8 @@ AFTER_SIGNS = rf"(?= )(?:[^\n]*{MARK}| {TIME}(?=[ \t]|\r*$))"
 HEADING = rf"##{AFTER_SIGNS}"
 """A line that starts an entry: anything that ends with a block id, or a clock time. Needs re.MULTILINE."""
 
-# Patterns that are kept as text are compiled by `re` at their first use: many a start never needs them.
+# Patterns that are kept as text are compiled at their first use: many a start never needs them.
+compiled = cache(re.compile)
 _TO_ESCAPE = rf"(?m)^(?=\\*{HEADING})"
 _ESCAPED = rf"(?m)^\\(?=\\*{HEADING})"
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
@@ -89,15 +90,12 @@ def text_id(agent: str, content: str) -> str:
 # An entry's fields as text: numbers, times, the meta line, and the JSON comment for what the meta line cannot hold.
 
 LEVELS = {"high": 0.9, "medium": 0.6, "low": 0.3}
-META_KEYS = frozenset(
-    "source session role confidence kind store tier user origin actor approval trigger at valid_from valid_until "
-    "type importance tags".split()
-)
 MAX_DEPTH = 64
 MAX_INT_BITS = 10_000
 """Python refuses to print or read integers of more than 4,300 digits; this stays below."""
 
 SEPARATOR = " · "
+_AT = f"{SEPARATOR}at: "
 
 # Compiled at their first use: whoever only writes does not need them.
 _PART = r"([A-Za-z_][\w-]*):(?:\s+(.*))?"
@@ -319,30 +317,8 @@ def as_draft(item: MemoryItem | Draft) -> Draft:
 
 
 def as_created(draft: Draft, id: str, created: datetime, event_time: datetime | None) -> MemoryItem:
-    """`draft` as the memory that was made of it; field by field, since every turn of a conversation comes here."""
-    return MemoryItem(
-        id=id,
-        content=draft.content,
-        created_at=created,
-        type=draft.type,
-        kind=draft.kind,
-        store=draft.store,
-        user=draft.user,
-        importance=draft.importance,
-        confidence=draft.confidence,
-        tags=draft.tags,
-        source=draft.source,
-        role=draft.role,
-        session=draft.session,
-        origin=draft.origin,
-        event_time=event_time,
-        valid_from=draft.valid_from,
-        valid_until=draft.valid_until,
-        decay_rate=draft.decay_rate,
-        derived_from=draft.derived_from,
-        attributes=draft.attributes,
-        key=draft.key,
-    )
+    """`draft` as the memory that was made of it."""
+    return MemoryItem(**{**draft._asdict(), "id": id, "created_at": created, "event_time": event_time})
 
 
 def check_text(text: str) -> str:
@@ -370,6 +346,142 @@ def utc(name: str, moment: datetime) -> datetime:
         raise InputError(f"{name} {moment} lies outside the calendar", hint="use the years 1 to 9999") from error
 
 
+# The fields of a memory: how each of them is written and read.
+
+
+class Field(NamedTuple):
+    """One field of a memory, or of its attribution, in an entry.
+
+    It stands in the heading or in the meta line as `write` has it, and `read` takes it from there: None is what cannot
+    be read. The comment line has what these cannot hold, if it `fits`, for `load` to take.
+    """
+
+    name: str
+    read: Callable[[str], Any] = str
+    write: Callable[[Any], str] = str
+    default: Any = None
+    """What is left out."""
+    fits: Callable[[object], bool] = lambda value: False
+    load: Callable[[Any], Any] = lambda value: value
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: object) -> bool:
+    is_small_int = isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 64
+    return is_small_int or isinstance(value, float)
+
+
+def _read_actor(raw: str) -> str | None:
+    try:
+        return check_actor(raw)
+    except InputError:
+        return None
+
+
+TYPES: Mapping[str, Type] = {each.value: each for each in Type}
+HEADING_FIELDS = (
+    Field("type", lambda raw: TYPES.get(raw.lower(), raw)),
+    Field("importance", read_importance, number, 0.5),
+    Field("tags", read_tags, default=(), fits=_is_texts, load=tuple),
+)
+LABEL_FIELDS = (
+    Field("source", fits=_is_text),
+    Field("session", fits=_is_text),
+    Field("role", fits=_is_text),
+    Field("confidence", read_confidence, number, 1.0),
+    Field("kind", {each.value: each for each in Kind}.get),
+    Field("store", {each.value: each for each in Store}.get, default=Store.LONG_TERM),
+    Field("user", fits=_is_text),
+    Field("origin", {each.value: each for each in Origin}.get, default=Origin.AGENT),
+)
+"""What the meta line says of a memory; of its kind, if it is not that of its type."""
+ATTRIBUTION_FIELDS = (
+    Field("actor", _read_actor),
+    Field("approval", {each.value: each for each in Approval}.get),
+    Field("trigger", lambda raw: raw if is_token(raw) else None),
+)
+TIME_FIELDS = (Field("at"), Field("valid_from"), Field("valid_until"))
+"""Read by `read_moment`, in the time zone of the home."""
+COMMENT_FIELDS = (
+    Field("key", fits=_is_text),
+    Field("derived_from", default=(), fits=_is_texts, load=tuple),
+    Field("decay_rate", fits=_is_number, load=float),
+)
+_META = {each.name: each for each in (*HEADING_FIELDS, *LABEL_FIELDS, *ATTRIBUTION_FIELDS, *TIME_FIELDS)}
+_META["tier"] = _META["store"]
+META_KEYS = frozenset(_META)
+_COMMENT_VALUES = {each.name: each for each in (*HEADING_FIELDS, *LABEL_FIELDS, *COMMENT_FIELDS)}
+_TIMES_IN_META = frozenset(each.name for each in TIME_FIELDS)
+
+
+class FieldValues(NamedTuple):
+    """What a part of an entry says: values of known fields, the rest as attributes, and what could not be read."""
+
+    values: Mapping[str, Any]
+    attributes: Mapping[str, Any] = EMPTY
+    problems: tuple[str, ...] = ()
+
+
+def read_values(fields: Mapping[str, str], tz: tzinfo) -> FieldValues:
+    """The values of fields as a heading or a meta line has them; a word that is no type of ours stays a word."""
+    values, attributes, problems = dict[str, Any](), dict[str, Any](), list[str]()
+    for key, raw in fields.items():
+        if (field := _META.get(key)) is None:
+            attributes[key] = raw
+            continue
+        value = read_moment(raw, tz) if key in _TIMES_IN_META else field.read(raw)
+        if value is None:
+            problems.append(f"{field.name} {raw[:40]!r} cannot be read")
+        else:
+            values[field.name] = value
+    return FieldValues(values, attributes, tuple(problems))
+
+
+def read_label(line: str, tz: tzinfo) -> FieldValues | None:
+    """What a meta line says; None when it is content.
+
+    Entries side by side differ in their times at most, so what else they say is read once and remembered.
+    """
+    before, told, rest = line.partition(_AT)
+    at, more, behind = rest.partition(SEPARATOR)
+    label = _label(before + more + behind, tz) if told and "·" not in at else None
+    moment = read_moment(at.strip(), tz) if label else None
+    if label is None or moment is None:
+        return _label(line, tz)
+    return FieldValues({"at": moment, **label.values}, label.attributes, label.problems)
+
+
+@lru_cache(maxsize=1024)
+def _label(line: str, tz: tzinfo) -> FieldValues | None:
+    fields = read_meta(line)
+    return None if fields is None else read_values(fields, tz)
+
+
+def read_aside(line: str) -> FieldValues | None:
+    """What a comment line says; None when it is not one, ValueError when it is one but broken."""
+    given = read_comment(line) if line.startswith("<!--") else None
+    if given is None:
+        return None
+    attributes = given.pop("attributes", {})
+    values, odd, problems = dict[str, Any](), dict[str, Any](), list[str]()
+    for name, value in given.items():
+        field = _COMMENT_VALUES.get(name)
+        if field and field.fits(value):
+            values[name] = field.load(value)
+        else:
+            problems.append(f"{name[:40]!r} in the comment line is not known; kept as an attribute")
+            odd[name] = value
+    named = attributes if isinstance(attributes, dict) else {"attributes": attributes}
+    return FieldValues(values, odd | named, tuple(problems))
+
+
 # The heading line of an entry, as memfolio writes it and as people do.
 
 SAFE_TAG = re.compile(r"\w[\w/-]*")
@@ -380,8 +492,6 @@ _MARK = re.compile(MARK)
 
 # Compiled at their first use: whoever only writes does not need them.
 _HEADING = f"(?m){HEADING}"
-_TAGS = rf"#({SAFE_TAG.pattern}(?: #{SAFE_TAG.pattern})*)"
-_AS_WRITTEN = rf"## ({TIME}) ([a-z]+) · ([0-9.e-]+)(?: · {_TAGS})?{MARK}"
 _TIME = rf"{TIME}(?=\s|$)"
 _TYPE_WORD = r"[^\W\d][\w-]*"
 _FIELD = r"([A-Za-z_]+)\s*:\s*(.+)"
@@ -397,24 +507,22 @@ class BlockId(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """What a heading says. `title` is what is left when everything known is taken out."""
+    """What a heading says; what is left when everything known is taken out is an attribute."""
 
     time: time | None
     mark: BlockId | None
-    fields: dict[str, str]
-    tags: tuple[str, ...]
-    title: str
+    words: FieldValues
 
 
 def find_mark(line: str) -> BlockId | None:
     """The block id that ends `line`, if it is one that can be."""
     match = _MARK.search(line)
-    return _mark(match, 1) if match else None
+    return _block_id(match) if match else None
 
 
-def _mark(match: re.Match[str], group: int) -> BlockId | None:
-    ms = int(match[group + 1])
-    return BlockId(match[group], ms, match.start(group) - 2, match.start(group + 2)) if ms <= MAX_MS else None
+def _block_id(match: re.Match[str]) -> BlockId | None:
+    ms = int(match[2])
+    return BlockId(match[1], ms, match.start(1) - 2, match.start(3)) if ms <= MAX_MS else None
 
 
 def heading_words(item: MemoryItem | Draft) -> str:
@@ -428,43 +536,35 @@ def tags_are_safe(tags: tuple[str, ...]) -> bool:
     return all(map(SAFE_TAG.fullmatch, tags))
 
 
-def read_heading(line: str) -> Heading | None:
+def read_heading(line: str, tz: tzinfo) -> Heading | None:
     """`line` taken apart, or None when it does not start an entry."""
-    if (written := re.match(_AS_WRITTEN, line)) and (heading := _read_written(written)):
-        return heading
-    return _read_tolerantly(line, find_mark(line)) if re.match(_HEADING, line) else None
+    match = compiled(_HEADING).match(line)
+    if match is None:
+        return None
+    mark = _block_id(match) if match[1] else None
+    rest = line[3 : mark.start if mark else None].strip()
+    clock = compiled(_TIME).match(rest)
+    return Heading(read_clock(clock[0]) if clock else None, mark, _words(rest[clock.end() if clock else 0 :], tz))
 
 
+@lru_cache(maxsize=4096)
 def read_clock(text: str) -> time:
     """`6:05`, `06:05` or `06:05:30` as a time of day."""
     return time.fromisoformat(text if text[2] == ":" else f"0{text}")
 
 
-def _read_written(match: re.Match[str]) -> Heading | None:
-    """The short way for a heading that nobody has touched."""
-    mark = _mark(match, 5)
-    if mark is None:
-        return None
-    tags = tuple(match[4].split(" #")) if match[4] else ()
-    return Heading(read_clock(match[1]), mark, {"type": match[2], "importance": match[3]}, tags, "")
-
-
-def _read_tolerantly(line: str, mark: BlockId | None) -> Heading:
-    rest = line[3 : mark.start if mark else None].strip()
-    clock = re.match(_TIME, rest)
+@lru_cache(maxsize=2048)
+def _words(text: str, tz: tzinfo) -> FieldValues:
+    """What a heading says beside its time and id; few say what no other one does."""
     fields: dict[str, str] = {}
     tags: list[str] = []
     title: list[str] = []
-    for part in rest[clock.end() if clock else 0 :].replace("|", "·").split("·"):
+    for part in text.replace("|", "·").split("·"):
         _read_part(part.strip(), fields, tags, title)
     named = read_tags(fields.pop("tags", ""))
-    return Heading(
-        time=read_clock(clock[0]) if clock else None,
-        mark=mark,
-        fields=fields,
-        tags=(*tags, *named),
-        title=SEPARATOR.join(title),
-    )
+    found = read_values(fields, tz)
+    attributes = {"heading": SEPARATOR.join(title)} if title else EMPTY
+    return FieldValues({**found.values, "tags": (*tags, *named)}, attributes, found.problems)
 
 
 def _read_part(part: str, fields: dict[str, str], tags: list[str], title: list[str]) -> None:
@@ -477,7 +577,9 @@ def _read_part(part: str, fields: dict[str, str], tags: list[str], title: list[s
     field = re.fullmatch(_FIELD, part)
     if field and field[1].lower() in META_KEYS:
         fields[field[1].lower()] = field[2]
-    elif "importance" not in fields and read_importance(part) is not None:
+    elif "importance" not in fields and (
+        read_importance(part) is not None or (fields.get("type") in TYPES and read_number(part) is not None)
+    ):
         fields["importance"] = part
     elif "type" not in fields and not title and re.fullmatch(_TYPE_WORD, part):
         fields["type"] = part

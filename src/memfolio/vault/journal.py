@@ -1,23 +1,45 @@
-"""`.memfolio/recent.jsonl`: the bytes of changes that are not in git yet, and how each file was last left.
+"""The journal: the bytes of changes that are not in git yet, and how each file was last left.
 
-Processes that share a home read one another's changes here, and the committer takes its bytes from here. The
-file is a cache: it is never synced to disk, and when it is missing or damaged it is rebuilt from the trail and
-the files themselves (`recover.py`)."""
+Processes that share a home read one another's changes in `.memfolio/recent.jsonl`, and the committer takes its bytes
+from there. The file is a cache: it is never synced to disk, and when it is missing or damaged it is rebuilt from the
+trail and the files themselves. Here is also the one place where a change enters the trail, and recovery after a crash.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+import time
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memfolio.types import MemoryItem
+from memfolio.clock import iso, to_ms
+from memfolio.errors import HistoryError
+from memfolio.types import Action, Approval, Attribution, MemoryItem
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.trail import Head, TrailLine, read_line
+from memfolio.vault.home import Home
+from memfolio.vault.paths import AUDIT, Ledger, ledger_of
+from memfolio.vault.trail import (
+    FileMark,
+    Head,
+    SealedLine,
+    Trail,
+    TrailLine,
+    is_sealed,
+    part_for,
+    read_line,
+    seal,
+    shorten_ids,
+)
+
+if TYPE_CHECKING:
+    from memfolio.vault.git.history import History
 
 NAME = "recent.jsonl"
 ROTATE_BYTES = 512 * 1024
@@ -37,13 +59,58 @@ class FileState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """How a file ends: enough to append to it without reading it again."""
+
+    hash: str | None
+    size: int
+    last: bytes
+    hasher: blake2b
+
+    def then(self, data: bytes) -> Tail:
+        """The tail behind an append of `data`."""
+        hasher = self.hasher.copy()
+        hasher.update(data)
+        return Tail(hasher.hexdigest(), self.size + len(data), data[-1:] or self.last, hasher)
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
-    """What one change put into one file: an append at `start`, or the whole content (None: the file is gone)."""
+    """One file's share of a change: an append at `start`, or the whole content (None: the file is deleted).
+
+    It is planned first; once it happened, `stamp` says how it left the file.
+    """
 
     path: str
     start: int | None
     data: bytes | None
-    state: FileState | None
+    was: str | None
+    now: str | None
+    stamp: Stamp | None = None
+    before: bytes | None = None
+    """What a file that was replaced held."""
+    length: int | None = None
+    """How long the file is then, where the bytes do not tell."""
+    tail: Tail | None = None
+    blocks: int = 0
+    """How many blocks an append consists of."""
+
+    @property
+    def size(self) -> int:
+        return (self.start or 0) + len(self.data or b"") if self.length is None else self.length
+
+    @property
+    def state(self) -> FileState | None:
+        if self.now is None:
+            return None
+        # A stamp of another size shows somebody else's hand: without it the file is read before it is believed.
+        same = self.stamp is not None and self.stamp.size == self.size
+        return FileState(self.now, self.size, self.stamp if same else None)
+
+    @property
+    def mark(self) -> FileMark:
+        # An append's `was` is the line before it in the trail: leaving it out keeps lines short.
+        return FileMark(self.path, self.now, self.size, self.was if self.start is None else None, self.start)
 
     @property
     def is_unknown(self) -> bool:
@@ -52,9 +119,7 @@ class Written:
 
     def after(self, before: bytes) -> bytes | None:
         """The file's content behind this write, given the content in front of it."""
-        if self.start is None:
-            return self.data
-        return before[: self.start] + (self.data or b"")
+        return self.data if self.start is None else before[: self.start] + (self.data or b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +367,9 @@ def _read_record(data: dict[str, Any]) -> Record:
 
 
 def _read_written(data: dict[str, Any]) -> Written:
-    content = None if data["text"] is None else to_bytes(data["text"])
-    return Written(data["file"], data["from"], content, _read_state(data))
+    content, state = None if data["text"] is None else to_bytes(data["text"]), _read_state(data)
+    now, length, stamp = state or (None, None, None)
+    return Written(data["file"], data["from"], content, None, now, stamp, length=length)
 
 
 def to_text(data: bytes) -> str:
@@ -313,3 +379,443 @@ def to_text(data: bytes) -> str:
 
 def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+# The books: how each file was last left, and the one place where a change is entered into the trail.
+
+GIT_SECONDS = 2.0
+"""How long a git command that is changing files is waited for."""
+
+
+class Books:
+    """Everything the writer must know before it writes and enter after it wrote; used under the write lock."""
+
+    def __init__(self, home: Home, recent: Recent, trail: Trail) -> None:
+        self.home = home
+        self.recent = recent
+        self.trail = trail
+        self._history: History | None = None
+        self.unrecorded: set[str] = set()
+        self.is_loose = False
+        """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
+        self.notices: list[str] = []
+        """What was put right without being asked, for a person to read once."""
+        self.repairs: list[str] = []
+        """What was wrong with the trail and was mended, until somebody verifies it."""
+        self.listeners: list[Callable[[Record], None]] = []
+        self.when_entered: Callable[[], None] = lambda: None
+        """Called after every change that is entered here."""
+        self.epoch = 0
+        """Grows whenever there may be changes that the listeners were not told about."""
+        self._told: Head | None = None
+        """The last change that they were told about; None before the first look."""
+        self._git_lock: Stamp | None = None
+        """A lock of git that was waited for in vain."""
+        self._keys: dict[str, TrailLine] | None = None
+        self._tails: dict[str, Tail] = {}
+        self._parts: dict[Ledger, int] = {}
+
+    @property
+    def history(self) -> History:
+        """The home's git; loaded on first use, since a process that only reads needs none."""
+        if self._history is None:
+            from memfolio.vault.git.history import History
+
+            self._history = History(self.home.root, branch=self.home.config.git.branch, disk=self.home.disk)
+        return self._history
+
+    def close(self) -> None:
+        """Let go of git's files."""
+        if self._history is not None:
+            self._history.close()
+
+    def begin_anew(self) -> None:
+        """Forget what a forked process has from its parent: it may be half of a change that a thread was making."""
+        self.recent.clear()
+        self.forget_keys()
+        self._told = None
+        self.epoch += 1
+
+    def await_git(self) -> None:
+        """Wait for a git command that is under way: half of what it does to the files is nobody's edit."""
+        path, end = self.home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
+        while self.home.config.git.enabled and (lock := self.home.disk.stamp(path)) and lock != self._git_lock:
+            if time.monotonic() > end:
+                self._git_lock = lock
+                return
+            time.sleep(0.005)
+
+    def stamp(self, path: str) -> Stamp | None:
+        return self.home.disk.stamp(self.home.path(path))
+
+    def read(self, path: str) -> bytes | None:
+        return self.home.disk.read(self.home.path(path))
+
+    def known(self, path: str) -> FileState | None:
+        return self.recent.known.get(path)
+
+    def tail_of(self, path: str) -> Tail:
+        """How a settled file ends; read once, then followed from append to append."""
+        known, tail = self.known(path), self._tails.get(path)
+        if known is None:
+            return self.tail_behind(None)
+        if tail is None or tail.hash != known.hash:
+            tail = self._tails[path] = self.tail_behind(self.read(path) or b"")
+        return tail
+
+    def tail_behind(self, content: bytes | None) -> Tail:
+        """How a file with this content ends; None for one that is not there."""
+        start = Tail(None, 0, b"", self.home.hasher())
+        return start if content is None else start.then(content)
+
+    def newest_part(self, ledger: Ledger) -> int:
+        number = self._parts.get(ledger, 1)
+        while number > 1 and ledger.part(number) not in self.recent.known:
+            number -= 1
+        while ledger.part(number + 1) in self.recent.known:
+            number += 1
+        self._parts[ledger] = number
+        return number
+
+    def follow(self, records: Sequence[Record]) -> None:
+        """Carry remembered tails over the changes of other processes, and tell the listeners of them."""
+        for record in records:
+            if self._told is not None and is_sealed(record.raw, self._told.hash):
+                self._tell(record)
+            self.learn(record.line)
+            self.is_loose |= any(write.start is None for write in record.writes)
+            for write in record.writes:
+                tail = self._tails.pop(write.path, None)
+                if tail and write.start == tail.size and write.data:
+                    self._tails[write.path] = tail.then(write.data)
+
+    def note_told(self) -> None:
+        """Let the epoch grow if what was caught up with is not what the listeners were told, change by change."""
+        if not self._is_told(self.recent.head):
+            self.epoch += 1
+            self.forget_keys()
+        self._told = self.recent.head
+
+    def _is_told(self, head: Head) -> bool:
+        return self._told is None or self._told.hash == head.hash
+
+    def _tell(self, record: Record) -> None:
+        self._told = record.head
+        for listener in self.listeners:
+            try:
+                listener(record)
+            except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                import logging
+
+                logging.getLogger("memfolio").exception("a subscriber failed on change %d", record.line.seq)
+
+    def made_under(self, key: str) -> TrailLine | None:
+        """The change that was made under this key; the trail is read once, then followed."""
+        if self._keys is None:
+            lines = self.trail.lines(containing=[b'"key":'])
+            self._keys = {line.key: line for line in lines if line.key}
+        return self._keys.get(key)
+
+    def learn(self, line: TrailLine) -> None:
+        """Take note of a line that is in the trail: its key cannot be used again."""
+        if self._keys is not None and line.key:
+            self._keys[line.key] = line
+
+    def forget_keys(self) -> None:
+        """Have the trail read again for keys."""
+        self._keys = None
+
+    def look_again(self, paths: Iterable[str]) -> None:
+        """Have these files read at the next look, whatever their stamps say."""
+        for path in paths:
+            if known := self.known(path):
+                self.recent.remember(path, known._replace(stamp=None))
+
+    def enter(
+        self,
+        action: Action,
+        by: Attribution,
+        done: Sequence[Written] = (),
+        *,
+        ids: Sequence[str] = (),
+        about: Sequence[int] = (),
+        key: str | None = None,
+        items: tuple[tuple[str, MemoryItem], ...] = (),
+        sync: bool = False,
+        strict: bool = False,
+    ) -> TrailLine:
+        """Enter a change that has happened: its line in the trail, its bytes for the committer.
+
+        A change of ours is durable already, so trouble here must not make it fail: the line is written later from
+        what the files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement yet.
+        """
+        head = self.recent.head
+        at = iso(self.home.now())
+        line, raw = seal(
+            TrailLine(
+                seq=head.seq + 1,
+                at=at,
+                action=action,
+                by=by,
+                files=tuple(each.mark for each in done),
+                ids=shorten_ids(ids),
+                count=len(ids),
+                about=tuple(about),
+                key=key,
+            ),
+            head.hash,
+        )
+        self.learn(line)
+        for each in done:
+            if each.tail:
+                self._tails[each.path] = each.tail
+        try:
+            record = self._write(line, raw, done, month=at[:7], sync=sync)
+        except OSError:
+            self.unrecorded.update(each.path for each in done)
+            if sync or strict:
+                raise
+            return line
+        if not self._is_told(head):
+            self.epoch += 1
+        before = {each.path: each.before for each in done if each.before is not None}
+        self._tell(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
+        self.when_entered()
+        return line
+
+    def sync_trail(self) -> None:
+        """Make every line so far durable."""
+        if self.recent.head.part:
+            self.home.disk.sync_file(self.home.path(self.recent.head.part))
+        self.is_loose = False
+
+    def _write(self, line: TrailLine, raw: bytes, done: Sequence[Written], *, month: str, sync: bool) -> Record:
+        part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
+        if part != self.recent.head.part:
+            self.sync_trail()  # a part that begins must not outlive the end of the one before
+        # A line without files has nothing that it could be written from again: it is made to last itself.
+        self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
+        # Where the line should end: if it does not, somebody has moved the file, which whoever looks next puts right.
+        end = (self.recent.head.size if part == self.recent.head.part else 0) + len(raw)
+        record = Record(line, raw, Head(line.seq, line.hash, part, end), tuple(done))
+        self.recent.add(record)
+        self.is_loose = not sync and (self.is_loose or any(each.start is None for each in done))
+        return record
+
+
+# Bringing the books up to date: other processes' changes, and what a crash or a power cut left half done.
+#
+# The trail and the recent bytes are written after a change is durable and are not synced with it, so either may be
+# behind the other. Lines that only the recent bytes know are written to the trail again, byte for byte; lines that
+# only the trail knows get their bytes back from the files. When the recent bytes are lost altogether, they are
+# rebuilt from the whole trail.
+
+MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
+TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
+LOOKS = 5
+_MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+"""What git puts between the sides of a conflict."""
+
+
+def catch_up(books: Books) -> None:
+    """Read what others did; repair trail and recent bytes when they disagree."""
+    books.follow(books.recent.catch_up())
+    is_new = books.recent.is_new_to_us()
+    if is_new:
+        books.close()  # who began the file afresh may have rewritten git's history
+    if books.recent.damaged:
+        rebuild(books)
+    elif not _in_step(books) or (is_new and books.trail.tail() != books.recent.head):
+        realign(books)
+    books.note_told()
+
+
+def _in_step(books: Books) -> bool:
+    head = books.recent.head
+    if not head.part:
+        return not books.trail.parts()
+    stamp = books.stamp(head.part)
+    return stamp is not None and stamp.size == head.size and books.stamp(_next_part(books)) is None
+
+
+def _next_part(books: Books) -> str:
+    """Where the trail would go on after a full part: it exists only if somebody died right after starting it."""
+    return part_for(books.recent.head, iso(books.home.now())[:7], sys.maxsize, 0)
+
+
+def rebuild(books: Books) -> None:
+    """Make the recent bytes anew: every file as its last line in the trail left it, still to be looked at."""
+    recent = books.recent
+    recent.clear()
+    books.forget_keys()
+    books.is_loose = True
+    committed = _newest_in_git(books)
+    lines, head, _ = books.trail.since(Head())
+    is_altered = _is_altered(_set_aside_torn(books, head))
+    if is_altered:
+        _append_all(books, head, _lines_in_git(books, head.part), until=sys.maxsize)
+        lines, head, _ = books.trail.since(Head())
+    for sealed in lines:
+        recent.learn_ids(sealed.line.ids)
+        for mark in sealed.line.files:
+            recent.remember(mark.path, _state(mark))
+    recent.committed = min(committed, head.seq)
+    recent.head = head
+    recent.pending = [_record(books, sealed) for sealed in lines if sealed.line.seq > recent.committed]
+    recent.rewrite()
+    if is_altered:
+        _report(books, "the trail could not be read to its end: the lines that git has were put back", alert=True)
+
+
+def realign(books: Books) -> None:
+    """Let the trail and the recent bytes tell the same story again."""
+    recent = books.recent
+    books.is_loose = True
+    books.await_git()
+    if not _has_head(books):
+        _write_again(books, books.trail.since(Head())[1])
+        return
+    lines, head, torn = books.trail.since(recent.head)
+    for sealed in lines:
+        record = _record(books, sealed)
+        recent.add(record)
+        books.follow([record])
+    if torn:
+        _set_aside_torn(books, head)
+    recent.head = head
+    recent.rewrite()
+
+
+def _has_head(books: Books) -> bool:
+    """Whether the newest line that we know of stands where it was written."""
+    head = books.recent.head
+    end = f'{head.hash}"}}\n'.encode()
+    return not head.part or (books.read(head.part) or b"")[head.size - len(end) : head.size] == end
+
+
+def _write_again(books: Books, tail: Head, looks: int = LOOKS) -> None:
+    """The trail lost lines behind `tail`: write those that git and the recent bytes still have."""
+    recent = books.recent
+    in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
+    waiting = [(record.head.part, record.raw) for record in recent.pending]
+    ours = {raw for _, raw in [*in_git, *waiting]}
+    is_altered, is_gone = _is_altered(_set_aside_torn(books, tail, ours)), not tail.seq
+    heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
+    there = books.trail.since(Head())[1]
+    if looks and heads and there != heads[-1]:  # a git command has put back other files meanwhile
+        _write_again(books, there, looks - 1)
+        return
+    tail = heads[-1] if heads else tail
+    found = {head.seq: head for head in heads}
+    recent.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in recent.pending]
+    if tail.hash == recent.head.hash:
+        recent.head = tail
+        recent.rewrite()
+        if (in_git and heads) or is_altered:
+            wrong = "could not be read" if is_altered else "was cut off"
+            first = heads[0].seq if heads else tail.seq + 1
+            said = f"the trail {wrong} from change {first} on: its lines were put back"
+            # A person who looks at an old commit cuts it too: nothing to be alarmed about.
+            _report(books, said, alert=is_altered or is_gone)
+        return
+    # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
+    part = tail.part or recent.head.part
+    stamp = books.stamp(part)
+    recent.head = recent.head._replace(part=part, size=stamp.size if stamp else 0)
+    recent.rewrite()
+    books.enter(Action.ALERT, TAMPERED)
+
+
+def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
+    """Write those lines to the trail that follow its end, one after the other; returns the end behind each.
+
+    Each file is replaced in one step: a git command that puts back another one meanwhile has nothing added to it.
+    """
+    heads: list[Head] = []
+    contents = {tail.part: bytearray((books.read(tail.part) or b"")[: tail.size])} if tail.part else {}
+    for part, raw in lines:
+        if tail.seq < until and is_sealed(raw, tail.hash):
+            line, part = read_line(raw), max(part, tail.part)
+            content = contents.setdefault(part, bytearray())
+            content += raw
+            tail = Head(line.seq, line.hash, part, len(content))
+            heads.append(tail)
+    for part in dict.fromkeys(head.part for head in heads):
+        books.home.disk.put(books.home.path(part), bytes(contents[part]))
+    return heads
+
+
+def _is_altered(cut: bytes) -> bool:
+    """Whether what was cut off the trail is more than a crash leaves: a torn line, or zeros for what was not synced."""
+    return b"\n" in cut and b"\0" not in cut
+
+
+def _report(books: Books, what: str, *, alert: bool) -> None:
+    """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
+    books.enter(Action.RESTORE, MENDED)
+    if alert:
+        books.enter(Action.ALERT, TAMPERED)
+    books.notices.append(what)
+    books.repairs.append(what)
+
+
+def _newest_in_git(books: Books) -> int:
+    """The newest change that is in git; 0 when none is, or git cannot say.
+
+    People write commits too: what one of them says is believed if the trail has the very line that it names.
+    """
+    hashes = {line.seq: line.hash for line in books.trail.lines()}
+    try:
+        return next((each.seq for each in books.history.anchors() if hashes.get(each.seq) == each.chain), 0)
+    except HistoryError:
+        return 0
+
+
+def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
+    """The trail's lines from this part on as the branch has them, whatever a person has checked out."""
+    history = books.history
+    try:
+        parts = sorted(path for path in history.files() if path >= part and path.startswith(f"{AUDIT}/"))
+        contents = [(path, history.read(path) or b"") for path in parts if ledger_of(path)]
+    except HistoryError:
+        return []
+    return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
+
+
+def _set_aside_torn(books: Books, head: Head, ours: Collection[bytes] = ()) -> bytes:
+    """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
+    parts = [part for part in books.trail.parts() if part >= head.part]
+    return b"".join(_cut_off(books, part, head.size if part == head.part else 0, ours) for part in parts)
+
+
+def _cut_off(books: Books, part: str, size: int, ours: Collection[bytes]) -> bytes:
+    home, cut = books.home, (books.read(part) or b"")[size:]
+    lines = cut.splitlines(keepends=True)
+    torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
+    if torn:
+        name = part.replace("/", "-")
+        home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
+    if cut and size:
+        home.disk.cut(home.path(part), size)
+    elif not size:
+        home.disk.remove(home.path(part))
+    return torn
+
+
+def _state(mark: FileMark) -> FileState | None:
+    return None if mark.now is None else FileState(mark.now, mark.size, None)
+
+
+def _record(books: Books, sealed: SealedLine) -> Record:
+    """The record of a line, its bytes taken from the files as far as they still prove to be the same."""
+    writes = tuple(_written(books, mark) for mark in sealed.line.files)
+    return Record(sealed.line, sealed.raw, sealed.head, writes)
+
+
+def _written(books: Books, mark: FileMark) -> Written:
+    if mark.now is None:
+        return Written(mark.path, None, None, mark.was, None)
+    content = books.read(mark.path) or b""
+    if books.home.hash(content[: mark.size]) != mark.now:
+        return Written(mark.path, mark.start or 0, None, mark.was, mark.now, length=mark.size)
+    return Written(mark.path, mark.start, content[mark.start or 0 : mark.size], mark.was, mark.now)

@@ -1,17 +1,15 @@
 """Moving memories out of the daily logs into their archives, and back.
 
 What is cut is kept byte for byte. The files of a move, the state lines that tell of it and whatever else goes with it
-are one change.
+are one change. A memory that returns stands in its log in the order of time, or below the title if it is a note; text
+without an id of its own is known by its words alone, so all places of it leave and return together.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -20,68 +18,33 @@ from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.cut import (
     Excerpt,
-    Hash,
-    LogPlace,
     cut,
-    cut_from_archive,
     excerpts,
-    gaps,
     into_archive,
     is_bare,
     lead,
     memories_in,
-    with_entries,
-    with_entry,
-    with_heading,
-    with_note,
+    with_excerpts,
     without_copied_marks,
 )
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import SUFFIX, pack, plain_name, split_lines, text_of
+from memfolio.vault.lines import SUFFIX, pack, plain_name, text_of
+from memfolio.vault.past.merge import difference
 from memfolio.vault.past.past import ATTEMPTS, UndoResult
-from memfolio.vault.past.rollback import TOMBSTONE, is_daily_log, record_of
-from memfolio.vault.past.undo import difference
-from memfolio.vault.paths import agent_of, archive_log, ledger_of, page_from_archive, state_ledger
+from memfolio.vault.paths import agent_of, archive_log, is_daily_log, page_from_archive, state_ledger
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
-
-STOOD = "stood"
-"""The field of a state line that has the places of the memory that left."""
-
-LEAVING = frozenset({TOMBSTONE, "archive"})
 
 Files = Mapping[str, bytes | None]
 Places = Mapping[str, Collection[str]]
 """Which memories of which files, by path and id."""
 
 Records = Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
-    """When a memory left its logs, and where it stood if its id does not say so."""
-
-    at: str = ""
-    places: tuple[LogPlace, ...] = ()
-
-
-STAYED = Departure()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """What files must become, and where each memory stood whose id does not say so."""
-
-    files: dict[str, bytes | None] = field(default_factory=dict)
-    stood: dict[str, list[LogPlace]] = field(default_factory=dict)
-
-
 Beside = Callable[[], Iterable[PutPage]]
-
-Composed = tuple[Files, Move, Records]
-"""Files as they are, what becomes of them, and the state lines that tell of it."""
+Composed = tuple[Files, Files]
+"""Files as they are, and what becomes of them."""
 
 
 def cut_out(
@@ -97,173 +60,90 @@ def cut_out(
 ) -> UndoResult:
     """Move these memories from the daily logs to the archive and append `records` to the agent's state, as one change.
 
-    `agent` says whose state, where no log is named. A record with the `memory` that it is about also gets the places
-    that a return needs. The pages that `beside` composes are put by the same change. Raises NotFoundError when a memory
-    is not in its file.
+    `agent` says whose state, where no log is named. The pages that `beside` composes are put by the same change. Raises
+    NotFoundError when a memory is not in its file.
     """
-    compose = partial(_cut, vault, places, records)
     agent = agent if agent and not places else _agent_of(places)
-    return _make(vault, compose, agent=agent, by=by, action=action, beside=beside, dry_run=dry_run)
+    compose = partial(_cut, vault, places)
+    return _make(vault, compose, agent=agent, by=by, action=action, records=records, beside=beside, dry_run=dry_run)
 
 
 def departure(vault: Vault, agent: str, places: Places, records: Records) -> tuple[list[Operation], str]:
     """What `cut_out` would do as a part of a larger change, and the difference that it makes to the files."""
-    operations, _, diff = _steps(vault, agent, _cut(vault, places, records))
+    operations, _, diff = _steps(vault, agent, _cut(vault, places), records)
     return operations, diff
 
 
 def put_back(
-    vault: Vault,
-    places: Places,
-    *,
-    by: Attribution,
-    records: Records = (),
-    dry_run: bool = False,
+    vault: Vault, places: Places, *, by: Attribution, records: Records = (), dry_run: bool = False
 ) -> UndoResult:
-    """Move these memories from the archive to where they stood and append `records` to the state, as one change.
+    """Move these memories from the archive to their logs and append `records` to the state, as one change.
 
     Paths are those of daily logs, of their archives, compressed or not, or of archived pages, which return as a whole.
     A memory that is in its log already stays as it is. Raises NotFoundError when one is neither there nor in the
     archive, ConflictError when something else has the name of a page.
     """
-    agent = _agent_of(places)
 
     def compose() -> Composed:
         before = _read(vault, [each for path in places for each in _all_of(path)])
-        left = _departures(vault, agent, {each for ids in places.values() for each in ids})
-        return before, compose_return(before, places, left, vault.home.hash), records
+        return before, compose_return(before, places)
 
-    return _make(vault, compose, agent=agent, by=by, action=Action.RESTORE, dry_run=dry_run)
+    agent = _agent_of(places)
+    return _make(vault, compose, agent=agent, by=by, action=Action.RESTORE, records=records, dry_run=dry_run)
 
 
-def compose_cut(files: Files, places: Places, hash: Hash) -> Move:
+def compose_cut(files: Files, places: Places) -> dict[str, bytes | None]:
     """The logs without these memories, and their archives with them.
 
     Of an entry that stands in several places the first one counts: copies of it that say something else stay, as
     memories of their own.
     """
-    move, said = Move(), dict[str, str]()
+    after, said = dict[str, bytes | None](), dict[str, str]()
     for path, ids in places.items():
         target = archive_log(_checked(path))
         text, copied = without_copied_marks(path, to_text(files.get(path) or b""), ids, said)
         taken = excerpts(path, text, frozenset(ids))
         _check_found(set(ids) - copied, taken, path)
-        after = {path: to_bytes(cut(text, taken))}
+        after[path] = to_bytes(cut(text, taken))
         if taken:
             after[target] = into_archive(target, files.get(target), taken)
-        _note_places(move, path, text, taken, hash)
-        move.files.update(after)
-    return move
+    return after
 
 
-def compose_return(files: Files, places: Places, left: Mapping[str, Departure], hash: Hash) -> Move:
+def compose_return(files: Files, places: Places) -> dict[str, bytes | None]:
     """The logs with these memories again, and their archives without them."""
-    move = Move()
+    after: dict[str, bytes | None] = {}
     for path, ids in places.items():
         if page := page_from_archive(path):
-            _return_page(move, files, path, page)
+            after |= _return_page(files, path, page)
             continue
         log, source = _log_and_archive(path, files)
-        content = move.files.get(log, files.get(log))
+        content = after.get(log, files.get(log))
         named, archive = plain_name(source), to_text(text_of(source, files.get(source) or pack(source, b"")))
         wanted = frozenset(ids) - memories_in(log, content)
         found = excerpts(named, archive, wanted)
         _check_found(wanted, found, source)
-        items = [item for each in wanted for item in _returning(each, found, left.get(each, STAYED), log)]
-        if items:
+        if returning := [each for each in found if _is_newest(each, found)]:
             text = lead(log) if content is None else to_text(content)
-            rest = to_bytes(cut_from_archive(named, archive, [item.taken for item in items]))
-            move.files[log] = to_bytes(_with_all(log, text, items, hash))
-            move.files[source] = None if is_bare(named, rest) else pack(source, rest)
-    return move
+            rest = to_bytes(cut(archive, returning))
+            after[log] = to_bytes(with_excerpts(log, text, returning))
+            after[source] = None if is_bare(named, rest) else pack(source, rest)
+    return after
 
 
-def _return_page(move: Move, files: Files, path: str, page: str) -> None:
+def _is_newest(taken: Excerpt, found: Iterable[Excerpt]) -> bool:
+    """Whether an excerpt says what the first one of its memory does; those that say otherwise are older states."""
+    first = next(each for each in found if each.id == taken.id)
+    return taken.id.startswith("H-") or taken.body == first.body
+
+
+def _return_page(files: Files, path: str, page: str) -> Files:
     content = files.get(path)
     if content is None:
         raise NotFoundError(f"{path} is not there", hint="somebody may have moved it; look for it again by its words")
     if files.get(page) not in (None, content):
         raise ConflictError(f"{page} is there already", hint="rename that page first")
-    move.files.update({page: content, path: None})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Returning:
-    """One archived excerpt on its way back."""
-
-    taken: Excerpt
-    at: str
-    place: LogPlace | None
-
-
-def _returning(id: str, found: list[Excerpt], left: Departure, log: str) -> list[_Returning]:
-    """The first excerpts of a memory, as many as left; those behind them are earlier states of it."""
-    mine = [each for each in found if each.id == id]
-    stood = [place for place in left.places if place.path == log]
-    places: Sequence[LogPlace | None] = stood[-len(mine) :] or [None]
-    newest = mine[: len(places)]
-    return [_Returning(taken=each, at=left.at, place=place) for each, place in zip(newest, places, strict=True)]
-
-
-def _with_all(path: str, text: str, items: Iterable[_Returning], hash: Hash) -> str:
-    """The log with all items; what left last returns first, so that each finds the text as it was when it left."""
-    waiting = sorted(items, key=lambda item: (item.place.start if item.place else 0, item.taken.start))
-    waiting.sort(key=lambda item: item.at, reverse=True)
-    if all(item.place is None and item.taken.id.startswith("M-") for item in waiting):
-        return with_entries(path, text, [(item.taken.id, item.taken.body) for item in waiting])
-    for item in waiting:
-        text = _with(path, text, item, hash)
-    return text
-
-
-def _with(path: str, text: str, item: _Returning, hash: Hash) -> str:
-    taken, at = item.taken, item.place.point(text, hash) if item.place else None
-    if taken.id.startswith("M-"):
-        return with_entry(path, text, taken.id, taken.body, at)
-    return (with_note if taken.is_note else with_heading)(path, text, taken.id, taken.body, at)
-
-
-def _note_places(move: Move, path: str, text: str, taken: list[Excerpt], hash: Hash) -> None:
-    """Note where hand-written text stood, and entries that stand more than once; of others the time in an id tells."""
-    often = Counter(each.id for each in taken)
-    if all(each.startswith("M-") and often[each] == 1 for each in often):
-        return
-    rest = list(gaps(text, taken))
-    left, ends = "".join(rest), accumulate(map(len, rest))
-    # In the order of the archive, where a memory that stands as a note and as an entry has its notes first.
-    for each, at in sorted(zip(taken, ends, strict=False), key=lambda found: not found[0].is_note):
-        if not each.id.startswith("M-") or often[each.id] > 1:
-            place = LogPlace.of(path, text[: each.start], (left[:at], left[at:]), hash)
-            move.stood.setdefault(each.id, []).append(place)
-
-
-def _with_places(record: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
-    stood = move.stood.get(str(record.get("memory")))
-    return {**record, STOOD: [place.as_record() for place in stood]} if stood else record
-
-
-def _departures(vault: Vault, agent: str, ids: Collection[str]) -> dict[str, Departure]:
-    """How each memory left, by the newest state line that tells of it."""
-    ledger, disk = state_ledger(agent), vault.home.disk
-    folder = vault.home.path(ledger.base)
-    with disk_errors(vault.home.root):
-        paths = [f"{ledger.base}/{name}" for name in disk.names(folder)] if folder.is_dir() else []
-    parts = sorted((part[1], path) for path in paths if (part := ledger_of(path)))
-    content = _read(vault, [path for _, path in parts])
-    wanted = {each: each.encode() for each in ids}
-    found: dict[str, Departure] = {}
-    for raw in (raw for data in content.values() for raw in split_lines(data or b"")):
-        if any(each in raw for each in wanted.values()):
-            record = record_of(raw)
-            if record.get("op") in LEAVING and record.get("memory") in wanted:
-                found[record["memory"]] = _departure(record)
-    return found
-
-
-def _departure(record: Mapping[str, Any]) -> Departure:
-    stood = record.get(STOOD)
-    places = [LogPlace.from_record(each) for each in stood] if isinstance(stood, list) else []
-    return Departure(at=str(record.get("at", "")), places=tuple(place for place in places if place))
+    return {page: content, path: None}
 
 
 def _make(
@@ -273,13 +153,14 @@ def _make(
     agent: str,
     by: Attribution,
     action: Action,
+    records: Records,
     beside: Beside = tuple,
     dry_run: bool,
 ) -> UndoResult:
     """Compose a move and make it; again when somebody wrote meanwhile, and in the end without letting them."""
 
     def attempt() -> UndoResult:
-        operations, changed, diff = _steps(vault, agent, compose())
+        operations, changed, diff = _steps(vault, agent, compose(), records)
         pages = list(beside())
         operations += pages
         changed += tuple(page.path for page in pages)
@@ -296,21 +177,22 @@ def _make(
         return attempt()
 
 
-def _cut(vault: Vault, places: Places, records: Records) -> Composed:
+def _cut(vault: Vault, places: Places) -> Composed:
     before = _read(vault, [*places, *map(archive_log, places)])
-    move = compose_cut(before, places, vault.home.hash)
-    return before, move, [_with_places(record, move) for record in records]
+    return before, compose_cut(before, places)
 
 
-def _steps(vault: Vault, agent: str, composed: Composed) -> tuple[list[Operation], tuple[str, ...], str]:
+def _steps(
+    vault: Vault, agent: str, composed: Composed, records: Records
+) -> tuple[list[Operation], tuple[str, ...], str]:
     """The operations of a move, the files that they change, and the difference that this makes."""
-    before, move, records = composed
-    changed = tuple(path for path, content in move.files.items() if content != before.get(path))
+    before, after = composed
+    changed = tuple(path for path, content in after.items() if content != before.get(path))
     hashes = {path: vault.home.hash(content) for path, content in before.items() if content is not None}
-    operations: list[Operation] = [PutPage(path, move.files[path], hashes.get(path)) for path in changed]
+    operations: list[Operation] = [PutPage(path, after[path], hashes.get(path)) for path in changed]
     if records:
         operations.append(AddLines(state_ledger(agent), tuple(records)))
-    return operations, changed, "".join(difference(path, before.get(path), move.files[path]) for path in changed)
+    return operations, changed, "".join(difference(path, before.get(path), after[path]) for path in changed)
 
 
 def _read(vault: Vault, paths: Iterable[str]) -> dict[str, bytes | None]:

@@ -35,6 +35,7 @@ _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 _JUNK = re.compile(r"(?i)\..+|~\$.*|.*~|.*\.(tmp|swp|swx|part|crdownload|icloud)|thumbs\.db|desktop\.ini|4913")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MAX_TRACKED_BYTES = 16 * 1024 * 1024
 
 
@@ -95,6 +96,12 @@ def day_log(agent: str, day: date) -> Ledger:
     return Ledger(f"{agent_root(agent)}/memory/{day.isoformat()}", Form.LOG)
 
 
+def title_line(day: date, part: int = 1) -> str:
+    """The first line of a log, without its line end: `# 2026-11-15 · Sunday (2)`."""
+    title = f"# {day.isoformat()} · {WEEKDAYS[day.weekday()]}"
+    return title if part == 1 else f"{title} ({part})"
+
+
 def archive_log(path: str) -> str:
     """Where entries cut from the log at `path` are kept."""
     log = PurePosixPath(path)
@@ -132,6 +139,11 @@ def form_of(path: str) -> Form:
     if _LOG.fullmatch(path) or _ARCHIVED_LOG.fullmatch(path):
         return Form.LOG
     return Form.LINES if path.endswith(".jsonl") else Form.PAGE
+
+
+def is_daily_log(path: str) -> bool:
+    """Whether a file is a log of a day, and not an archived one."""
+    return _LOG.fullmatch(path) is not None
 
 
 def is_packed_log(path: str) -> bool:

@@ -16,17 +16,25 @@ from typing import TYPE_CHECKING
 from memfolio.clock import to_ms
 from memfolio.errors import FileNotHereError, HistoryError, HomeBusyError, HomeError
 from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
-from memfolio.vault.alerts import WATCHMAN, needs_alert, open_alerts
-from memfolio.vault.change import Planned, Tail
+from memfolio.vault.alerts import WATCHMAN, open_alerts
 from memfolio.vault.disk import Stamp
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import whole_length
-from memfolio.vault.file_states import Books, WrittenFile, catch_up
 from memfolio.vault.git.repository import can_hold
-from memfolio.vault.journal import FileState, to_bytes, to_text
+from memfolio.vault.journal import Books, FileState, Tail, Written, catch_up, to_bytes, to_text
 from memfolio.vault.lines import attribution_of, read_lines, split_lines
-from memfolio.vault.log import split_log, title_line
-from memfolio.vault.paths import SHARED, Form, agent_of, day_of, form_of, ledger_of
+from memfolio.vault.log import split_log
+from memfolio.vault.paths import (
+    SHARED,
+    Form,
+    Sensitivity,
+    agent_of,
+    day_of,
+    form_of,
+    ledger_of,
+    sensitivity,
+    title_line,
+)
 from memfolio.vault.trail import TrailLine
 
 if TYPE_CHECKING:
@@ -204,6 +212,15 @@ def blob_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
+def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
+    """Whether the owner must be told: a critical file changed behind our back or without approval."""
+    if all(sensitivity(path) is not Sensitivity.CRITICAL for path in paths):
+        return False
+    if by.actor == HUMAN.actor:
+        return by.trigger == HUMAN.trigger
+    return by.approval is not Approval.APPROVED and by.actor != "system:init"
+
+
 def tell_moved(books: Books, about: Sequence[int]) -> None:
     """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
     if not any(line.by == MOVED for line in open_alerts(books.trail)):
@@ -281,7 +298,7 @@ class Settler:
     def bring_back(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
         self._books.await_git()
-        done: list[WrittenFile] = []
+        done: list[Written] = []
         for path in dict.fromkeys(paths):
             with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
                 done += filter(None, [self._returned(path)])
@@ -290,7 +307,7 @@ class Settler:
             catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
         if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
             tell_moved(self._books, [line.seq for line in lines])
-        return [each.planned.path for each in done]
+        return [each.path for each in done]
 
     def tell(self) -> None:
         """Alert the owner, once for all, of what persons' commits took out of the files."""
@@ -298,7 +315,7 @@ class Settler:
             self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)
             self._taken_out = []
 
-    def _returned(self, path: str) -> WrittenFile | None:
+    def _returned(self, path: str) -> Written | None:
         """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
         books, known = self._books, self._books.known(path)
         stamp = books.stamp(path)
@@ -316,7 +333,7 @@ class Settler:
             return None
         was = known.hash if known else None
         found = self._replace(path, before, seen)
-        return WrittenFile(Planned(path, None, before, was, was), found[0]) if found else None
+        return Written(path, None, before, was, was, found[0]) if found else None
 
     def _move(self, path: str, content: bytes | None) -> GitMove | None:
         """How git changed a file, if it was git."""
@@ -386,15 +403,13 @@ class Settler:
         move = self._move(path, None)
         if move is GitMove.TREE and self.bring_back([*self._books.recent.known, path]):
             return True
-        line = self._enter_human(Action.DELETE, Planned(path, None, None, known.hash, None), None)
+        line = self._enter_human(Action.DELETE, Written(path, None, None, known.hash, None))
         self._taken_out += [line.seq] if move else []
         return True
 
-    def _enter_human(
-        self, action: Action, planned: Planned, stamp: Stamp | None, gone: Sequence[str] = ()
-    ) -> TrailLine:
+    def _enter_human(self, action: Action, write: Written, gone: Sequence[str] = ()) -> TrailLine:
         first = self._books.recent.head.seq == 0
-        line = self._books.enter(action, HUMAN, [WrittenFile(planned, stamp)], ids=gone, strict=True)
+        line = self._books.enter(action, HUMAN, [write], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
             self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
         return line
@@ -447,10 +462,10 @@ class Settler:
         if done:
             self._books.enter(Action.CREATE, by, done)
 
-    def _put(self, path: str, content: bytes) -> WrittenFile:
+    def _put(self, path: str, content: bytes) -> Written:
         home, known = self._books.home, self._books.known(path)
         stamp = home.disk.put(home.path(path), content)
-        return WrittenFile(Planned(path, None, content, known.hash if known else None, home.hash(content)), stamp)
+        return Written(path, None, content, known.hash if known else None, home.hash(content), stamp)
 
     def _parted(self, path: str, content: bytes) -> tuple[bytes, list[Excerpt]]:
         """What of a log's content may be shown, and what was forgotten and goes to the archive."""
@@ -469,7 +484,7 @@ class Settler:
         except (OSError, HomeError):
             return None
 
-    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[WrittenFile]:
+    def _archived(self, path: str, forgotten: list[Excerpt]) -> list[Written]:
         """Keep what was forgotten where it should have gone, if it is not there; other forms of it as fragments."""
         from memfolio.vault.cut import into_archive
         from memfolio.vault.past.rollback import archive_of, missing_from
@@ -499,18 +514,15 @@ class Settler:
         for piece in own.pieces:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
-            planned = Planned(seen.path, before.size, data, before.hash, tail.hash, tail)
+            write = Written(seen.path, before.size, data, before.hash, tail.hash, tail=tail)
             key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
-            self._books.enter(
-                Action.APPEND, piece.by, [WrittenFile(planned, None)], ids=[piece.id], key=key, strict=True
-            )
+            self._books.enter(Action.APPEND, piece.by, [write], ids=[piece.id], key=key, strict=True)
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
             self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
     def _take_human(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
-        planned = Planned(seen.path, None, seen.content, known.hash if known else None, seen.hash)
         before = self._before(seen.path) if known and ledger_of(seen.path) else b""
         lost = self._lost(seen, before) if move is None else self._uncommitted(seen, before)
         # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
@@ -520,7 +532,8 @@ class Settler:
         action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
         if move is not None and (gone or self._is_former(seen.path, seen.content)):
             self._taken_out.append(self._books.recent.head.seq + 1)
-        self._enter_human(action, planned, None if lost else seen.stamp, gone)
+        was, stamp = known.hash if known else None, None if lost else seen.stamp
+        self._enter_human(action, Written(seen.path, None, seen.content, was, seen.hash, stamp), gone)
         if rescue:
             self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
             self._books.notices.append(_put_back(seen.path, len(lost)))
@@ -547,7 +560,7 @@ class Settler:
         there = {each for content in (known, seen.content) for each, _ in blocks_of(seen.path, content)}
         return [(each, text) for each, text in blocks_of(seen.path, before) if each and each not in there]
 
-    def _rescue(self, seen: FileNow, texts: list[str]) -> WrittenFile | None:
+    def _rescue(self, seen: FileNow, texts: list[str]) -> Written | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
         is_log = form_of(seen.path) is Form.LOG
         tail = self._books.tail_behind(seen.content)
@@ -555,9 +568,7 @@ class Settler:
         data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
         # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
         found, after = self._replace(seen.path, seen.content + data, seen), tail.then(data)
-        return (
-            WrittenFile(Planned(seen.path, tail.size, data, tail.hash, after.hash, after), found[0]) if found else None
-        )
+        return Written(seen.path, tail.size, data, tail.hash, after.hash, found[0], tail=after) if found else None
 
     def _replace(self, path: str, content: bytes | None, seen: FileNow | None) -> tuple[Stamp | None] | None:
         """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""

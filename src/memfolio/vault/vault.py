@@ -33,15 +33,13 @@ from memfolio.types import Action, Approval, Attribution, MemoryItem
 from memfolio.vault.access import Access, Guard, Shows
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import open_alerts
-from memfolio.vault.carry_out import FOLDER as INTENTS
 from memfolio.vault.change import AddEntries, AddLines, Allowed, Change, Operation, Page, PutPage, Receipt, attributed
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft, encoded
-from memfolio.vault.file_states import Books
 from memfolio.vault.home import Home, agents_of, is_home
-from memfolio.vault.journal import FileState, Recent, Record, to_text
+from memfolio.vault.journal import Books, FileState, Recent, Record, to_text
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import (
@@ -61,6 +59,7 @@ from memfolio.vault.paths import (
 from memfolio.vault.reconcile import Settler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.trail import Head, Trail, TrailLine, read_line
+from memfolio.vault.writer import FOLDER as INTENTS
 from memfolio.vault.writer import Writer
 
 if TYPE_CHECKING:
@@ -424,7 +423,7 @@ class Vault:
 
     def preview(self, change: Change) -> str:
         """What a change would do, as a difference; nothing is written."""
-        from memfolio.vault.past.undo import difference
+        from memfolio.vault.past.merge import difference
 
         self._check_open()
         outlook = self.writer.preview(self.clean(change))

@@ -7,18 +7,22 @@ files, so an acknowledged change never fails for it.
 
 from __future__ import annotations
 
+import errno
+import json
+import time
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple, replace
 from datetime import date
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.clock import to_ms
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError, PageChangedError
-from memfolio.types import Action, Attribution
-from memfolio.vault.alerts import WATCHMAN, needs_alert
-from memfolio.vault.carry_out import DISPLACED, Finisher, Intent, Intents
+from memfolio.types import Action, Approval, Attribution
+from memfolio.vault.alerts import WATCHMAN
 from memfolio.vault.change import (
     AddBlocks,
     AddEntries,
@@ -26,22 +30,19 @@ from memfolio.vault.change import (
     Allowed,
     Change,
     Plan,
-    Planned,
     PutPage,
     Receipt,
-    Tail,
     fill_parts,
     with_new_ids,
 )
-from memfolio.vault.disk import Stamp, disk_errors
+from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.entry import Mint
 from memfolio.vault.fields import check_content
-from memfolio.vault.file_states import Books, WrittenFile, catch_up
-from memfolio.vault.lines import new_id, render_line, sign
+from memfolio.vault.journal import Books, Tail, Written, catch_up, to_bytes, to_text
+from memfolio.vault.lines import attribution, new_id, render_line, sign
 from memfolio.vault.lock import FileLock
-from memfolio.vault.log import title_line
-from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside
-from memfolio.vault.reconcile import Settler
+from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside, title_line
+from memfolio.vault.reconcile import LOOKS, QUIET, Settler, blocks_of, needs_alert
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.trail import TrailLine, shorten_ids
 
@@ -115,7 +116,7 @@ class Writer:
         with self.ready():
             return {file.path: self._outlook(file) for file in self._compose(change).files}
 
-    def _outlook(self, file: Planned) -> tuple[bytes | None, bytes | None]:
+    def _outlook(self, file: Written) -> tuple[bytes | None, bytes | None]:
         before = self._books.read(file.path)
         return before, file.data if file.start is None else (before or b"") + (file.data or b"")
 
@@ -131,7 +132,7 @@ class Writer:
             if not self._tells_itself(change, plan):
                 return _receipt(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
-                done = [WrittenFile(plan.files[0], stamp)]
+                done = [replace(plan.files[0], stamp=stamp)]
                 return _receipt(self._books.enter(change.action, change.by, done, **_details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
@@ -223,7 +224,7 @@ class Writer:
             lines.append(render_line(sign(with_new_ids(record, memories), fresh, now, by)))
         plan.files += self._lay(operation.ledger, lines)
 
-    def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Planned]:
+    def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Written]:
         first = self._books.newest_part(ledger)
         return fill_parts(
             ledger,
@@ -246,7 +247,7 @@ class Writer:
         self._settler.settle(path)
         self._settler.tell()
 
-    def _compose_page(self, operation: PutPage) -> Planned:
+    def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
         path = operation.path if self._books.known(operation.path) else check_path(operation.path)
         self._settle(path)
@@ -254,9 +255,9 @@ class Writer:
         if (known.hash if known else None) != operation.expects:
             raise PageChangedError(path, current=self._books.read(path), current_hash=known.hash if known else None)
         now = None if operation.content is None else self._home.hash(operation.content)
-        return Planned(path, None, operation.content, operation.expects, now)
+        return Written(path, None, operation.content, operation.expects, now)
 
-    def _append_file(self, planned: Planned) -> Stamp | None:
+    def _append_file(self, planned: Written) -> Stamp | None:
         """Append durably; None when the file is not what the change was composed against."""
         if self._books.is_loose:
             self._books.sync_trail()
@@ -292,27 +293,23 @@ class Writer:
 
     def _roll_forward(self, path: Path) -> None:
         """Finish what a crash interrupted."""
-        intent = self._intents.load(path)
-        if intent is not None:
+        if intent := self._intents.load(path):
+            change, plan = intent
             finisher = Finisher(self._books, self._settler)
-            if not self._is_entered(intent):
-                done = [finisher.finish(planned) for planned in intent.files]
-                self._books.enter(
-                    intent.action, intent.by, done, ids=intent.ids, about=intent.about, key=intent.key, sync=True
-                )
-            finisher.keep_displaced(intent.files)
+            if not self._is_entered(int(path.stem), change, plan):
+                done = [finisher.finish(planned) for planned in plan.files]
+                self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+            finisher.keep_displaced(plan.files)
         self._intents.drop(path)
 
-    def _is_entered(self, intent: Intent) -> bool:
-        """Whether the crash came after the trail knew of the change."""
-        wanted = (intent.action, intent.by, shorten_ids(intent.ids), intent.about, intent.key)
-        paths = [file.path for file in intent.files]
-        for line in self._books.trail.newest_first():
-            if line.seq < intent.seq:
-                return False
-            if (line.action, line.by, line.ids, line.about, line.key) == wanted and line.paths == paths:
-                return True
-        return False
+    def _is_entered(self, seq: int, change: Change, plan: Plan) -> bool:
+        """Whether the crash came after the trail knew of the change, which had this number or a later one."""
+        wanted = (change.action, change.by, shorten_ids(plan.ids), change.about, change.key)
+        paths = [file.path for file in plan.files]
+        lines = takewhile(lambda line: line.seq >= seq, self._books.trail.newest_first())
+        return any(
+            (line.action, line.by, line.ids, line.about, line.key) == wanted and line.paths == paths for line in lines
+        )
 
 
 class Taken:
@@ -348,3 +345,243 @@ def _receipt(line: TrailLine, plan: Plan, *, repeated: bool = False) -> Receipt:
         ids=tuple(plan.ids),
         repeated=repeated,
     )
+
+
+# Intents: a change of several files, or of a page, is written down whole before the first file is touched.
+#
+# After a crash the intent is carried out to its end, so that such a change happens completely or not at all. A change
+# of one ledger needs none: its own appended bytes say who wrote them and why.
+
+FOLDER = "intents"
+
+
+class Intents:
+    """The folder of intents; empty whenever nothing is under way."""
+
+    def __init__(self, internal: Path, disk: Disk) -> None:
+        self._folder = internal / FOLDER
+        self._disk = disk
+
+    def save(self, seq: int, change: Change, plan: Plan) -> Path:
+        """Write the intent durably; when that fails, there is none."""
+        path = self._folder / f"{seq:012d}.json"
+        try:
+            self._disk.put(path, json.dumps(_to_json(change, plan)).encode())
+        except OSError:
+            self._disk.discard(path)
+            raise
+        return path
+
+    def waiting(self) -> list[Path]:
+        """Intents that were not carried out to their end, oldest first."""
+        return [self._folder / name for name in self._disk.names(self._folder) if name.endswith(".json")]
+
+    def load(self, path: Path) -> tuple[Change, Plan] | None:
+        """The intent in a file; None when it is not whole, which means that nothing was touched yet."""
+        try:
+            return _from_json(json.loads(self._disk.read(path) or b""))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def drop(self, path: Path) -> None:
+        self._disk.remove(path)
+
+
+def _to_json(change: Change, plan: Plan) -> dict[str, Any]:
+    return {
+        "action": change.action,
+        "by": astuple(change.by),
+        "ids": plan.ids,
+        "about": change.about,
+        "key": change.key,
+        "files": [_file_json(file) for file in plan.files],
+    }
+
+
+def _file_json(file: Written) -> dict[str, Any]:
+    text = None if file.data is None else to_text(file.data)
+    return {"path": file.path, "from": file.start, "text": text, "was": file.was, "now": file.now}
+
+
+def _from_json(data: dict[str, Any]) -> tuple[Change, Plan]:
+    """The change without its operations, which are the files of the plan."""
+    change = Change(
+        operations=(),
+        action=Action(data["action"]),
+        by=attribution(*data["by"]),
+        about=tuple(data["about"]),
+        key=data["key"],
+    )
+    return change, Plan(files=list(map(_read_file, data["files"])), ids=data["ids"])
+
+
+def _read_file(data: dict[str, Any]) -> Written:
+    content = None if data["text"] is None else to_bytes(data["text"])
+    return Written(data["path"], data["from"], content, data["was"], data["now"])
+
+
+# Carrying out the files of an intent, from whatever point a crash or a person left them at.
+
+DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
+
+
+class Finisher:
+    """Brings each file of one change to its planned content, and can take that back while nothing is entered."""
+
+    def __init__(self, books: Books, settler: Settler) -> None:
+        self._books = books
+        self._home = books.home
+        self._settler = settler
+        self._begun: list[Written] = []
+        self._displaced: list[tuple[str, bytes]] = []
+
+    def finish(self, planned: Written, *, gives_way: bool = True) -> Written:
+        """Bring one file to where the intent wants it; a person's edit in between is kept.
+
+        A page that somebody else changed meanwhile stays, and ours goes beside it; unless `gives_way`, that is a
+        PageChangedError, because there is still a caller to tell.
+        """
+        if planned.start is not None:
+            return self._finish_append(planned)
+        content = self._books.read(planned.path)
+        found = None if content is None else self._home.hash(content)
+        if found == planned.now:
+            return replace(planned, stamp=self._books.stamp(planned.path))
+        if found != planned.was and not gives_way:
+            raise PageChangedError(planned.path, current=content, current_hash=found)
+        if found != planned.was:
+            return self._stand_aside(planned)
+        if planned.was is None and planned.data is not None:
+            return self._create(planned, planned.data, gives_way=gives_way)
+        return replace(planned, stamp=self._replace(planned), before=content)
+
+    def _finish_append(self, planned: Written) -> Written:
+        disk, path = self._home.disk, self._home.path(planned.path)
+        for _ in range(LOOKS):
+            stamp, content = self._books.stamp(planned.path), self._books.read(planned.path)
+            found = None if content is None else self._home.hash(content)
+            if found == planned.now:
+                return replace(planned, stamp=stamp)
+            if found != planned.was:
+                if self._is_begun(planned, content or b""):
+                    disk.cut(path, planned.start or 0)
+                else:
+                    planned = self._moved(planned)
+                continue
+            self._begun.append(planned)
+            if stamp := disk.append_if(path, planned.data or b"", stamp):
+                return replace(planned, stamp=stamp)
+        raise HomeBusyError(f"{planned.path} is being changed all the time", hint="close its editor and try again")
+
+    def _is_begun(self, planned: Written, content: bytes) -> bool:
+        """Whether the file ends in our own append, torn by the crash: then it is begun again."""
+        head, rest = content[: planned.start], content[planned.start :]
+        return self._home.hash(head) == (planned.was or self._home.hash(b"")) and self._is_ours(planned, rest)
+
+    def _moved(self, planned: Written) -> Written:
+        """The append at the end of a file that somebody changed; without what is there already."""
+        self._books.look_again([planned.path])
+        tail = self._settler.tail(planned.path, takes_own=False)
+        present = {each for each, _ in blocks_of(planned.path, self._books.read(planned.path) or b"")}
+        blocks = blocks_of(planned.path, planned.data or b"")
+        text = "".join(text for each, text in blocks if each is None or each not in present)
+        missing = any(each and each not in present for each, _ in blocks)
+        data = text.encode("utf-8", "surrogateescape") if missing else b""
+        after = tail.then(data)
+        return Written(planned.path, tail.size, data, tail.hash, after.hash, tail=after)
+
+    def _stand_aside(self, planned: Written) -> Written:
+        """Leave a person's newer page in place and keep ours beside it."""
+        self._settler.settle(planned.path)
+        if planned.data is not None:
+            self._displaced.append((planned.path, planned.data))
+        known = self._books.known(planned.path)
+        content = self._books.read(planned.path)
+        now = known.hash if known else None
+        return Written(planned.path, None, content, now, now, known.stamp if known else None)
+
+    def _create(self, planned: Written, data: bytes, *, gives_way: bool) -> Written:
+        """Put a page where there is none; one that somebody makes in this very moment is theirs, and is found there."""
+        self._begun.append(planned)
+        path = self._home.path(planned.path)
+        if stamp := self._home.disk.create(path, data):
+            return replace(planned, stamp=stamp)
+        if self._books.stamp(planned.path) is None:
+            raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
+        return self.finish(planned, gives_way=gives_way)
+
+    def _replace(self, planned: Written) -> Stamp | None:
+        """Put the new page in place; what it displaced stays beside it until the change is entered."""
+        disk, path = self._home.disk, self._home.path(planned.path)
+        self._begun.append(planned)
+        if planned.data is None:
+            disk.take(path)
+            return None
+        return disk.swap(path, planned.data)[1]
+
+    def take_back(self) -> bool:
+        """Restore the files touched so far; False when that fails too and the intent must stay."""
+        try:
+            return all(self._put_back(planned) for planned in reversed(self._begun))
+        except OSError:
+            return False
+
+    def _put_back(self, planned: Written) -> bool:
+        if planned.start is None:
+            self._put_back_page(planned)
+            return True
+        path, content = self._home.path(planned.path), self._books.read(planned.path)
+        if content is None or self._home.hash(content) == planned.was:
+            return True
+        if not self._is_begun(planned, content):
+            return False
+        if planned.was is None:
+            self._home.disk.remove(path)
+        else:
+            self._home.disk.cut(path, planned.start)
+        return True
+
+    def _put_back_page(self, planned: Written) -> None:
+        disk, path = self._home.disk, self._home.path(planned.path)
+        content = disk.read(path)
+        ours = (None if content is None else self._home.hash(content)) == planned.now
+        for aside in disk.leftovers(path):
+            displaced = disk.read(aside) or b""
+            if ours and (self._home.hash(displaced) == planned.was or not self._is_ours(planned, displaced)):
+                disk.rename(aside, path)
+                ours = False
+            else:
+                disk.discard(aside)
+        if ours:
+            disk.remove(path)
+
+    def _is_ours(self, planned: Written, content: bytes) -> bool:
+        """Whether this is what the change wanted to write, or what a crash left of that: the beginning, or zeros."""
+        wanted = planned.data or b""
+        return len(content) <= len(wanted) and all(a in (0, b) for a, b in zip(content, wanted, strict=False))
+
+    def keep_displaced(self, files: Sequence[Written]) -> None:
+        """Write conflict copies of what two hands wanted in one place, then let go of what was displaced."""
+        for planned in files:
+            asides = self._home.disk.leftovers(self._home.path(planned.path)) if planned.start is None else []
+            for aside in asides:
+                if content := self._words_in(aside, planned):
+                    self._displaced.append((planned.path, content))
+            while self._displaced:
+                self._settler.set_aside(*self._displaced.pop(), DISPLACED)
+            if asides:
+                # Durably: what comes back after a power cut would look like another person's work.
+                self._home.disk.sweep(self._home.path(planned.path))
+
+    def _words_in(self, aside: Path, planned: Written) -> bytes | None:
+        """Somebody's words that were displaced, once they are all there: the editor may still be writing to them."""
+        disk, stamp = self._home.disk, None
+        content = disk.read(aside) or b""
+        if content == planned.data or self._home.hash(content) == planned.was:
+            return None
+        for _ in range(LOOKS):
+            if stamp == (stamp := disk.stamp(aside)):
+                break
+            time.sleep(QUIET)
+        content = disk.read(aside) or b""
+        return None if self._is_ours(planned, content) else content

@@ -56,7 +56,7 @@ from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, Memo
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import Draft, check_text, local
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.move import STOOD, Move, compose_cut
+from memfolio.vault.move import Files, compose_cut
 from memfolio.vault.past.rollback import names_from
 from memfolio.vault.paths import agent_of, agent_root, archive_log, day_log, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
@@ -252,17 +252,16 @@ class Application:
                 found.setdefault(path, []).append(item.memory)
         return found
 
-    def _cut(self, places: Places) -> tuple[dict[str, Page | None], Move]:
+    def _cut(self, places: Places) -> tuple[dict[str, Page | None], Files]:
         pages = {path: self._vault.page(path) for log in places for path in (log, archive_log(log))}
         files = {path: page.content if page else None for path, page in pages.items()}
-        return pages, compose_cut(files, places, self._vault.home.hash)
+        return pages, compose_cut(files, places)
 
     def _archive(self, places: Places) -> Iterator[Operation]:
-        pages, move = self._cut(places)
+        pages, after = self._cut(places)
         for memory in dict.fromkeys(each for ids in places.values() for each in ids):
-            stood = [place.as_record() for place in move.stood.get(memory, ())]
-            self.records.append({"op": Op.ARCHIVE.value, "memory": memory} | ({STOOD: stood} if stood else {}))
-        for path, content in move.files.items():
+            self.records.append({"op": Op.ARCHIVE.value, "memory": memory})
+        for path, content in after.items():
             page = pages[path]
             yield PutPage(path, content, page.hash if page else None)
 

@@ -224,7 +224,6 @@ def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_NO_PAST: tuple[str, frozenset[str]] = ("", frozenset())
 _TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
 """What of a home's root is recorded change by change; the rest is the person's alone."""
 ATTEMPTS = 5
@@ -275,7 +274,6 @@ class History:
         self._seqs: dict[int, str] = {}
         self._seq_ends: tuple[str, ...] = ()
         self._origins: list[tuple[str, str]] = []
-        self._past = _NO_PAST
         self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
 
     @_guard
@@ -366,7 +364,7 @@ class History:
 
     @_guard
     def refresh_index(self) -> None:
-        """Bring the index up to the branch, with real file times, unless a person is in the middle of something."""
+        """Bring the index up to the branch, unless a person is in the middle of something."""
         tip = self.tip()
         if tip is None or self.obstacle() is not None:
             return
@@ -376,10 +374,8 @@ class History:
         known, before = repository.marks(disk, marker), repository.checksum(disk, index)
         if (tip, before) in known:
             return
-        content = repository.build_index(disk, repo, index, repository.commit_at(repo, tip).tree)
-        if content is None:
+        if not repository.build_index(disk, index, scratch, repository.commit_at(repo, tip).tree):
             return
-        repository.stage(disk, index, scratch, content)
         mark = (tip, repository.checksum(disk, scratch) or "")
         # Both states are named before one replaces the other: dying in between never looks like staged work.
         repository.put_marks(disk, marker, [*known, mark])
@@ -387,7 +383,7 @@ class History:
             if repository.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
         repository.put_marks(disk, marker, [mark])
-        self._origins, self._past = [], _NO_PAST
+        self._origins = []
 
     @_guard
     def tip(self) -> str | None:
@@ -614,27 +610,15 @@ class History:
         state = repository.checksum(self.disk, index)
         if state is None:
             return False
-        tip, ours = self.tip(), self.ours()
-        known = [*repository.marks(self.disk, Path(repo.path, repository.MARKER)), *self._origins]
-        # A mark counts while its commit is in the branch, or in what the branch was set back from.
-        known = [mark for mark in known if any(each and self._includes(each, mark[0]) for each in (tip, ours))]
+        marks = [each for each in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each[0] in repo]
+        known = [*marks, *self._origins]
         if any(mark[1] == state for mark in known) or (not known and repository.is_empty_index(self.disk, index)):
             return False
-        origin = repository.index_origin(repo, filter(None, dict.fromkeys([tip, ours, *(mark[0] for mark in known)])))
+        commits = dict.fromkeys([self.tip(), self.ours(), *(mark[0] for mark in known)])
+        origin = repository.index_origin(repo, filter(None, commits))
         if origin is not None:
             self._origins = [(origin, state)]
         return origin is None
-
-    def _includes(self, tip: str, commit: str) -> bool:
-        """Whether the commit is the tip or before it; an answer is carried along when the branch grows."""
-        before, known = self._past
-        if tip == commit or (tip == before and commit in known):
-            return True
-        repo = self._repo()
-        if not (commit in repo and repo.descendant_of(tip, commit)):
-            return False
-        self._past = (tip, frozenset({commit}) | (known if tip == before else frozenset()))
-        return True
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
         common = repository.common_dir(repo)
@@ -648,8 +632,6 @@ class History:
             for log in (common / "logs" / self._ref, Path(repo.path, "logs", "HEAD")):
                 repository.append_line(self.disk, log, line)
         self._note_ours(common, new)
-        if self._past[0] == base:
-            self._past = (new, self._past[1])
 
     def _note_ours(self, common: Path, new: str) -> None:
         """Let our own reference name the newest commit; if we die before, the branch has it, which says whose it is."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import stat
-import struct
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -272,13 +268,9 @@ def tail(disk: Disk, path: Path, size: int) -> bytes | None:
 
 # Git's index, brought up to a commit without touching what a person has staged.
 
-IndexName = tuple[bytes, int, bytes]
-"""Path, mode and blob of an entry of the index."""
 MARKER = "memfolio-index"
 STAGED = "staged changes"
 """Why commits wait while the index has a person's work."""
-_ENTRY = struct.Struct(">10I20sH")
-_SETTLED_NS = 100_000_000
 _HASH = 20
 
 
@@ -340,73 +332,28 @@ def is_empty_index(disk: Disk, index: Path) -> bool:
     return (disk.read(index) or b"")[8:12] == bytes(4)
 
 
-def build_index(disk: Disk, repo: pygit2.Repository, index: Path, tree: pygit2.Tree) -> bytes | None:
-    """The bytes of an index of `tree`, with the times of files that are as the tree has them.
+def build_index(disk: Disk, index: Path, scratch: Path, tree: pygit2.Tree) -> bool:
+    """Put an index of `tree` into `scratch`, for `locked`; what git noted about files that are the same is kept.
 
-    None where the present index holds more than names (a sparse checkout's does) and must be left alone.
+    False where the present index holds more than names (a sparse checkout's does) and must be left alone.
     """
-    known = _known_entries(disk, index)
-    if known is None:
-        return None
-    home, names = Path(repo.workdir), sorted(_index_names(tree, b""))
-    entries = [known.get(name) or _index_entry(home, *name) for name in names]
-    content = b"DIRC" + struct.pack(">II", 2, len(entries)) + b"".join(entries)
-    return content + hashlib.sha1(content, usedforsecurity=False).digest()
-
-
-def _index_names(tree: pygit2.Tree, prefix: bytes) -> Iterator[IndexName]:
     import pygit2
 
-    for entry in tree:
-        path = prefix + (entry.raw_name or b"")
-        if isinstance(entry, pygit2.Tree):
-            yield from _index_names(entry, path + b"/")
-        else:
-            yield path, int(entry.filemode), entry.id.raw
-
-
-def _known_entries(disk: Disk, index: Path) -> dict[IndexName, bytes] | None:
-    """Entries whose times can be taken over; None when the index must be left alone."""
-    stamp, content = disk.stamp(index), disk.read(index)
-    if stamp is None or content is None:
-        return {}
-    version, count = struct.unpack_from(">II", content, 4)
-    if version != 2:  # 3 has flags that only their owner understands; 4 is the same as 2, written shorter
-        return None if version == 3 else {}
-    found: dict[IndexName, bytes] = {}
-    start = 12
-    for _ in range(count):
-        end = content.index(b"\0", start + _ENTRY.size)
-        following = start + (end - start + 8) // 8 * 8
-        seconds, fraction, mode = struct.unpack_from(">II8xI", content, start + 8)
-        # A file changed while its index was being written can have changed again at the same time.
-        if 0 < seconds * 10**9 + fraction < stamp.mtime_ns:
-            name = (content[start + _ENTRY.size : end], mode, content[start + 40 : start + 60])
-            found[name] = content[start:following]
-        start = following
-    return found
-
-
-def _index_entry(home: Path, path: bytes, mode: int, oid: bytes) -> bytes:
-    times = _times(home / os.fsdecode(path), oid) if stat.S_ISREG(mode) else None
-    before, after = (times[:6], times[6:]) if times else ((0,) * 6, (0,) * 3)
-    entry = _ENTRY.pack(*before, mode, *after, oid, min(len(path), 0xFFF)) + path
-    return entry + b"\0" * (8 - len(entry) % 8)
-
-
-def _times(path: Path, oid: bytes) -> tuple[int, ...] | None:
-    """What git compares before it reads a file, if the file has this content."""
-    try:
-        info = os.lstat(path)
-        if not stat.S_ISREG(info.st_mode) or time.time_ns() - info.st_mtime_ns < _SETTLED_NS:
-            return None
-        content = path.read_bytes()
-    except OSError:
-        return None
-    if hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).digest() != oid:
-        return None
-    times = (*divmod(info.st_ctime_ns, 10**9), *divmod(info.st_mtime_ns, 10**9))
-    return tuple(n & 0xFFFFFFFF for n in (*times, info.st_dev, info.st_ino, info.st_uid, info.st_gid, info.st_size))
+    present = disk.read(index)
+    version = int.from_bytes((present or b"")[4:8], "big")
+    if version == 3:  # it has flags that only their owner understands
+        return False
+    disk.discard(_lock_of(scratch))  # of a process that died in the midst of this
+    if present and version != 4:  # which is the same, written shorter: it is begun afresh
+        stage(disk, index, scratch, present)
+    else:
+        clear_lock(disk, index, scratch)
+        disk.discard(scratch)
+    built = pygit2.Index(str(scratch))
+    built.read_tree(tree)
+    built.write()
+    disk.sync_file(scratch)
+    return True
 
 
 # What a commit says: its subject and trailers, and the numbers of the changes in it.

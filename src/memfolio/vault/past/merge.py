@@ -7,9 +7,12 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from memfolio.errors import DiskError
+from memfolio.vault.lines import text_of
 from memfolio.vault.reconcile import blocks_of
 
 MAX_PAIRS = 100_000
@@ -89,6 +92,18 @@ def unified(path: str, before: str, after: str) -> str:
     )
     shifted = (_HUNK.sub(partial(_further, by=skipped), line) if line.startswith("@@") else line for line in lines)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
+
+
+def difference(path: str, before: bytes | None, after: bytes | None) -> str:
+    """A unified diff of two states of a file; bytes that are no text are shown as replacements."""
+    return unified(path, _shown(path, before), _shown(path, after))
+
+
+def _shown(path: str, content: bytes | None) -> str:
+    """What a person sees of a file; of a compressed one what is in it, if that can be read."""
+    with suppress(DiskError):
+        content = text_of(path, content) if content else b""
+    return (content or b"").decode("utf-8", "replace")
 
 
 def _further(start: re.Match[str], by: int) -> str:

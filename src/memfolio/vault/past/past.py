@@ -14,8 +14,9 @@ from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, 
 from memfolio.types import Action, Approval, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
+from memfolio.vault.past.merge import difference
 from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
-from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose, difference
+from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose
 from memfolio.vault.past.view import Event, MemoryHistory, TrailEntry, TrailFilter, View, Walk
 from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, check_path, sensitivity
 from memfolio.vault.trail import TrailLine
@@ -156,7 +157,8 @@ class Past:
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
             lines = vault.told(walk.over(vault.trail.newest_first()))
-            return View(walk, self._readable, vault.commits_of).entries(lines, wanted or TrailFilter(), limit=limit)
+            view = View(walk, self._readable)
+            return view.entries(lines, wanted or TrailFilter(), limit=limit, commits=vault.commits_of)
 
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from memfolio.types import EMPTY
 from memfolio.vault.cut import Excerpt, cut, excerpts, into_archive, memories_in
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines, split_lines
-from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, ledger_of, place_of
+from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, is_daily_log, ledger_of, place_of
 
 # Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
 # was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
@@ -53,21 +54,27 @@ def restore(
         if content is not None and form_of(path) is Form.LOG:
             wanted[path] = without(path, content, forgotten)
     purged = forgotten_by(lasting_lines(state), {PURGE})
-    return wanted | _archived_memories(wanted, now, purged, read) | _archived_pages(wanted, now, read, month)
+    return wanted | archived_memories(wanted, now, purged, read) | _archived_pages(wanted, now, read, month)
 
 
-def _archived_memories(
-    wanted: Files, now: Files, purged: frozenset[str], read: Callable[[str], bytes | None]
+def archived_memories(
+    wanted: Files,
+    now: Files,
+    purged: frozenset[str],
+    read: Callable[[str], bytes | None],
+    more: Mapping[str, Sequence[Excerpt]] = EMPTY,
 ) -> dict[str, bytes | None]:
-    """The archives of the logs that memories leave, with them in it."""
+    """The archives of the logs that memories leave, with them in it; `more` is what else was cut out of each log."""
     archives: dict[str, bytes | None] = {}
     logs = [path for path in wanted if is_daily_log(path)]
     kept = purged.union(*(memories_in(path, wanted[path]) for path in logs))
     for path in logs:
-        if gone := memories_in(path, now.get(path)) - kept:
+        before = now.get(path)
+        left = excerpts(path, to_text(before or b""), memories_in(path, before) - kept)
+        known = kept | {each.id for each in left}
+        if left := [*left, *(each for each in more.get(path, ()) if each.id not in known)]:
             target = archive_log(path)
-            taken = excerpts(path, to_text(now.get(path) or b""), gone)
-            archives[target] = into_archive(target, read(target), taken)
+            archives[target] = into_archive(target, read(target), left)
     return archives
 
 
@@ -89,10 +96,6 @@ def names_from(path: str) -> Iterator[str]:
     """The name of a page, and those to take in its place."""
     stem = path.removesuffix(".md")
     return (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
-
-
-def is_daily_log(path: str) -> bool:
-    return form_of(path) is Form.LOG and ledger_of(path) is not None
 
 
 def lasting_lines(files: Files) -> dict[str, list[bytes]]:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import accumulate
 
-from memfolio.errors import DiskError, HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
+from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.cut import Excerpt, excerpts, into_archive, is_bare, lead, memories_in
+from memfolio.vault.cut import Excerpt, excerpts, is_bare, lead, memories_in
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.git.history import History
 from memfolio.vault.journal import Record, to_bytes, to_text
-from memfolio.vault.lines import attribution_of, is_packed, read_lines, text_of
-from memfolio.vault.past.merge import ledger_blocks, merge_blocks, merge_text, unified
-from memfolio.vault.past.rollback import PURGE, forgotten_by, is_daily_log, is_state, lasting_lines, without
-from memfolio.vault.paths import Form, agent_of, archive_log, day_of, form_of, ledger_of
+from memfolio.vault.lines import attribution_of, is_packed, read_lines
+from memfolio.vault.past.merge import difference, ledger_blocks, merge_blocks, merge_text
+from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by, is_state, lasting_lines, without
+from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_daily_log, ledger_of
 from memfolio.vault.reconcile import blocks_of
 from memfolio.vault.trail import FileMark, Trail, TrailLine
 
@@ -332,7 +331,7 @@ class Reversal:
 
     def take_back(self, line: TrailLine, versions: Iterable[Version]) -> None:
         """Note a whole change."""
-        if rest := [version for version in versions if not self._cut_all(version)]:
+        if rest := [version for version in versions if not self._cut(version)]:
             self._merges.append(rest)
         if line.action is Action.RENAME:
             self._renamed.update(version.path for version in rest if version.before is None)
@@ -340,8 +339,7 @@ class Reversal:
 
     def take_back_entries(self, line: TrailLine, versions: Iterable[Version], wanted: UndoTarget) -> None:
         """Note the wanted entries of an append, as far as they are there; UndoConflictError where one was edited."""
-        appends = [version for version in versions if version.start is not None]
-        found = [self._cut_some(version, line, wanted) for version in appends]
+        found = [self._cut(version, partial(wanted.takes_entry, line, version.path)) for version in versions]
         if any(found):
             self.seqs.append(line.seq)
 
@@ -359,47 +357,37 @@ class Reversal:
             rest = [version for version in versions if not is_state(version.path)]
             self._merge(hold_back(rest, forgotten, purged) if forgotten else rest)
         self._carry_out([path for path in self._cuts if not is_state(path)])
-        self._archive(purged)
+        # Memories that leave a daily log are kept in the archive.
+        before = {path: None if path in self._renamed else content for path, content in self.current.items()}
+        self.wanted |= archived_memories(self.wanted, before, purged, self.load, self._gone)
 
-    def _cut_all(self, version: Version) -> bool:
-        """Note an append to be cut; False when an entry of it is in the file otherwise than it was written."""
-        if version.start is None or form_of(version.path) is Form.PAGE:
+    def _cut(self, version: Version, takes: Callable[[str], bool] | None = None) -> bool:
+        """Note entries of an append to be cut, all or those that are there and taken; False where none can be."""
+        path = version.path
+        if version.start is None or form_of(path) is Form.PAGE:
             return False
-        pieces, standing = entry_pieces(version), self._standing_in(version.path)
-        title = lead(version.path) if version.start == 0 else ""
-        if to_bytes(title + "".join(pieces.values())) != version.added:
+        standing, blocks = self._standing_in(path), blocks_of(path, version.added or b"")
+        pieces = {each: text.strip("\n") for each, text in blocks if each}
+        if takes:
+            pieces = {each: text for each, text in pieces.items() if each in standing and takes(f"{text}\n")}
+        elif "".join(text for each, text in blocks if not each).strip() not in ("", lead(path).strip()):
             return False
-        if any(standing.get(each, piece) != piece for each, piece in pieces.items()):
-            return False
-        self._cut(version, pieces)
-        return True
-
-    def _cut_some(self, version: Version, line: TrailLine, wanted: UndoTarget) -> bool:
-        path, standing = version.path, self._standing_in(version.path)
-        here = {each: piece for each, piece in entry_pieces(version).items() if each in standing}
-        chosen = {each: piece for each, piece in here.items() if wanted.takes_entry(line, path, piece)}
-        if edited := [each for each, piece in chosen.items() if standing[each] != piece]:
-            then = dict(_pieces(path, version.after or b""))  # blank lines around it may have been there already
-            if any(standing[each] != then.get(each) for each in edited):
+        if any(standing.get(each, text) != text for each, text in pieces.items()):
+            if takes:
                 raise UndoConflictError(path, diff=difference(path, version.after, self.current[path]))
-        if chosen:
-            self._cut(version, chosen)
-        return bool(chosen)
-
-    def _cut(self, version: Version, ids: Iterable[str]) -> None:
-        self._cuts.setdefault(version.path, set()).update(ids)
-        if version.start == 0:
-            self._begun.add(version.path)
+            return False  # it may be what it was once later changes are taken back
+        if pieces:
+            self._cuts.setdefault(path, set()).update(pieces)
+            self._begun |= {path} if version.start == 0 else set()
+        return bool(pieces)
 
     def _standing_in(self, path: str) -> dict[str, str]:
         """The entries that are in the file, by id; one that is there more than once has no text to compare."""
         if path not in self._standing:
-            content = self.load(path) or b""
-            found: dict[str, str] = {}
-            for each, piece in _pieces(path, content):
+            found = self._standing[path] = {}
+            for each, text in blocks_of(path, self.load(path) or b""):
                 if each:
-                    found[each] = "" if each in found else piece
-            self._standing[path] = found
+                    found[each] = "" if each in found else text.strip("\n")
         return self._standing[path]
 
     def load(self, path: str) -> bytes | None:
@@ -421,19 +409,6 @@ class Reversal:
             if any(each in cuts for each, _ in blocks_of(path, content)):
                 left = _rest_of_ledger(path, content, cuts)
                 self.wanted[path] = None if path in self._begun and is_bare(path, left) else left
-
-    def _archive(self, purged: frozenset[str]) -> None:
-        """Keep the memories that leave a daily log in the archive."""
-        logs = [path for path in self.wanted if is_daily_log(path)]
-        kept = purged.union(*(memories_in(path, self.wanted[path]) for path in logs))
-        for path in logs:
-            before = None if path in self._renamed else self.current[path]
-            left = excerpts(path, to_text(before or b""), memories_in(path, before) - kept)
-            known = {each.id for each in left}
-            left += [each for each in self._gone.get(path, ()) if each.id not in kept | known]
-            if left:
-                target = archive_log(path)
-                self.wanted[target] = into_archive(target, self.load(target), left)
 
 
 def hold_back(versions: list[Version], forgotten: frozenset[str], purged: frozenset[str]) -> list[Version]:
@@ -461,35 +436,10 @@ def _rest_of(path: str, content: bytes | None, ids: set[str]) -> bytes | None:
     return None if is_bare(path, rest) else rest
 
 
-def entry_pieces(version: Version) -> dict[str, str]:
-    """The entries of an append by id, as `ledger_blocks` cuts them out of a file that goes on around them."""
-    blank = "\n" if form_of(version.path) is Form.LOG else ""
-    blocks = blocks_of(version.path, version.added or b"")
-    return {each: blank + text.rstrip("\n") + "\n" for each, text in blocks if each}
-
-
 def _rest_of_ledger(path: str, content: bytes, ids: set[str]) -> bytes:
     if form_of(path) is Form.LOG:
         return without(path, content, ids)
-    return to_bytes("".join(piece for each, piece in _pieces(path, content) if each not in ids))
-
-
-def _pieces(path: str, content: bytes) -> list[tuple[str | None, str]]:
-    """`ledger_blocks` with their ids."""
-    ids = [each for each, _ in blocks_of(path, content)]
-    return list(zip(ids, ledger_blocks(path, content), strict=True))
-
-
-def difference(path: str, before: bytes | None, after: bytes | None) -> str:
-    """A unified diff of two states of a file; bytes that are no text are shown as replacements."""
-    return unified(path, _shown(path, before), _shown(path, after))
-
-
-def _shown(path: str, content: bytes | None) -> str:
-    """What a person sees of a file; of a compressed one what is in it, if that can be read."""
-    with suppress(DiskError):
-        content = text_of(path, content) if content else b""
-    return (content or b"").decode("utf-8", "replace")
+    return to_bytes("".join(text for each, text in blocks_of(path, content) if each not in ids))
 
 
 def _reverse(version: Version, ours: bytes | None) -> bytes | None:

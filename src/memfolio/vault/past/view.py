@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC
 from fnmatch import fnmatchcase
 from itertools import chain, islice
@@ -392,52 +392,30 @@ KNOWLEDGE = "/knowledge/"
 
 
 class View:
-    """Shows the trail."""
-
-    def __init__(
-        self, walk: Walk, read: Callable[[str], bytes | None], commits: Callable[[Collection[int]], Mapping[int, str]]
-    ) -> None:
-        self._texts = _Texts(walk, read)
-        self._commits = commits
-
-    def entries(self, lines: Iterable[TrailLine], wanted: TrailFilter, *, limit: int) -> list[TrailEntry]:
-        """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
-        found = [self._entry(line) for line in islice(self._accepted(lines, wanted), limit)]
-        commits = self._commits([each.seq for each in found])
-        return [replace(each, commit=commits.get(each.seq)) for each in found]
-
-    def _accepted(self, lines: Iterable[TrailLine], wanted: TrailFilter) -> Iterator[TrailLine]:
-        needle = None if wanted.about is None else wanted.about.casefold()
-        for line in lines:
-            if wanted.accepts(line) and (needle is None or self._tells(line, needle)):
-                yield line
-
-    def _tells(self, line: TrailLine, needle: str) -> bool:
-        return any(needle in text.casefold() for text in self._texts.of(line))
-
-    def _entry(self, line: TrailLine) -> TrailEntry:
-        return TrailEntry(
-            seq=line.seq,
-            at=line.at,
-            action=line.action,
-            actor=line.by.actor,
-            approval=line.by.approval.value,
-            trigger=line.by.trigger,
-            session=line.by.session,
-            paths=tuple(line.paths),
-            ids=line.ids,
-            about=line.about,
-            summary=_summary(line, self._texts),
-            commit=None,
-        )
-
-
-class _Texts:
-    """The words of changes, as each of them wrote or took them away."""
+    """Shows the trail: changes in the words that each of them wrote or took away."""
 
     def __init__(self, walk: Walk, read: Callable[[str], bytes | None]) -> None:
         self._walk = walk
         self._read = read
+
+    def entries(
+        self,
+        lines: Iterable[TrailLine],
+        wanted: TrailFilter,
+        *,
+        limit: int,
+        commits: Callable[[Collection[int]], Mapping[int, str]],
+    ) -> list[TrailEntry]:
+        """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
+        needle = None if wanted.about is None else wanted.about.casefold()
+        accepted = (
+            line
+            for line in lines
+            if wanted.accepts(line) and (needle is None or any(needle in text.casefold() for text in self.of(line)))
+        )
+        found = [(line, self._summary(line)) for line in islice(accepted, limit)]
+        known = commits([line.seq for line, _ in found])
+        return [_entry(line, summary, known.get(line.seq)) for line, summary in found]
 
     def of(self, line: TrailLine) -> Iterator[str]:
         """What the change was about, as far as it can still be read."""
@@ -460,6 +438,16 @@ class _Texts:
             taken, put = self._walk.differing(line, mark)
             texts = [text for _, text in (*put, *taken)]
             yield from (_known(path, text) for text in texts) if KNOWLEDGE in path else texts
+
+    def _summary(self, line: TrailLine) -> str:
+        if line.action in (Action.ALERT, Action.ACK):
+            return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
+        if line.about:
+            return _taken_back(line.about)
+        if said := self.said(line):
+            return said[0] if len(said) == 1 else f"{len(said)} memories: {said[0]}"
+        words = self.words(line)
+        return f"{line.count} entries: {words}" if line.count > 1 else words
 
     def words(self, line: TrailLine) -> str:
         """The first words that the change wrote."""
@@ -502,17 +490,21 @@ def _new_words(taken: Blocks, put: Blocks) -> str:
     return next((f"removed {first_words(text)}" for _, text in taken if text.strip()), "")
 
 
-def _summary(line: TrailLine, texts: _Texts) -> str:
-    if line.action in (Action.ALERT, Action.ACK):
-        return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
-    if line.about:
-        return _taken_back(line.about)
-    if said := texts.said(line):
-        return (said[0] if len(said) == 1 else f"{len(said)} memories: {said[0]}")[:SUMMARY_LENGTH]
-    words = texts.words(line)
-    if line.count > 1:
-        return f"{line.count} entries: {words}"[:SUMMARY_LENGTH]
-    return words[:SUMMARY_LENGTH]
+def _entry(line: TrailLine, summary: str, commit: str | None) -> TrailEntry:
+    return TrailEntry(
+        seq=line.seq,
+        at=line.at,
+        action=line.action,
+        actor=line.by.actor,
+        approval=line.by.approval.value,
+        trigger=line.by.trigger,
+        session=line.by.session,
+        paths=tuple(line.paths),
+        ids=line.ids,
+        about=line.about,
+        summary=summary[:SUMMARY_LENGTH],
+        commit=commit,
+    )
 
 
 def _known(path: str, text: str) -> str:

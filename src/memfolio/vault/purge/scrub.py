@@ -9,7 +9,7 @@ from typing import Any
 
 from memfolio.errors import DiskError
 from memfolio.state import Op
-from memfolio.vault.cut import cut_from_archive, excerpts
+from memfolio.vault.cut import cut, excerpts
 from memfolio.vault.fields import read_comment, read_meta
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import pack, plain_name, read_lines, render_line, split_lines, text_of
@@ -227,7 +227,7 @@ class Scrub:
         """A log without the memories' own entries."""
         if ledger_of(path) is None:
             text = to_text(data)
-            return to_bytes(cut_from_archive(path, text, excerpts(path, text, self.ids)))
+            return to_bytes(cut(text, excerpts(path, text, self.ids)))
         for start, end in reversed(self.spans(path, data)):
             data = data[:start] + data[end:]
         return data
