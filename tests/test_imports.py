@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *(
         "errors",
+        "expression",
         "types",
         "sources",
         "clock",
