@@ -103,7 +103,7 @@ def test_senseless_and_too_large_input_is_named() -> None:
         ask(reason, arguments=["a"], attacks=[["a", "x"]])
     with pytest.raises(InputError, match="there are 0 arguments"):
         ask(reason, arguments={}, attacks=[])
-    with pytest.raises(InputError, match=r"attacks\[0\] is \[\['a'\], 'a'\]"):
+    with pytest.raises(InputError, match=r"attacks\[0\]\[0\] is \['a'\]"):
         ask(reason, arguments=["a"], attacks=[[["a"], "a"]])
     many = [str(each) for each in range(40)]
     pairs = [[many[at], many[at ^ 1]] for at in range(40)]

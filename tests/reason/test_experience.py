@@ -8,7 +8,6 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given
 from memfolio.reason.methods import case_based, pattern_recognition
 from memfolio.reason.methods.pattern_recognition import correlations
 from tests.reason.asking import BARE, ask, knowing
@@ -81,7 +80,7 @@ def test_case_that_failed_is_told_as_a_warning_and_not_followed() -> None:
     ]
     found = ask(case_based.reason, features={"x": 1}, cases=cases, similarities={"x": {"range": 4}})
     assert (found.answer["best"], found.answer["warnings"]) == ("act", {"failed": "wait"})
-    none = case_based.reason(Given({"features": {"x": 9}, "cases": cases}), BARE)
+    none = case_based.reason({"features": {"x": 9}, "cases": cases}, BARE)
     assert (none.conclusion, none.notes) == ("", (case_based.NONE,))
 
 

@@ -149,7 +149,7 @@ def test_missing_scipy_names_the_line_that_installs_it(monkeypatch: pytest.Monke
         ({"samples": {"a": [1, 2, 3], "b": [1, 2, 3]}, "paired": True}, "fewer than two numbers"),
         ({"table": [[float("nan"), 1], [2, 2]]}, r"table\[0\]\[0\] is nan"),
         ({"table": [[1.5, 1], [2, 2]]}, "no whole number"),
-        ({"table": [[1, 2], [3, 4]], "samples": SLEEP}, "there is no 'samples'"),
+        ({"table": [[1, 2], [3, 4]], "samples": SLEEP}, "there is no 'table'"),
         ({"samples": {"a": [1, 1, 1]}, "test": "one-sample t"}, "no p-value"),
         ({"samples": {"a": [1e307, -1e307, 2e307]}}, r"samples.a\[0\] is 1e"),
         ({"samples": SLEEP, "against": 5}, "against is given"),

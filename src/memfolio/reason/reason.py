@@ -14,7 +14,7 @@ from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError
 from memfolio.index.write_rows import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
-from memfolio.reason.inputs import MOST, Given, Result, World, number_in
+from memfolio.reason.inputs import MOST, Inputs, Result, World, number_in
 from memfolio.reason.methods.calibration import score
 from memfolio.reason.registry import (
     UNKNOWN,
@@ -376,8 +376,6 @@ STRATEGY, SUGGESTED = "strategy-selection", 5
 """The worksheet to which the router adds so many methods that fit."""
 SITUATION = frozenset({"context", "beliefs", "desires", "features"})
 
-Inputs = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoned:
@@ -534,7 +532,7 @@ class Reasoner:
     def _computed(self, method: Method, problem: str, given: Inputs) -> Result:
         if not method.computes:
             raise InputError(f"{method.name} reads no inputs", hint="leave them out: it is a worksheet")
-        return replace(code_of(method)(Given(given), self._world()), problem=problem)
+        return replace(code_of(method)(given, self._world()), problem=problem)
 
     def _supplied(self, method: Method, problem: str, given: Inputs) -> Inputs:
         """What is given, with what memfolio itself knows for a method."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module
@@ -13,7 +13,8 @@ from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
 from memfolio.intake import nearest
-from memfolio.reason.inputs import Given, Result, World
+from memfolio.reason.inputs import Method as Code
+from memfolio.reason.inputs import Result
 from memfolio.types import EMPTY
 
 # What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.
@@ -151,10 +152,9 @@ def method_named(name: str) -> Method:
     return methods()[plain]
 
 
-def code_of(method: Method) -> Callable[[Given, World], Result]:
+def code_of(method: Method) -> Code:
     """The function with which a method computes."""
-    module = import_module(f"memfolio.reason.methods.{method.name.replace('-', '_')}")
-    code: Callable[[Given, World], Result] = module.reason
+    code: Code = import_module(f"memfolio.reason.methods.{method.name.replace('-', '_')}").reason
     return code
 
 

@@ -7,11 +7,10 @@ question: the argument that is asked about; without it, all"""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.logic import as_far_as_possible, told
+from memfolio.reason.inputs import Effort, Finding, Texts, World, method, one_of
 
 Pair = tuple[str, str]
 MOST = 300
@@ -71,13 +70,22 @@ class Framework:
         return [name for number, name in enumerate(self.names) if some >> number & 1]
 
 
-def reason(given: Given, world: World) -> Result:
+class Dispute(NamedTuple):
+    arguments: Texts | Mapping[str, str]
+    attacks: Sequence[Texts] = ()
+    question: str | None = None
+
+
+@method
+def reason(given: Dispute, world: World) -> Finding:
     """The grounded, complete, preferred and stable extensions, and how each argument stands."""
-    given.only("arguments", "attacks", "question")
-    says = _arguments(given)
-    names, attacks = list(says), _pairs(given, list(says))
-    asked = given.choice("question", names) if "question" in given else None
-    framework = Framework(names, attacks, Effort(world.settings.work))
+    says = {name: name for name in given.arguments} if not isinstance(given.arguments, Mapping) else given.arguments
+    if not 1 <= len(says) <= MOST:
+        raise InputError(f"there are {len(says):,} arguments", hint=f"give 1 to {MOST}")
+    names, attacks, asked = list(says), _pairs(given.attacks, set(says)), given.question
+    if asked:
+        one_of("question", asked, names)
+    framework = Framework(names, attacks, world.effort())
     grounded = framework.grounded()
     beaten = framework.attacked(grounded)
     complete = list(framework.complete(grounded, beaten))
@@ -86,30 +94,24 @@ def reason(given: Given, world: World) -> Result:
     status = {name: _status(1 << number, grounded, preferred) for number, name in enumerate(names)}
     lines = {name: f"{name}{f' ({said})' if said != name else ''} is {status[name]}" for name, said in says.items()}
     standing = ", ".join(framework.named(grounded)) or "nothing"
-    steps = [f"unattacked, or defended by what is, step by step: {standing}"]
-    steps += [f"a tenable position: {', '.join(framework.named(each)) or 'to accept nothing'}" for each in preferred]
     sets = {"complete": complete, "preferred": preferred, "stable": stable}
     answer: dict[str, Any] = {kind: [framework.named(each) for each in found] for kind, found in sets.items()}
     answer |= {"grounded": framework.named(grounded), "status": status}
     if asked:
         holds = True if asked in framework.named(grounded) else False if asked in framework.named(beaten) else None
         answer |= {"holds": holds, "claim": says[asked]}
-    notes = [] if stable else ["there is no stable extension: no position answers all that it leaves out"]
-    conclusion = lines[asked] if asked else f"beyond dispute: {standing}"
-    change = as_far_as_possible(_changes(names, attacks, asked, framework))
-    return told(given, "argumentation", conclusion, [*steps, *lines.values()], change, answer, notes, None)
-
-
-def _arguments(given: Given) -> dict[str, str]:
-    """The names of the arguments, each with what it says."""
-    if isinstance(given.value("arguments", wanted="a list of names"), Mapping):
-        part = given.part("arguments")
-        found = {name: part.text(name) for name in part.names()}
-    else:
-        found = {name: name for name in given.texts("arguments")}
-    if not 1 <= len(found) <= MOST:
-        raise InputError(f"there are {len(found):,} arguments", hint=f"give 1 to {MOST}")
-    return found
+    positions = [", ".join(framework.named(each)) or "to accept nothing" for each in preferred]
+    return Finding(
+        lines[asked] if asked else f"beyond dispute: {standing}",
+        steps=[
+            f"unattacked, or defended by what is, step by step: {standing}",
+            *(f"a tenable position: {each}" for each in positions),
+            *lines.values(),
+        ],
+        would_change=_changes(names, attacks, asked, framework),
+        answer=answer,
+        notes=["" if stable else "there is no stable extension: no position answers all that it leaves out"],
+    )
 
 
 def _status(argument: int, grounded: int, preferred: Sequence[int]) -> str:
@@ -134,10 +136,8 @@ def _changes(names: Sequence[str], attacks: Sequence[Pair], asked: str | None, f
         yield f"if something that stands attacked {asked}"
 
 
-def _pairs(given: Given, names: Sequence[str]) -> list[Pair]:
-    found, known = given.value("attacks", []), set(names)
-    for at, each in enumerate(found if isinstance(found, list | tuple) else [found]):
-        is_pair = isinstance(each, list | tuple) and len(each) == 2 and all(isinstance(one, str) for one in each)
-        if not is_pair or not known.issuperset(each):
+def _pairs(attacks: Sequence[Texts], names: set[str]) -> list[Pair]:
+    for at, each in enumerate(attacks):
+        if len(each) != 2 or not names.issuperset(each):
             raise InputError(f"attacks[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
-    return list(dict.fromkeys((one, other) for one, other in found))
+    return list(dict.fromkeys((one, other) for one, other in attacks))

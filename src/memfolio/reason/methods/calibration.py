@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from statistics import fmean
+from typing import Annotated, Any, NamedTuple
 
-from memfolio.reason.inputs import Given, Result, World, number_in
+from memfolio.reason.inputs import Finding, Several, Share, World, between, method
 
 CAUTION = 2.0
 """So many forecasts that came true as often as they said count beside those of a group (Cestnik's m-estimate)."""
@@ -32,8 +33,8 @@ def score(forecasts: Sequence[Forecast], bins: int = 10) -> dict[str, Any]:
     A `bias` above 0 is too sure.
     """
     count = len(forecasts)
-    base, groups = _mean([outcome for _, outcome in forecasts]), _groups(forecasts, bins)
-    brier = _mean([(chance - outcome) ** 2 for chance, outcome in forecasts])
+    base, groups = fmean([outcome for _, outcome in forecasts]), _groups(forecasts, bins)
+    brier = fmean([(chance - outcome) ** 2 for chance, outcome in forecasts])
     reliability = math.fsum(each["count"] * (each["forecast"] - each["came_true"]) ** 2 for each in groups) / count
     resolution = math.fsum(each["count"] * (each["came_true"] - base) ** 2 for each in groups) / count
     uncertainty = base * (1 - base)
@@ -44,7 +45,7 @@ def score(forecasts: Sequence[Forecast], bins: int = 10) -> dict[str, Any]:
         "resolution": resolution,
         "uncertainty": uncertainty,
         "within": brier - (reliability - resolution + uncertainty),
-        "bias": _mean([chance for chance, _ in forecasts]) - base,
+        "bias": fmean([chance for chance, _ in forecasts]) - base,
         "bins": groups,
     }
 
@@ -55,39 +56,37 @@ def calibrated(confidence: float, forecasts: Sequence[Forecast]) -> float:
     return (math.fsum(came) + CAUTION * confidence) / (len(came) + CAUTION)
 
 
-def reason(given: Given, world: World) -> Result:
+class Forecasted(NamedTuple):
+    probability: Share
+    outcome: bool | Share
+
+
+class Record(NamedTuple):
+    forecasts: Several[Forecasted]
+    confidence: Share | None = None
+    bins: Annotated[int, between(1, 100)] = 10
+    method: str | None = None
+
+
+@method
+def reason(given: Record, world: World) -> Finding:
     """The scores of the forecasts that are given, and the confidence that follows from them."""
-    given.only("forecasts", "confidence", "bins", "method")
-    forecasts = [_forecast(each) for each in given.parts("forecasts", least=1)]
-    answer = score(forecasts, given.whole("bins", 10, low=1, high=100))
-    told = _verdict(answer, forecasts)
-    if "confidence" in given:
-        said = given.share("confidence")
-        answer["calibrated"] = calibrated(said, forecasts)
-        told += f" Say {answer['calibrated']:.2f} in place of {said:g}."
+    forecasts = [(chance, float(outcome)) for chance, outcome in given.forecasts]
+    answer = score(forecasts, given.bins)
+    verdict = _verdict(answer, forecasts)
+    if given.confidence is not None:
+        answer["calibrated"] = calibrated(given.confidence, forecasts)
+        verdict += f" Say {answer['calibrated']:.2f} in place of {given.confidence:g}."
     parts = " {} ".join(f"{name} {answer[name]:.4f}" for name in ("reliability", "resolution", "uncertainty", "within"))
-    return Result(
-        method="calibration",
-        conclusion=told,
-        steps=(
-            *(
-                f"{it['count']} of about {it['forecast']:.2f} came true in {it['came_true']:.2f}"
-                for it in answer["bins"]
-            ),
-            f"Brier score {answer['brier']:.4f} = {parts.format('-', '+', '+')}",
-        ),
-        would_change=(f"being less sure by {answer['bias']:.2f} on average would take the bias away",),
-        inputs=given.used,
+    groups = [
+        f"{it['count']} of about {it['forecast']:.2f} came true in {it['came_true']:.2f}" for it in answer["bins"]
+    ]
+    return Finding(
+        verdict,
+        steps=[*groups, f"Brier score {answer['brier']:.4f} = {parts.format('-', '+', '+')}"],
+        would_change=[f"being less sure by {answer['bias']:.2f} on average would take the bias away"],
         answer=answer,
-        notes=(f"{len(forecasts)} forecasts show little: {FEW} would show more",) if len(forecasts) < FEW else (),
-    )
-
-
-def _forecast(part: Given) -> Forecast:
-    part.only("probability", "outcome")
-    outcome = part.value("outcome", wanted="true, false or a number from 0 to 1")
-    return part.share("probability"), number_in(
-        "outcome", float(outcome) if isinstance(outcome, bool) else outcome, 0, 1
+        notes=[f"{len(forecasts)} forecasts show little: {FEW} would show more" if len(forecasts) < FEW else ""],
     )
 
 
@@ -102,15 +101,11 @@ def _groups(forecasts: Sequence[Forecast], bins: int) -> list[dict[str, float]]:
             "low": low,
             "high": low if is_exact else low + 1 / bins,
             "count": len(members),
-            "forecast": _mean([chance for chance, _ in members]),
-            "came_true": _mean([outcome for _, outcome in members]),
+            "forecast": fmean([chance for chance, _ in members]),
+            "came_true": fmean([outcome for _, outcome in members]),
         }
         for low, members in sorted(found.items())
     ]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _verdict(answer: dict[str, Any], forecasts: Sequence[Forecast]) -> str:

@@ -15,14 +15,52 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from memfolio.errors import InputError
 from memfolio.knowledge.cases import SimilarCase
-from memfolio.reason.inputs import Given, Result, World, number_in
+from memfolio.reason.inputs import Finding, Share, Texts, World, between, method, number_in, only
+from memfolio.types import EMPTY
 
 SURE = "the confidence is how alike the case is times how often its solution worked, not a probability"
 NONE = "no case that worked is like this: nothing is concluded"
+Limit = Annotated[int, between(1, 100)]
+
+
+class Situation(NamedTuple):
+    context: str = ""
+    beliefs: Texts = ()
+    desires: Texts = ()
+    limit: Limit = 5
+
+
+class GivenCase(NamedTuple):
+    features: Mapping[str, Any]
+    solution: str
+    name: str = ""
+    success: bool = True
+
+
+class Likeness(NamedTuple):
+    """How alike the values of a feature are: numbers by a range, words by a table."""
+
+    range: Annotated[float, between(1e-9, math.inf)] | None = None
+    values: Mapping[str, Mapping[str, Share]] = EMPTY
+
+    def of(self, name: str, one: Any, other: Any) -> float:
+        if one == other:
+            return 1.0
+        if self.range is not None:
+            return max(0.0, 1 - abs(number_in(name, one) - number_in(name, other)) / self.range)
+        rows = [self.values.get(str(first), {}).get(str(second)) for first, second in ((one, other), (other, one))]
+        return next((each for each in rows if each is not None), 0.0)
+
+
+class Compared(NamedTuple):
+    features: Mapping[str, Any]
+    cases: Sequence[GivenCase]
+    weights: Mapping[str, Annotated[float, between(0, math.inf)]] = EMPTY
+    similarities: Mapping[str, Likeness] = EMPTY
+    limit: Limit = 5
 
 
 class Candidate(NamedTuple):
@@ -37,39 +75,33 @@ class Candidate(NamedTuple):
     differs: str
 
 
-def reason(given: Given, world: World) -> Result:
+@method
+def reason(given: Situation | Compared, world: World) -> Finding:
     """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
-    given.only("context", "beliefs", "desires", "features", "cases", "weights", "similarities", "limit")
-    limit = given.whole("limit", 5, low=1, high=100)
     degraded: tuple[str, ...] = ()
-    if "features" in given:
-        found = sorted(_compared(given), key=lambda each: -each.similarity)[:limit]
+    if isinstance(given, Compared):
+        found = sorted(_compared(given), key=lambda each: -each.similarity)[: given.limit]
     else:
-        held, wanted = given.texts("beliefs", []), given.texts("desires", [])
-        kept = world.cases.retrieve(held, wanted, given.value("context", ""), limit=limit)
-        found, degraded = [_kept(each, {*held, *wanted}) for each in kept], kept.degraded
+        kept = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
+        found, degraded = [_kept(each, {*given.beliefs, *given.desires}) for each in kept], kept.degraded
     worked = [each for each in found if not each.is_warning and each.similarity]
     first = worked[0] if worked else None
     others = [each for each in worked if first and each.solution != first.solution]
-    return Result(
-        method="case-based",
-        conclusion=f"Do as in {first.name}: {first.solution}{first.differs}" if first else "",
+    return Finding(
+        f"Do as in {first.name}: {first.solution}{first.differs}" if first else "",
         confidence=first.similarity * first.standing if first else None,
-        steps=tuple(
+        steps=[
             f"{each.name} is {each.similarity:.2f} like this: {each.why}{'; a warning' if each.is_warning else ''}"
             for each in found
-        ),
-        would_change=tuple(
-            f"{each.name} ({each.similarity:.2f}) would lead to: {each.solution}" for each in others[:1]
-        ),
-        inputs=given.used,
+        ],
+        would_change=[f"{each.name} ({each.similarity:.2f}) would lead to: {each.solution}" for each in others[:1]],
         answer={
             "best": first.solution if first else None,
             "options": list(dict.fromkeys(each.solution for each in worked)),
             "similarities": {each.name: each.similarity for each in found},
             "warnings": {each.name: each.solution for each in found if each.is_warning},
         },
-        notes=(*degraded, SURE if first else NONE),
+        notes=[*degraded, SURE if first else NONE],
     )
 
 
@@ -82,51 +114,29 @@ def _kept(found: SimilarCase, here: set[str]) -> Candidate:
     return Candidate(case.id, done, found.similarity, case.standing, found.is_warning, why, _adapted(differs))
 
 
-def _compared(given: Given) -> list[Candidate]:
+def _compared(given: Compared) -> list[Candidate]:
     """The given cases with how alike their features are: the weighted mean over the features that both have."""
-    here = _features(given)
-    weights = given.weights("weights", low=0) if "weights" in given else {}
-    tables = given.by_name("similarities", {})
-    if unknown := [name for name in (*weights, *tables) if name not in here]:
-        raise InputError(f"the situation has no feature {unknown[0]!r:.60}", hint=f"it has {', '.join(here)[:80]}")
-    found = [_candidate(part, number, here, weights, tables) for number, part in enumerate(given.parts("cases"), 1)]
+    only("features", (*given.weights, *given.similarities), given.features)
+    found = [_candidate(case, number, given) for number, case in enumerate(given.cases, 1)]
     uses = Counter(each.solution for each in found)
     worked = Counter(each.solution for each in found if not each.is_warning)
     return [each._replace(standing=(worked[each.solution] + 1) / (uses[each.solution] + 2)) for each in found]
 
 
-def _candidate(
-    part: Given, number: int, here: Mapping[str, Any], weights: Mapping[str, float], tables: Mapping[str, Given]
-) -> Candidate:
-    part.only("name", "features", "solution", "success")
-    there = _features(part)
-    local = {name: _alike(name, here[name], there[name], tables.get(name)) for name in here if name in there}
-    total = math.fsum(weights.get(name, 1.0) for name in local)
-    like = math.fsum(weights.get(name, 1.0) * each for name, each in local.items()) / total if total else 0.0
-    why = ", ".join(f"{name} {each:.2f}" for name, each in local.items()) or "no feature in common"
+def _candidate(case: GivenCase, number: int, given: Compared) -> Candidate:
+    here, there = given.features, case.features
+    plain = Likeness()
+    alike = {
+        name: given.similarities.get(name, plain).of(name, here[name], there[name]) for name in here if name in there
+    }
+    weights = {name: given.weights.get(name, 1.0) for name in alike}
+    total = math.fsum(weights.values())
+    similarity = math.fsum(weights[name] * each for name, each in alike.items()) / total if total else 0.0
+    why = ", ".join(f"{name} {each:.2f}" for name, each in alike.items()) or "no feature in common"
     differs = [f"{name} was {there.get(name, 'unknown')}" for name in here if here[name] != there.get(name)]
-    called, is_warning = part.text("name", f"case {number}"), not part.flag("success", True)
-    return Candidate(called, part.text("solution"), like, 0.0, is_warning, why, _adapted(differs))
-
-
-def _features(part: Given) -> dict[str, Any]:
-    inside = part.part("features")
-    return {name: inside.value(name) for name in inside.names()}
+    name = case.name or f"case {number}"
+    return Candidate(name, case.solution, similarity, 0.0, not case.success, why, _adapted(differs))
 
 
 def _adapted(differs: Sequence[str]) -> str:
     return f" (different: {'; '.join(differs)})" if differs else ""
-
-
-def _alike(name: str, one: Any, other: Any, table: Given | None) -> float:
-    """How alike two values of a feature are, from 0 to 1."""
-    if one == other or table is None:
-        return float(one == other)
-    table.only("range", "values")
-    if "range" in table:
-        gap = abs(number_in(name, one) - number_in(name, other))
-        return max(0.0, 1 - gap / table.number("range", low=1e-9))
-    rows = table.part("values")
-    pairs = [(str(one), str(other)), (str(other), str(one))]
-    found = [rows.part(first).share(second) for first, second in pairs if first in rows and second in rows.part(first)]
-    return found[0] if found else 0.0

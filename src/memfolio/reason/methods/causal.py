@@ -10,11 +10,11 @@ levels: two values of the treatment to compare; without it, the larger with the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.intake import nearest
-from memfolio.reason.inputs import Effort, Given, Result, World
+from memfolio.reason.inputs import Finding, Several, Texts, World, method, one_of
 from memfolio.reason.methods.causal_model import CausalGraph, Names, estimate, minimal_sets, read_graph
 
 NO_ERROR = "The numbers are those of the rows that were given: how far chance moves them is not reckoned."
@@ -23,59 +23,56 @@ SIMPSON = "Simpson's paradox: the association turns round once it is adjusted."
 GRAPH = "All of it holds only as far as the graph does: an edge that is left out is a claim, too."
 
 
-def reason(given: Given, world: World) -> Result:
+class Graph(NamedTuple):
+    edges: Several[str]
+    treatment: str
+    outcome: str
+    hidden: Texts = ()
+    given: Texts = ()
+    data: Any = None
+    levels: Sequence[Any] | None = None
+
+
+@method
+def reason(given: Graph, world: World) -> Finding:
     """The roles of the variables, the sets that serve, and the effect beside the plain association."""
-    given.only("edges", "treatment", "outcome", "hidden", "given", "data", "levels")
-    graph, unseen = read_graph(given.texts("edges", least=1))
-    hidden = unseen | _names(given, "hidden", graph)
-    x, y = _ends(given, graph, hidden)
+    graph, unseen = read_graph(given.edges)
+    x, y, known = given.treatment, given.outcome, frozenset(given.given)
+    for place, names in {"hidden": given.hidden, "given": known, "treatment": [x], "outcome": [y]}.items():
+        for name in names:
+            one_of(place, name, graph.order)
+    hidden = unseen | {*given.hidden}
+    if x == y or {x, y} & hidden:
+        raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
     free, cost = graph.above({x, y}) - hidden - graph.below({x}) - {y}, 10 * len(graph.parents)
-    sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), Effort(world.settings.work), cost)
-    known = _names(given, "given", graph)
+    sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), world.effort(), cost)
     roles, separated = _roles(graph, x, y, sets, hidden), graph.separated({x}, {y}, known)
-    by = [frozenset[str](), *sets[:1]] if "data" in given else []
-    told = [estimate(given, x, y, each) for each in by]
-    estimates, effects = [each for each, _ in told], [each["effect"] for each, _ in told]
-    return Result(
-        method="causal",
-        conclusion=_conclusion(graph, x, y, sets, effects),
+    by = [frozenset[str](), *sets[:1]] if given.data is not None else []
+    found = [estimate(given.data, given.levels, x, y, each) for each in by]
+    estimates, effects = [each for each, _ in found], [each["effect"] for each, _ in found]
+    return Finding(
+        _conclusion(graph, x, y, sets, effects),
         confidence=None if estimates else 1.0,
-        steps=(
+        steps=[
             *(f"{role.capitalize()}: {_listed(names)}." for role, names in roles.items()),
             f"Sets that close every back door: {_sets(sets)}.",
             f"Given {_listed(known)}, {x} and {y} are {'' if separated else 'not '}separated.",
-            *(step for _, steps in told for step in steps),
-        ),
-        would_change=tuple(_would_change(graph, x, y, sets[0])) if sets else (),
-        inputs=given.used,
+            *(step for _, steps in found for step in steps),
+        ],
+        would_change=_would_change(graph, x, y, sets[0]) if sets else (),
         answer={
             "separated": separated,
             "back_door": [sorted(each) for each in sets],
             **{role: sorted(names) for role, names in roles.items()},
             "estimates": estimates,
         },
-        notes=(
+        notes=[
             GRAPH,
-            *([] if sets else [OTHER_WAYS]),
-            *([NO_ERROR] if estimates else []),
-            *([SIMPSON] if min(effects, default=0) < 0 < max(effects, default=0) else []),
-        ),
+            "" if sets else OTHER_WAYS,
+            NO_ERROR if estimates else "",
+            SIMPSON if min(effects, default=0) < 0 < max(effects, default=0) else "",
+        ],
     )
-
-
-def _names(given: Given, place: str, graph: CausalGraph) -> Names:
-    names = given.texts(place, [])
-    if unknown := [each for each in names if each not in graph.parents]:
-        raise InputError(f"{place} is {unknown[0]!r:.60}, which no edge has", hint=nearest(unknown[0], graph.order))
-    return frozenset(names)
-
-
-def _ends(given: Given, graph: CausalGraph, hidden: Names) -> tuple[str, str]:
-    given.text("treatment"), given.text("outcome")
-    (x,), (y,) = _names(given, "treatment", graph), _names(given, "outcome", graph)
-    if x == y or {x, y} & hidden:
-        raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
-    return x, y
 
 
 def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names], hidden: Names) -> dict[str, Names]:

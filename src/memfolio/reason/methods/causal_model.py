@@ -5,16 +5,29 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.intake import nearest
 from memfolio.reason.expression import evaluate
-from memfolio.reason.inputs import Effort, Given, number_in
+from memfolio.reason.inputs import (
+    LARGEST,
+    Amount,
+    Chances,
+    Effort,
+    Inputs,
+    Named,
+    Several,
+    Share,
+    Texts,
+    number_in,
+    one_of,
+    only,
+    read,
+)
 
 # A graph of causes: what is above and below what, and what is separated once other things are known.
 
@@ -70,7 +83,7 @@ def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names
     return frozenset(found)
 
 
-def read_graph(edges: list[str]) -> tuple[CausalGraph, Names]:
+def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
     """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
     if len(edges) > MOST_EDGES:
         raise InputError(f"edges has {len(edges):,} members", hint=f"give at most {MOST_EDGES}")
@@ -167,10 +180,10 @@ class CausalModel:
         wanted = [item for event in events for item in event.items()]
         return math.fsum(share for case, share in self.cases(do) if all(case[name] == each for name, each in wanted))
 
-    def read(self, given: Given, place: str, *, least: int = 0) -> Case:
+    def event(self, values: Inputs, place: str, *, least: int = 0) -> Case:
         """An object of values by variable, each of them one that the variable can have."""
-        given.only(*self.variables)
-        case = {each: as_value(f"{place}.{each}", given.value(each)) for each in given.names()}
+        case = {each: as_value(f"{place}.{each}", value) for each, value in values.items()}
+        only(place, case, self.variables)
         if len(case) < least:
             raise InputError(f"{place} is empty", hint="give a value for a variable of the model")
         for each, value in case.items():
@@ -209,37 +222,50 @@ class CausalModel:
             return 0.0
 
 
-def read_model(given: Given, effort: Effort) -> CausalModel:
+class VariableInputs(NamedTuple):
+    """A variable as it is given."""
+
+    equation: str = ""
+    parents: Texts = ()
+    table: Any = None
+
+
+Model = Named[VariableInputs]
+
+
+def read_model(given: Mapping[str, VariableInputs], effort: Effort) -> CausalModel:
     """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
-    parts = given.by_name("model", least=1)
-    if len(parts) > MOST_VARIABLES:
-        raise InputError(f"model has {len(parts):,} variables", hint=f"give at most {MOST_VARIABLES}")
-    return CausalModel([_variable(name, part, set(parts)) for name, part in parts.items()], effort)
+    if len(given) > MOST_VARIABLES:
+        raise InputError(f"model has {len(given):,} variables", hint=f"give at most {MOST_VARIABLES}")
+    return CausalModel([_variable(name, part, set(given)) for name, part in given.items()], effort)
 
 
-def _variable(name: str, part: Given, known: set[str]) -> Variable:
-    part.only("equation", "parents", "table")
-    if "equation" in part:
-        equation = part.text("equation")
-        return Variable(name=name, parents=tuple(sorted(set(NAME.findall(equation)) & known)), equation=equation)
-    parents, table = tuple(part.texts("parents", [])), dict[Key, Row]()
-    if unknown := [each for each in parents if each not in known]:
-        raise InputError(f"model.{name}.parents names {unknown[0]!r:.60}", hint=nearest(unknown[0], sorted(known)))
-    rows = part.part("table") if parents else part
-    for key in rows.names() if parents else ["table"]:
-        values = tuple(as_value(name, each.strip()) for each in key.split(",")) if parents else ()
+def _variable(name: str, given: VariableInputs, names: set[str]) -> Variable:
+    if given.equation:
+        parents = tuple(sorted(set(NAME.findall(given.equation)) & names))
+        return Variable(name=name, parents=parents, equation=given.equation)
+    place, parents = f"model.{name}.table", tuple(given.parents)
+    for parent in parents:
+        one_of(f"model.{name}.parents", parent, names)
+    if not parents:
+        return Variable(name=name, table={(): _row(given.table, place)})
+    table = dict[Key, Row]()
+    for key, row in read(Mapping[str, Any], given.table, place).items():
+        values = tuple(as_value(name, each.strip()) for each in key.split(","))
         if len(values) != len(parents) or values in table:
             hint = f"join {len(parents)} values by commas, and give each row once"
-            raise InputError(f"model.{name}.table.{key} is no row", hint=hint)
-        table[values] = _row(rows, key, f"model.{name}.table")
+            raise InputError(f"{place}.{key} is no row", hint=hint)
+        table[values] = _row(row, f"{place}.{key}")
     return Variable(name=name, parents=parents, table=table)
 
 
-def _row(rows: Given, key: str, place: str) -> Row:
-    if not isinstance(rows.value(key, wanted="probabilities, or the one of being true"), Mapping):
-        return {1.0: rows.share(key), 0.0: 1 - rows.share(key)}
-    given = rows.distribution(key)
-    row = {as_value(key, value): share for value, share in given.items()}
+def _row(found: Any, place: str) -> Row:
+    """The chances of each value: an object of them, or the chance of being true."""
+    if not isinstance(found, Mapping):
+        share = read(Share, found, place)
+        return {1.0: share, 0.0: 1 - share}
+    given = read(Chances, found, place)
+    row = {as_value(place, value): share for value, share in given.items()}
     if len(row) < len(given):
         raise InputError(f"{place} names a value twice: {', '.join(given):.60}", hint="true is 1, and false is 0")
     return row
@@ -250,7 +276,7 @@ def as_value(place: str, found: Any) -> Value:
     if isinstance(found, bool):
         return float(found)
     if not isinstance(found, str):
-        return number_in(place, found)
+        return float(read(float, found, place))
     try:
         number = WORDS[found.lower()] if found.lower() in WORDS else float(found)
     except ValueError:
@@ -269,18 +295,19 @@ def _joined(values: Iterable[Value]) -> str:
 
 # Observed rows, counted: the mean of an outcome at two levels of a treatment, plain and adjusted.
 
-LARGEST, SHOWN = 1e100, 50
+SHOWN = 50
+Rows = Several[Mapping[str, Any]]
 Cells = dict[Value, tuple[float, float]]
 """For each level of the treatment the number of rows, and the sum of their outcomes."""
 
 
-def estimate(given: Given, x: str, y: str, by: Names) -> tuple[dict[str, float], list[str]]:
+def estimate(data: Any, named: Sequence[Any] | None, x: str, y: str, by: Names) -> tuple[dict[str, float], list[str]]:
     """The means at two levels, and their difference: in each stratum of some variables, weighted by its size.
 
     The second is how it was reached, stratum by stratum.
     """
-    names, strata = sorted(by), _strata(given, x, y, sorted(by))
-    levels = _levels(given, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
+    names, strata = sorted(by), _strata(read(Rows, data, "data"), x, y, sorted(by))
+    levels = _levels(named, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
     shared = {key: cells for key, cells in strata.items() if all(level in cells for level in levels)}
     sizes = {key: math.fsum(count for count, _ in cells.values()) for key, cells in shared.items()}
     if not shared:
@@ -297,20 +324,23 @@ def estimate(given: Given, x: str, y: str, by: Names) -> tuple[dict[str, float],
     return {"high": high, "low": low, "effect": high - low}, steps[:SHOWN]
 
 
-def _strata(given: Given, x: str, y: str, names: list[str]) -> dict[tuple[Value, ...], Cells]:
-    strata: dict[tuple[Value, ...], Cells] = defaultdict(dict)
-    for at, part in enumerate(given.parts("data", least=1)):
-        *key, level, found = (as_value(f"data[{at}].{name}", part.value(name)) for name in (*names, x, y))
-        outcome = number_in(f"data[{at}].{y}", found, -LARGEST, LARGEST)
-        if count := part.number("count", 1, low=0, high=LARGEST):
+def _strata(rows: Sequence[Inputs], x: str, y: str, names: list[str]) -> dict[Key, Cells]:
+    strata: dict[Key, Cells] = defaultdict(dict)
+    for at, row in enumerate(rows):
+        *key, level, found = (as_value(f"data[{at}].{name}", row.get(name)) for name in (*names, x, y))
+        outcome = read(Amount, found, f"data[{at}].{y}")
+        count = number_in(f"data[{at}].count", row.get("count", 1), 0, LARGEST)
+        if count:
             before, total = strata[tuple(key)].get(level, (0.0, 0.0))
             strata[tuple(key)][level] = before + count, total + outcome * count
     return strata
 
 
-def _levels(given: Given, x: str, seen: list[Value]) -> list[Value]:
-    named: Any = given.value("levels", sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True))
-    levels = [as_value("levels", each) for each in named] if isinstance(named, list) else []
+def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Value]:
+    ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
+    levels = ordered if named is None else [as_value("levels", each) for each in named]
     if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
-        raise InputError(f"levels is {named!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data")
+        raise InputError(
+            f"levels is {named or ordered!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data"
+        )
     return levels

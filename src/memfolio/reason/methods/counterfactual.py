@@ -8,10 +8,12 @@ outcome: an object, each variable that is asked for with its value: would it hav
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, read_model, said
+from memfolio.reason.inputs import Finding, Inputs, World, method
+from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, Model, read_model, said
+from memfolio.types import EMPTY
 
 Worlds = list[tuple[Case, float]]
 SHOWN = 8
@@ -20,14 +22,21 @@ BUT_FOR = "But-for is no full test of a cause: where something else stood ready,
 EXACT = "It is exact for these equations: whether they are right, nothing here can tell."
 
 
-def reason(given: Given, world: World) -> Result:
+class Supposition(NamedTuple):
+    model: Model
+    had: Inputs
+    outcome: Inputs
+    evidence: Inputs = EMPTY
+
+
+@method
+def reason(given: Supposition, world: World) -> Finding:
     """The probability of the outcome in the other course of events, and how necessary and sufficient the cause was."""
-    given.only("model", "evidence", "had", "outcome")
-    model = read_model(given, Effort(world.settings.work))
+    model = read_model(given.model, world.effort())
     if loose := [name for name, each in model.variables.items() if each.parents and not each.equation]:
         raise InputError(f"model.{loose[0]} has a table with parents", hint=OPEN)
-    evidence = model.read(given.part("evidence", {}), "evidence")
-    had, outcome = (model.read(given.part(each), each, least=1) for each in ("had", "outcome"))
+    evidence = model.event(given.evidence, "evidence")
+    had, outcome = model.event(given.had, "had", least=1), model.event(given.outcome, "outcome", least=1)
     worlds = _worlds(model, evidence)
     if not worlds:
         raise InputError(f"evidence never happens: {said(evidence)}", hint="give what can be in the model")
@@ -36,21 +45,19 @@ def reason(given: Given, world: World) -> Result:
     flips = model.flips(lambda other: _margin(other, evidence, had, outcome))
     but_for = "is" if would == 1 else "is not" if would == 0 else "may be"
     happened = any(outcome.items() <= case.items() for case, _ in worlds)
-    return Result(
-        method="counterfactual",
-        conclusion=f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
+    return Finding(
+        f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
         f" (probability {would:.4g} that it would).",
         confidence=max(would, 1 - would),
-        steps=(
+        steps=[
             f"Abduction: what happened ({said(evidence) or 'nothing known'}) leaves {_backgrounds(model, worlds)}.",
             f"Action: what decides {', '.join(had)} is cut, and {said(had)} is set.",
             f"Prediction: {said(outcome)} in backgrounds that weigh {would:.4g} together.",
             *(f"Probability of {name}: {value:.4g}." for name, value in causation.items() if value is not None),
-        ),
-        would_change=tuple(f"The answer would turn {each}." for each in flips) or (UNTURNED,),
-        inputs=given.used,
+        ],
+        would_change=[f"The answer would turn {each}." for each in flips] or [UNTURNED],
         answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
-        notes=(*([] if happened else [f"What {', '.join(had)} was {but_for} a but-for cause."]), BUT_FOR, EXACT),
+        notes=["" if happened else f"What {', '.join(had)} was {but_for} a but-for cause.", BUT_FOR, EXACT],
     )
 
 

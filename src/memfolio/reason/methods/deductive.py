@@ -10,7 +10,7 @@ conclusion: the formula that may follow from the premises"""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 from memfolio.knowledge.engine import findings
 from memfolio.knowledge.join import Triple
@@ -18,53 +18,72 @@ from memfolio.knowledge.prove import Proof, ProofVerdict, prove
 from memfolio.knowledge.rule import Condition, RuleType, render_part
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.reason.expression import formula
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.logic import Supposed, Theory, formulas, told, triple_in
+from memfolio.reason.inputs import Finding, Texts, World, method
+from memfolio.reason.methods.logic import Supposed, Theory, formulas, triple_in
 
 TRIED, SHOWN = 20, 5
 """How many facts are tried for what would change it, and how many answers are told."""
 OPPOSITES = {"true": "false", "false": "true", "yes": "no", "no": "yes"}
 
 
-def reason(given: Given, world: World) -> Result:
+class Goal(NamedTuple):
+    goal: str
+    facts: Texts = ()
+    rules: Texts = ()
+    only_given: bool = False
+
+
+class Argument(NamedTuple):
+    conclusion: str
+    premises: Texts = ()
+
+
+@method
+def reason(given: Goal | Argument, world: World) -> Finding:
     """Whether a goal or a conclusion follows, why, and what is missing."""
-    if "conclusion" in given or "premises" in given:
-        given.only("premises", "conclusion")
-        return _by_formulas(given, Effort(world.settings.work))
-    given.only("goal", "facts", "rules", "only_given")
-    known, said = Supposed(given, world), given.text("goal")
+    if isinstance(given, Argument):
+        return _by_formulas(given, world)
+    known, said = Supposed(given, world), given.goal
     is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
     goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
     proofs = [_proved(goal, known) for goal in goals]
     proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
-    return _by_rules(proof, known, given)
+    return _by_rules(proof, known, said)
 
 
 def _proved(goal: Condition, known: Supposed, *without: Triple) -> Proof:
     return known.ask(lambda prover: prove(goal, prover, now=known.now), without)
 
 
-def _by_rules(proof: Proof, known: Supposed, given: Given) -> Result:
+def _by_rules(proof: Proof, known: Supposed, claim: str) -> Finding:
     nodes, gaps = [each.proof for each in proof.answers], [str(each) for each in proof.gaps]
     against = [*_denials(proof, known), *_violations(proof, known)] if nodes else []
     words = f"it does not follow that {render_part(proof.goal)}"
     steps = [f"a rule leads to it, but it is missing that {gaps[0]}" if gaps else "no fact and no rule leads to it"]
     if proof.undecided:
         words, steps = f"whether {render_part(proof.goal)} is {proof.undecided}", ["the search was cut before its end"]
-    notes = [*proof.problems, *["the search was cut: more may follow"] * proof.truncated]
     if nodes:
         words = f"it follows that {', '.join(sentence(each.triple) for each in nodes[:SHOWN])}"
         steps = [line for node in nodes[:SHOWN] for line in as_text(node).splitlines()]
-    elif not proof.undecided:
-        notes.append("what does not follow is not thereby false")
-    if against:
-        words += f"; but so does what contradicts it: {'; '.join(against)}"
-    change = [*_needed(proof, known), *(f"it would follow with: {each}" for each in gaps)]
-    answer: dict[str, Any] = {"holds": bool(nodes and not against) or None, "claim": given.text("goal")}
-    answer |= {"verdict": str(proof.verdict), "answers": [dict(each.binding) for each in proof.answers]}
-    answer |= {"missing": gaps, "contradicted_by": against}
-    sure = nodes[0].confidence if nodes and not against else None
-    return told(given, "deductive", words, steps, change, answer, notes, sure)
+    return Finding(
+        f"{words}; but so does what contradicts it: {'; '.join(against)}" if against else words,
+        confidence=nodes[0].confidence if nodes and not against else None,
+        steps=steps,
+        would_change=[*_needed(proof, known), *(f"it would follow with: {each}" for each in gaps)],
+        answer={
+            "holds": bool(nodes and not against) or None,
+            "claim": claim,
+            "verdict": str(proof.verdict),
+            "answers": [dict(each.binding) for each in proof.answers],
+            "missing": gaps,
+            "contradicted_by": against,
+        },
+        notes=[
+            *proof.problems,
+            "the search was cut: more may follow" if proof.truncated else "",
+            "" if nodes or proof.undecided else "what does not follow is not thereby false",
+        ],
+    )
 
 
 def _within(node: ProofNode) -> Iterator[ProofNode]:
@@ -104,11 +123,10 @@ def _violations(proof: Proof, known: Supposed) -> list[str]:
     return [each.text for each in found if used & {atom.triple for atom in each.supports}]
 
 
-def _by_formulas(given: Given, effort: Effort) -> Result:
-    goal = formula(given.text("conclusion"), "conclusion")
-    theory = Theory(formulas(given, "premises"), goal, "K", effort)
-    words, steps, change, answer, row = theory.about(given.text("conclusion"))
+def _by_formulas(given: Argument, world: World) -> Finding:
+    theory = Theory(formulas(given.premises, "premises"), formula(given.conclusion, "conclusion"), world.effort())
+    found, row = theory.about(given.conclusion)
     is_consistent = bool(theory.where())
-    answer |= {"consistent": is_consistent, "countermodel": None if row is None else theory.space.truths(row)}
-    notes = [] if is_consistent else ["the premises contradict each other, so everything follows from them"]
-    return told(given, "deductive", words, steps, change, answer, notes)
+    counter = None if row is None else theory.space.truths(row)
+    notes = ["" if is_consistent else "the premises contradict each other, so everything follows from them"]
+    return found._replace(answer={**found.answer, "consistent": is_consistent, "countermodel": counter}, notes=notes)

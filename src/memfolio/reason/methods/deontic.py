@@ -12,13 +12,14 @@ formula: what is asked of the model"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import DEONTIC, Expression, formula, negation
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.logic import Theory, bits, formulas, read_model, told
-from memfolio.reason.methods.modal import in_model
+from memfolio.reason.inputs import Finding, Several, Texts, World, method
+from memfolio.reason.methods.logic import Theory, bits, formulas, in_model, read_model
+from memfolio.types import EMPTY
 
 DUTIES = "obligatory", "forbidden"
 LIMITS = (
@@ -27,58 +28,78 @@ LIMITS = (
 )
 
 
-def reason(given: Given, world: World) -> Result:
+class Norms(NamedTuple):
+    norms: Texts = ()
+    facts: Texts = ()
+    background: Texts = ()
+    question: str | None = None
+
+
+class IdealWorlds(NamedTuple):
+    formula: str
+    worlds: Several[str]
+    ideal: Mapping[str, Texts]
+    true: Mapping[str, Texts] = EMPTY
+    at: str | None = None
+
+
+@method
+def reason(given: Norms | IdealWorlds, world: World) -> Finding:
     """What follows from norms and facts, or whether a formula is true in a model."""
-    effort = Effort(world.settings.work)
-    if "worlds" in given:
-        given.only("formula", "worlds", "ideal", "true", "at")
-        asked = formula(given.text("formula"), "formula", DEONTIC)
-        return in_model("deontic", asked, read_model(given, "ideal", "D", effort), given, effort)
-    given.only("norms", "facts", "background", "question")
-    norms, facts, background = (formulas(given, name, DEONTIC) for name in ("norms", "facts", "background"))
-    question = formula(given.text("question"), "question", DEONTIC) if "question" in given else None
-    code = Theory(norms | facts, question, "D", effort, list(background.values()))
-    if not code.space.live:
+    effort = world.effort()
+    if isinstance(given, IdealWorlds):
+        asked = formula(given.formula, "formula", DEONTIC)
+        effort.spend(len(given.worlds) ** 3)
+        return in_model(given.formula, asked, read_model(given.worlds, given.ideal, given.true, "D"), given.at, effort)
+    premises = formulas(given.norms, "norms", DEONTIC) | formulas(given.facts, "facts", DEONTIC)
+    background = [*formulas(given.background, "background", DEONTIC).values()]
+    question = formula(given.question, "question", DEONTIC) if given.question else None
+    theory = Theory(premises, question, effort, background)
+    if not theory.space.live:
         raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
-    return _told(code, given) if code.where() else _contradiction(code, given)
+    return _consequences(theory, given.question) if theory.where() else _contradiction(theory)
 
 
-def _told(code: Theory, given: Given) -> Result:
-    status = {name: _status(code, name) for name in code.space.names}
-    broken = _violated(code, status)
+def _consequences(theory: Theory, question: str | None) -> Finding:
+    status = {name: _status(theory, name) for name in theory.space.names}
+    broken = _violated(theory, status)
     steps = [*(f"{name} is {state}" for name, state in status.items()), *(f"O {each} is violated" for each in broken)]
     answer: dict[str, Any] = {"consistent": True, "status": status, "violated": broken}
-    if code.goal:
-        words, more, change, found, row = code.about(given.text("question"))
-        answer |= {**found, "countermodel": None if row is None else code.space.model(row).as_values()}
-        return told(given, "deontic", words, [*steps, *more], change, answer, LIMITS)
-    needed = [said for said, term in code.premises.items() if code.where(gone=said) & ~code.space.where(term)]
+    if question:
+        found, row = theory.about(question)
+        counter = None if row is None else theory.space.model(row).as_values()
+        answer |= {**found.answer, "countermodel": counter}
+        return found._replace(steps=[*steps, *found.steps], answer=answer, notes=LIMITS)
+    needed = [said for said, term in theory.premises.items() if theory.where(gone=said) & ~theory.space.where(term)]
     words = "; ".join(steps) or "nothing is said"
-    return told(given, "deontic", words, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
+    return Finding(words, 1.0, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
 
 
-def _status(code: Theory, name: str) -> str:
+def _status(theory: Theory, name: str) -> str:
     """What follows for an act: it is permitted where no possible world has ideal ones all without it."""
-    rows, here = list(bits(code.where())), code.space.where(Expression("name", (), name))
-    if not any(code.space.seen(row) & ~here for row in rows):
+    rows, here = list(bits(theory.where())), theory.space.where(Expression("name", (), name))
+    if not any(theory.space.seen(row) & ~here for row in rows):
         return "obligatory"
-    if not any(code.space.seen(row) & here for row in rows):
+    if not any(theory.space.seen(row) & here for row in rows):
         return "forbidden"
-    could_lack = any(all(some & ~here for some in code.space.witnesses(row)) for row in rows)
+    could_lack = any(all(some & ~here for some in theory.space.witnesses(row)) for row in rows)
     return "left open" if could_lack else "permitted"
 
 
-def _violated(code: Theory, status: dict[str, str]) -> list[str]:
+def _violated(theory: Theory, status: dict[str, str]) -> list[str]:
     """The duties that the facts break."""
     names = [(Expression("name", (), name), state) for name, state in status.items()]
     duties = [name if state == "obligatory" else negation(name) for name, state in names if state in DUTIES]
-    return [str(each) for each in duties if not code.where() & code.space.where(each)]
+    return [str(each) for each in duties if not theory.where() & theory.space.where(each)]
 
 
-def _contradiction(code: Theory, given: Given) -> Result:
-    core = code.conflict()
-    steps = [f"no world with an ideal alternative makes all of these true: {'; '.join(core)}"]
-    change = [f"without {gone!r}" for gone in core if code.where(gone=gone)]
-    notes = (*LIMITS, "from a contradiction everything follows, so nothing else is concluded")
-    words = f"the norms contradict each other: {'; '.join(core)}"
-    return told(given, "deontic", words, steps, change, {"consistent": False, "conflict": core}, notes)
+def _contradiction(theory: Theory) -> Finding:
+    core = theory.conflict()
+    return Finding(
+        f"the norms contradict each other: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[f"no world with an ideal alternative makes all of these true: {'; '.join(core)}"],
+        would_change=[f"without {gone!r}" for gone in core if theory.where(gone=gone)],
+        answer={"consistent": False, "conflict": core},
+        notes=[*LIMITS, "from a contradiction everything follows, so nothing else is concluded"],
+    )

@@ -8,25 +8,45 @@ wealth: what is owned beside the lottery; 0"""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result, World, adding_up, number_in
-from memfolio.reason.methods.flips import CLOSE, LARGEST, brief, either, leaders, listed, searched_flip
+from memfolio.reason.inputs import (
+    LARGEST,
+    Amount,
+    Finding,
+    Matrix,
+    Named,
+    World,
+    adding_up,
+    between,
+    method,
+    number_in,
+    read,
+)
+from memfolio.reason.methods.flips import CLOSE, brief, either, leaders, listed, searched_flip
 
-UTILITIES = ("linear", "log", "exponential", "power")
-RISKIEST = 1e6
 MOST_VARIED = 2000
 """Up to how many outcomes tastes are varied to find where the choice turns over."""
 
-Lottery = list[tuple[float, float]]
+Lottery = Sequence[tuple[float, float]]
 
 
-def reason(given: Given, world: World) -> Result:
+class Lotteries(NamedTuple):
+    lotteries: Named[Matrix]
+    utility: Literal["linear", "log", "exponential", "power"] = "linear"
+    risk: Annotated[float, between(-1e6, 1e6)] | None = None
+    wealth: Amount = 0.0
+
+
+@method
+def reason(given: Lotteries, world: World) -> Finding:
     """The lottery that is worth most for certain, and the tastes with which another would be."""
-    given.only("lotteries", "utility", "risk", "wealth")
-    lotteries, kind = _lotteries(given), given.choice("utility", UTILITIES, "linear")
-    risk = given.number("risk", low=-RISKIEST, high=RISKIEST) if kind in ("exponential", "power") else 1.0
-    wealth = given.number("wealth", 0, low=-LARGEST, high=LARGEST)
+    lotteries = {name: _lottery(rows, f"lotteries.{name}") for name, rows in given.lotteries.items()}
+    kind, wealth, risk = given.utility, given.wealth, 1.0
+    if kind in ("exponential", "power"):
+        risk = read(float, given.risk, "risk")
     sure = {name: equivalent(lottery, kind, risk, wealth) for name, lottery in lotteries.items()}
     means = {name: equivalent(lottery) for name, lottery in lotteries.items()}
     best, premiums = leaders(sure), {name: means[name] - sure[name] for name in sure}
@@ -35,37 +55,31 @@ def reason(given: Given, world: World) -> Result:
         second = leaders({name: each for name, each in sure.items() if name not in best})[0]
         gap = brief(sure[best[0]] - sure[second])
         flips.append(f"{second} is preferred to {best[0]} once every outcome of {best[0]} is over {gap} less.")
-    return Result(
-        method="expected-utility",
-        conclusion=f"{either(best)} is preferred: it is worth {brief(sure[best[0]])} for certain.",
-        steps=(
+    return Finding(
+        f"{either(best)} is preferred: it is worth {brief(sure[best[0]])} for certain.",
+        steps=[
             f"Expected amounts: {listed(means)}.",
             f"Worth for certain with {kind} utility: {listed(sure)}.",
             f"Given up for certainty: {listed(premiums)}.",
-        ),
-        would_change=tuple(flips),
-        inputs=given.used,
+        ],
+        would_change=flips,
         answer={"best": best, "options": list(sure), "equivalents": sure, "means": means, "premiums": premiums},
-        notes=("The choice holds for these tastes; no chance is attached to it.",)
-        + ((f"{len(best)} lotteries are worth the same.",) if len(best) > 1 else ()),
+        notes=[
+            "The choice holds for these tastes; no chance is attached to it.",
+            f"{len(best)} lotteries are worth the same." if len(best) > 1 else "",
+        ],
     )
 
 
-def _lotteries(given: Given) -> dict[str, Lottery]:
-    inside, found = given.part("lotteries"), {}
-    for name in inside.names():
-        rows = inside.matrix(name)
-        if len(rows[0]) != 2:
-            raise InputError(f"lotteries.{name} has a row that is no pair", hint="give [amount, probability] pairs")
-        for number, (amount, chance) in enumerate(rows):
-            number_in(f"lotteries.{name}[{number}][0]", amount, -LARGEST, LARGEST)
-            number_in(f"lotteries.{name}[{number}][1]", chance, 0, 1)
-        adding_up(f"lotteries.{name}", {str(number): row[1] for number, row in enumerate(rows)})
-        total = math.fsum(chance for _, chance in rows)
-        found[name] = [(amount, chance / total) for amount, chance in rows if chance]
-    if not found:
-        raise InputError("lotteries is empty", hint="give at least one lottery")
-    return found
+def _lottery(rows: Sequence[Sequence[float]], place: str) -> Lottery:
+    if len(rows[0]) != 2:
+        raise InputError(f"{place} has a row that is no pair", hint="give [amount, probability] pairs")
+    for number, (amount, chance) in enumerate(rows):
+        number_in(f"{place}[{number}][0]", amount, -LARGEST, LARGEST)
+        number_in(f"{place}[{number}][1]", chance, 0, 1)
+    adding_up(place, {str(number): chance for number, (_, chance) in enumerate(rows)})
+    total = math.fsum(chance for _, chance in rows)
+    return [(amount, chance / total) for amount, chance in rows if chance]
 
 
 def equivalent(lottery: Lottery, kind: str = "linear", risk: float = 1.0, wealth: float = 0.0) -> float:

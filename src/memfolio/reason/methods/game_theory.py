@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, lcm
+from typing import NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World, betters, exact
+from memfolio.reason.inputs import Effort, Finding, Matrix, Texts, World, betters, exact, method
 
 Play = tuple[int, int]
 Mix = tuple[Fraction, ...]
@@ -50,10 +51,17 @@ class Game:
         return [sum((share * gains[player] for share, gains in each), Fraction(0)) for player in (0, 1)]
 
 
-def reason(given: Given, world: World) -> Result:
+class Payoffs(NamedTuple):
+    row_payoffs: Matrix
+    column_payoffs: Matrix | None = None
+    rows: Texts = ()
+    columns: Texts = ()
+
+
+@method
+def reason(given: Payoffs, world: World) -> Finding:
     """All extreme equilibria, pure and mixed, and by how much they hold."""
-    given.only("row_payoffs", "column_payoffs", "rows", "columns")
-    effort, game = Effort(world.settings.work), _game(given)
+    effort, game = world.effort(), _game(given)
     effort.spend(4 * len(game.payoffs) ** 2)
     pure = [play for play in game.payoffs if all(game.margin(play, player) >= 0 for player in (0, 1))]
     gains = game.payoffs.values()
@@ -63,17 +71,15 @@ def reason(given: Given, world: World) -> Result:
     value = str(game.worth(pairs[0])[0]) if len({sum(each) for each in gains}) == 1 else None
     worth = f", worth {value} to row" if value is not None else ""
     several = f"{len(found)} equilibria" if len(found) > 1 else "One equilibrium"
-    return Result(
-        method="game-theory",
-        conclusion=f"{several}: {'; '.join(found[:SHOWN])}{worth}.",
+    return Finding(
+        f"{several}: {'; '.join(found[:SHOWN])}{worth}.",
         confidence=1.0 if len(found) == 1 and not degenerate else None,
-        steps=(
+        steps=[
             f"Plays that nobody gains by leaving: {', '.join(map(game.named, pure[:SHOWN])) or 'none'}.",
             *(f"{game.told(each)} gives {' and '.join(map(str, game.worth(each)))}." for each in pairs[:SHOWN]),
             f"Plays that no other betters for somebody without loss to the other: {', '.join(efficient[:SHOWN])}.",
-        ),
-        would_change=tuple(_would_change(game, pairs[:SHOWN])),
-        inputs=given.used,
+        ],
+        would_change=_would_change(game, pairs[:SHOWN]),
         answer={
             "best": sorted({game.choices[0][play[0]] for play in pure}),
             "options": list(game.choices[0]),
@@ -83,26 +89,30 @@ def reason(given: Given, world: World) -> Result:
             "value": value,
             "efficient": efficient,
         },
-        notes=tuple(_notes(found, [game.named(each) for each in pure], efficient, degenerate)),
+        notes=_notes(found, [game.named(each) for each in pure], efficient, degenerate),
     )
 
 
-def _game(given: Given) -> Game:
-    row = given.matrix("row_payoffs")
-    column = given.matrix("column_payoffs", [[-each for each in line] for line in row])
-    sizes = {"rows": len(row), "columns": len(row[0])}
-    if [len(column), len(column[0])] != [*sizes.values()]:
+def _game(given: Payoffs) -> Game:
+    row = given.row_payoffs
+    column = given.column_payoffs or [[-each for each in line] for line in row]
+    shape = len(row), len(row[0])
+    if (len(column), len(column[0])) != shape:
         raise InputError("column_payoffs has another shape than row_payoffs", hint="give a number for each play")
-    choices = [given.texts(side, [f"{side[:-1]} {n + 1}" for n in range(size)]) for side, size in sizes.items()]
-    for names, (side, size) in zip(choices, sizes.items(), strict=True):
-        if len(names) != size or len(set(names)) != size:
-            raise InputError(f"{side} has {len(set(names))} different names", hint=f"give {size}")
-    sides = {"row_payoffs": row, "column_payoffs": column}
     payoffs = {
-        (r, c): tuple(exact(f"{name}[{r}][{c}]", lines[r][c]) for name, lines in sides.items())
-        for r, c in product(*map(range, sizes.values()))
+        (r, c): (exact(f"row_payoffs[{r}][{c}]", row[r][c]), exact(f"column_payoffs[{r}][{c}]", column[r][c]))
+        for r, c in product(*map(range, shape))
     }
-    return Game(choices=(choices[0], choices[1]), payoffs={play: (a, b) for play, (a, b) in payoffs.items()})
+    return Game(
+        choices=(_names("rows", given.rows, shape[0]), _names("columns", given.columns, shape[1])), payoffs=payoffs
+    )
+
+
+def _names(side: str, given: Texts, size: int) -> list[str]:
+    names = list(given or [f"{side[:-1]} {number + 1}" for number in range(size)])
+    if len(names) != size or len(set(names)) != size:
+        raise InputError(f"{side} has {len(set(names))} different names", hint=f"give {size}")
+    return names
 
 
 def _equilibria(game: Game, effort: Effort) -> tuple[list[Pair], bool]:

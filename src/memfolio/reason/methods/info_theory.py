@@ -10,12 +10,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result, World
-from memfolio.reason.methods.flips import LARGEST, brief, either, leaders, listed, searched_flip
+from memfolio.reason.inputs import (
+    LARGEST,
+    Chances,
+    Finding,
+    Inputs,
+    Named,
+    World,
+    at_least,
+    between,
+    method,
+    only,
+    read,
+)
+from memfolio.reason.methods.flips import brief, either, leaders, listed, searched_flip
+from memfolio.types import EMPTY
 
 MOST_VARIED = 2000
 """Up to which number of hypotheses squared, times questions, the priors are varied."""
@@ -24,10 +38,21 @@ Rows = list[dict[str, str]]
 Answers = Mapping[str, Mapping[str, float]]
 
 
-def reason(given: Given, world: World) -> Result:
+class Examples(NamedTuple):
+    examples: Annotated[Sequence[Inputs], at_least(2)]
+    label: str
+
+
+class Questions(NamedTuple):
+    prior: Chances
+    questions: Named[Inputs]
+    costs: Mapping[str, Annotated[float, between(1e-12, LARGEST)]] = EMPTY
+
+
+@method
+def reason(given: Examples | Questions, world: World) -> Finding:
     """What tells most, and what would make something else tell more."""
-    given.only("examples", "label", "prior", "questions", "costs")
-    return _attributes(given, world) if "examples" in given else _questions(given)
+    return _attributes(given, world.settings.work) if isinstance(given, Examples) else _questions(given)
 
 
 def entropy(chances: Iterable[float]) -> float:
@@ -35,21 +60,19 @@ def entropy(chances: Iterable[float]) -> float:
     return -math.fsum(each * math.log2(each) for each in chances if each) + 0.0
 
 
-def _attributes(given: Given, world: World) -> Result:
-    parts, label = given.parts("examples", least=2), given.text("label")
-    rows = [{name: str(part.value(name)) for name in part.names()} for part in parts]
+def _attributes(given: Examples, work: int) -> Finding:
+    label, rows = given.label, [{name: str(value) for name, value in row.items()} for row in given.examples]
     attributes = [name for name in rows[0] if name != label]
     if not attributes or any(set(row) != {*attributes, label} for row in rows):
         raise InputError("the examples differ in their attributes", hint=f"give each {label!r} and the same others")
     gains = {name: _gain(rows, name, label) for name in attributes}
     best, flips = leaders(gains, 1), []
-    for left in range(len(rows)) if len(rows) ** 2 * len(attributes) <= world.settings.work else ():
+    for left in range(len(rows)) if len(rows) ** 2 * len(attributes) <= work else ():
         fewer = rows[:left] + rows[left + 1 :]
         if (other := leaders({name: _gain(fewer, name, label) for name in attributes}, 1)) != best:
             flips.append(f"Without example {left + 1}, {either(other)} tells most.")
     step = f"{label} has {brief(entropy(_shares(rows, label)))} bits over {len(rows)} examples."
-    note = "An attribute with many values gains by that alone."
-    return _told(given, gains, best, f"about {label}", [step], flips, note)
+    return _finding(gains, best, f"about {label}", [step], flips, "An attribute with many values gains by that alone.")
 
 
 def _shares(rows: Rows, name: str) -> list[float]:
@@ -64,31 +87,23 @@ def _gain(rows: Rows, name: str, label: str) -> float:
     return max(0.0, entropy(_shares(rows, label)) - left)
 
 
-def _told(
-    given: Given,
-    gains: Mapping[str, float],
-    best: list[str],
-    about: str,
-    steps: list[str],
-    flips: list[str],
-    note: str,
-) -> Result:
-    return Result(
-        method="info-theory",
-        conclusion=f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
-        steps=(*steps, f"Expected gain in bits: {listed(gains)}."),
-        would_change=tuple(flips[:20]) or ("No single change that was tried leads to another one.",),
-        inputs=given.used,
+def _finding(
+    gains: Mapping[str, float], best: list[str], about: str, steps: list[str], flips: list[str], note: str
+) -> Finding:
+    return Finding(
+        f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
+        steps=[*steps, f"Expected gain in bits: {listed(gains)}."],
+        would_change=flips[:20] or ["No single change that was tried leads to another one."],
         answer={"best": best, "options": list(gains), "gains": dict(gains)},
-        notes=(note, *([f"{len(best)} tell the same."] if len(best) > 1 else [])),
+        notes=[note, f"{len(best)} tell the same." if len(best) > 1 else ""],
     )
 
 
-def _questions(given: Given) -> Result:
-    prior, asked, priced = given.distribution("prior"), given.by_name("questions", least=1), given.part("costs", {})
-    priced.only(*asked)
-    costs = {name: priced.number(name, 1, low=1e-12, high=LARGEST) for name in asked}
-    answers = {name: _answers(part, prior) for name, part in asked.items()}
+def _questions(given: Questions) -> Finding:
+    prior, asked = given.prior, given.questions
+    only("costs", given.costs, asked)
+    costs = {name: given.costs.get(name, 1.0) for name in asked}
+    answers = {name: _answers(part, f"questions.{name}", prior) for name, part in asked.items()}
     gains = {name: _expected_gain(prior, table) for name, table in answers.items()}
     rates, best = {name: gains[name] / costs[name] for name in gains}, _best(prior, answers, costs)
     flips, rivals = [], {name: rate for name, rate in rates.items() if name != best[0] and rate > 1e-9}
@@ -106,15 +121,15 @@ def _questions(given: Given) -> Result:
         if share < 1 and (flip := searched_flip(partial(best_at, each), share, 0, 1)):
             flips.append(f"{flip.leader} is better once the prior of {each} {flip.past(share)}.")
     steps = [f"The hypotheses have {brief(entropy(prior.values()))} bits.", f"Bits for the cost: {listed(rates)}."]
-    return _told(given, gains, best, "for its cost", steps, flips, "Only the next question is weighed.")
+    return _finding(gains, best, "for its cost", steps, flips, "Only the next question is weighed.")
 
 
-def _answers(part: Given, prior: Mapping[str, float]) -> Answers:
+def _answers(table: Inputs, place: str, prior: Mapping[str, float]) -> Answers:
     """The probabilities of the answers to a question under each hypothesis."""
-    part.only(*prior)
-    found = {each: part.value(each, wanted="an answer or the probabilities of answers") for each in prior}
+    only(place, table, prior)
+    found = {each: read(Any, table.get(each), f"{place}.{each}") for each in prior}
     return {
-        each: part.distribution(each) if isinstance(answer, Mapping) else {str(answer): 1.0}
+        each: read(Chances, answer, f"{place}.{each}") if isinstance(answer, Mapping) else {str(answer): 1.0}
         for each, answer in found.items()
     }
 

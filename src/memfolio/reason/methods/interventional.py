@@ -6,22 +6,28 @@ outcome: an object, each variable that is hoped for with its value"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, read_model, said
+from memfolio.reason.inputs import Finding, Inputs, Several, World, method
+from memfolio.reason.methods.causal_model import UNTURNED, Case, CausalModel, Model, read_model, said
 
 EXACT = "It is exact for this model: whether the model is right, nothing here can tell."
 
 
-def reason(given: Given, world: World) -> Result:
+class Intervention(NamedTuple):
+    model: Model
+    do: Inputs | Several[Inputs]
+    outcome: Inputs
+
+
+@method
+def reason(given: Intervention, world: World) -> Finding:
     """The probability of the outcome under each act, beside that without one and that of seeing it only."""
-    given.only("model", "do", "outcome")
-    model = read_model(given, Effort(world.settings.work))
-    outcome = model.read(given.part("outcome"), "outcome", least=1)
-    several = isinstance(given.value("do", wanted="what is done"), list)
-    parts = given.parts("do", least=1) if several else [given.part("do")]
-    acts = [model.read(each, f"do[{at}]" if several else "do", least=1) for at, each in enumerate(parts)]
+    model = read_model(given.model, world.effort())
+    outcome = model.event(given.outcome, "outcome", least=1)
+    done = [given.do] if isinstance(given.do, Mapping) else given.do
+    acts = [model.event(each, f"do[{at}]" if done is given.do else "do", least=1) for at, each in enumerate(done)]
     plain, *chances = [model.chance(outcome, do=act) for act in ({}, *acts)]
     order = sorted(range(len(acts)), key=lambda at: -chances[at])
     act, rival = acts[order[0]], acts[order[1]] if order[1:] else {}
@@ -32,16 +38,14 @@ def reason(given: Given, world: World) -> Result:
         for act, chance in zip(acts, chances, strict=True)
     ]
     flips = model.flips(lambda it: it.chance(outcome, do=act) - it.chance(outcome, do=rival))
-    return Result(
-        method="interventional",
-        conclusion=f"Doing {said(act)} makes P({said(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
+    return Finding(
+        f"Doing {said(act)} makes P({said(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
         confidence=1.0,
-        steps=(f"Nothing done: P({said(outcome)}) = {plain:.4g}.", *map(_told, rows)),
-        would_change=tuple(f"The order would turn {each}." for each in flips) or (UNTURNED,),
-        inputs=given.used,
+        steps=[f"Nothing done: P({said(outcome)}) = {plain:.4g}.", *map(_act, rows)],
+        would_change=[f"The order would turn {each}." for each in flips] or [UNTURNED],
         answer={"best": said(act), "options": [said(each) for each in acts], "act": act}
         | {"without": plain, "effect": effect, "acts": rows},
-        notes=(EXACT, *([f"{said(act)} and {against} come to the same."] if abs(effect) < 1e-12 else [])),
+        notes=[EXACT, f"{said(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
     )
 
 
@@ -51,6 +55,6 @@ def _seen(model: CausalModel, outcome: Case, act: Case) -> float | None:
     return model.chance(outcome, act) / ground if ground else None
 
 
-def _told(row: dict[str, Any]) -> str:
+def _act(row: dict[str, Any]) -> str:
     seen = "never seen" if row["observed"] is None else f"{row['observed']:.4g} when only seen"
     return f"{said(row['do'])}: {row['chance']:.4g} when done, {seen}."

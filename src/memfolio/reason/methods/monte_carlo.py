@@ -11,14 +11,31 @@ seed: where the drawing starts: the same seed gives the same draws; 0"""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
-from memfolio.reason.inputs import Given, Result, World, adding_up, wilson
-from memfolio.reason.methods.flips import LARGEST, brief
+from memfolio.reason.inputs import (
+    LARGEST,
+    Amount,
+    Confidence,
+    Finding,
+    Inputs,
+    Named,
+    Share,
+    Whole,
+    World,
+    adding_up,
+    method,
+    number_in,
+    one_of,
+    only,
+    read,
+    wilson,
+)
+from memfolio.reason.methods.flips import brief
 
 KINDS = {
     "normal": ("mean", "sd"),
@@ -35,89 +52,99 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_SHOWN = 20
 
 
-def reason(given: Given, world: World) -> Result:
+class Simulation(NamedTuple):
+    formula: str
+    variables: Named[Inputs]
+    condition: str | None = None
+    confidence: Confidence = 0.95
+    samples: int | None = None
+    seed: Whole = 0
+
+
+@method
+def reason(given: Simulation, world: World) -> Finding:
     """The mean of the formula, its spread, how probable the condition is, and which variable matters most."""
     import numpy
 
-    given.only("formula", "variables", "condition", "confidence", "samples", "seed")
-    samples = given.whole("samples", world.settings.samples, low=100, high=world.settings.samples)
+    most = world.settings.samples
+    samples = int(number_in("samples", given.samples or most, 100, most))
     drawn = _draws(given, samples)
-    found = _computed(given, "formula", drawn, samples)
-    confidence = given.number("confidence", 0.95, low=0.5, high=0.9999)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    found = _computed("formula", given.formula, drawn, samples)
+    z = NormalDist().inv_cdf((1 + given.confidence) / 2)
     mean, error = float(found.mean()), float(found.std(ddof=1)) / math.sqrt(samples)
     interval = [mean - z * error, mean + z * error]
     quantiles = {f"{q:g}": float(numpy.quantile(found, q)) for q in QUANTILES}
     answer = {"mean": mean, "interval": interval, "quantiles": quantiles, "error": error}
-    what, told = "mean", f"The mean is {brief(mean)}, from {brief(interval[0])} to {brief(interval[1])}."
-    conclusion = told
-    if "condition" in given:
-        what, found = "probability", _computed(given, "condition", {**drawn, "result": found}, samples) != 0
+    what, summary = "mean", f"The mean is {brief(mean)}, from {brief(interval[0])} to {brief(interval[1])}."
+    conclusion = summary
+    if given.condition:
+        what, found = "probability", _computed("condition", given.condition, {**drawn, "result": found}, samples) != 0
         low, high = wilson(int(found.sum()), samples, z)
         share = float(found.mean())
         answer |= {"probability": share, "probability_interval": [low, high]}
-        conclusion = f"{given.text('condition')} has a probability of {brief(share)} ({brief(low)} to {brief(high)})."
+        conclusion = f"{given.condition} has a probability of {brief(share)} ({brief(low)} to {brief(high)})."
     swings = {name: _swing(each, found) for name, each in drawn.items()}
     order = sorted(swings, key=lambda name: -abs(swings[name][1] - swings[name][0]))
-    return Result(
-        method="monte-carlo",
-        conclusion=conclusion,
-        confidence=confidence,
-        steps=(
-            f"{samples:,} draws. {told}",
+    return Finding(
+        conclusion,
+        confidence=given.confidence,
+        steps=[
+            f"{samples:,} draws. {summary}",
             "Quantiles: " + ", ".join(f"{float(q):.0%} {brief(each)}" for q, each in quantiles.items()) + ".",
-        ),
-        would_change=tuple(
+        ],
+        would_change=[
             f"The {what} goes from {brief(swings[name][0])} to {brief(swings[name][1])} as {name} goes from its lowest "
             "to its highest tenth."
             for name in order[:MOST_SHOWN]
-        ),
-        inputs=given.used,
+        ],
         answer=answer | {"influence": {name: swings[name][1] - swings[name][0] for name in order}},
-        notes=(
+        notes=[
             f"Four times the draws halve the error of {brief(error)}; what is so rare that no draw met it is missed.",
             "The confidence is the one of the interval; it says nothing about the formula or the distributions.",
             "The variables are drawn independently of each other.",
-        ),
+        ],
     )
 
 
-def _draws(given: Given, samples: int) -> dict[str, Any]:
+def _draws(given: Simulation, samples: int) -> dict[str, Any]:
     """Every variable drawn; one that is not called by a formula is drawn all the same."""
     import numpy
 
-    parts = given.by_name("variables", least=1)
+    parts = given.variables
     if "result" in parts:
         raise InputError("a variable is called result", hint="call it something else: that is what the formula gives")
     if len(parts) * samples > MOST_NUMBERS:
         raise InputError(f"{len(parts)} variables × {samples:,} samples are too many", hint="give fewer of either")
-    draws = numpy.random.default_rng(given.whole("seed", 0))
+    draws = numpy.random.default_rng(given.seed)
     return {name: _drawn(part, f"variables.{name}", draws, samples) for name, part in parts.items()}
 
 
-def _computed(given: Given, name: str, drawn: Mapping[str, Any], samples: int) -> Any:
+def _computed(name: str, text: str, drawn: Mapping[str, Any], samples: int) -> Any:
     """A formula for each draw; one that gives no number somewhere is refused."""
     import numpy
 
-    found = evaluate(name, given.text(name), drawn) * numpy.ones(samples)
+    found = evaluate(name, text, drawn) * numpy.ones(samples)
     if bad := int((~(abs(found) <= LARGEST)).sum()):
         hint = f"keep it defined and below {LARGEST:g}"
         raise InputError(f"{name} gives no number in {bad:,} of {samples:,} draws", hint=hint)
     return found
 
 
-def _drawn(part: Given, place: str, draws: Any, samples: int) -> Any:
-    kind = part.choice("is", list(KINDS))
-    part.only("is", *KINDS[kind])
+def _drawn(given: Inputs, place: str, draws: Any, samples: int) -> Any:
+    kind = one_of(f"{place}.is", read(str, given.get("is"), f"{place}.is"), KINDS)
+    only(place, given, ("is", *KINDS[kind]))
     if kind == "discrete":
-        values = part.numbers("values", low=-LARGEST, high=LARGEST, least=1)
-        chances = part.numbers("chances", low=0, high=1)
+        values = read(Sequence[Amount], given.get("values"), f"{place}.values")
+        chances = read(Sequence[Share], given.get("chances"), f"{place}.chances")
         adding_up(f"{place}.chances", {str(i): each for i, each in enumerate(chances)})
         if len(values) != len(chances):
             raise InputError(f"{place} has {len(values)} values and {len(chances)} chances", hint="give as many")
         return draws.choice(values, samples, p=[each / math.fsum(chances) for each in chances])
     most = 100 if kind == "lognormal" else LARGEST
-    numbers = [part.number(name, low=-most, high=most) for name in KINDS[kind]]
+    numbers = [
+        number_in(f"{place}.{name}", read(float, given.get(name), f"{place}.{name}"), -most, most)
+        for name in KINDS[kind]
+    ]
     makes_sense = {
         "bernoulli": 0 <= numbers[0] <= 1,
         "beta": min(numbers) > 0,

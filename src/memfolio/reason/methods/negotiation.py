@@ -12,12 +12,16 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
 from math import prod
+from typing import NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World, betters, exact
+from memfolio.reason.inputs import Effort, Finding, Named, World, betters, exact, method, only, read
+from memfolio.types import EMPTY
 
 Worth = tuple[Fraction, ...]
 Deals = dict[str, Worth]
+Worths = Mapping[str, float]
+"""What something is worth to each party, as it is given."""
 COMPARED = "The sum and the smallest gain mean something only where the parties' numbers can be compared."
 RULES: dict[str, Callable[[Worth, Worth], Fraction]] = {
     "nash": lambda ideal, gain: prod(gain, start=Fraction(1)),
@@ -29,15 +33,23 @@ RULES: dict[str, Callable[[Worth, Worth], Fraction]] = {
 }
 
 
-def reason(given: Given, world: World) -> Result:
+class Bargain(NamedTuple):
+    outcomes: Named[Worths] | None = None
+    issues: Named[Mapping[str, Worths]] | None = None
+    disagreement: Worths = EMPTY
+    lotteries: bool = False
+
+
+@method
+def reason(given: Bargain, world: World) -> Finding:
     """The deal that each rule picks, where they part, and how much better a way out would turn it."""
-    given.only("outcomes", "issues", "disagreement", "lotteries")
-    effort = Effort(world.settings.work)
-    deals, parties = _packages(given, effort) if "issues" in given else _outcomes(given)
-    floor = _floor(given, parties)
+    effort = world.effort()
+    deals, parties = _packages(given.issues, effort) if given.issues else _outcomes(given.outcomes)
+    only("disagreement", given.disagreement, parties)
+    floor = tuple(exact(f"disagreement.{each}", given.disagreement.get(each, 0)) for each in parties)
     gains = {name: tuple(map(Fraction.__sub__, worth, floor)) for name, worth in deals.items()}
     efficient = _efficient(gains, effort)
-    points, ideal = _points(given, efficient, effort)
+    points, ideal = _points(efficient, given.lotteries, effort)
     picked = {name: _picked(points, partial(rule, ideal)) for name, rule in RULES.items()}
     nash, others = picked["nash"], {name: each for name, each in picked.items() if each != picked["nash"]}
     worth = {
@@ -45,64 +57,52 @@ def reason(given: Given, world: World) -> Result:
         for name, deal in picked.items()
     }
     rest = "".join(f"; {name}: {' or '.join(each)}" for name, each in others.items())
-    return Result(
-        method="negotiation",
-        conclusion=f"By {'the Nash rule' if others else 'every rule'}: {' or '.join(nash)}{rest}.",
+    return Finding(
+        f"By {'the Nash rule' if others else 'every rule'}: {' or '.join(nash)}{rest}.",
         confidence=1.0 if not others and len(nash) == 1 else None,
-        steps=(
+        steps=[
             f"Without a deal: {_listed(parties, floor)}. The most each can gain: {_listed(parties, ideal)}.",
             f"Of {len(deals)} deals, {len(efficient)} are such that no other is better for all.",
             *(f"{n}: {each[0]}, worth {_listed(worth[n], worth[n].values())}." for n, each in picked.items()),
-        ),
-        would_change=tuple(_would_change(points, nash[0], parties, fixed=not given.flag("lotteries"))),
-        inputs=given.used,
+        ],
+        would_change=_would_change(points, nash[0], parties, fixed=not given.lotteries),
         answer={"best": nash, "options": list(deals), "deals": picked, "worth": worth}
         | {"efficient": [name for name in efficient if name in points]},
-        notes=(COMPARED, *(f"By {n}, {len(each)} deals are equally good." for n, each in picked.items() if each[1:])),
+        notes=[COMPARED, *(f"By {n}, {len(each)} deals are equally good." for n, each in picked.items() if each[1:])],
     )
 
 
-def _outcomes(given: Given) -> tuple[Deals, list[str]]:
-    worths = _worths("outcomes", given.by_name("outcomes", least=1))
+def _outcomes(outcomes: Mapping[str, Worths] | None) -> tuple[Deals, list[str]]:
+    worths = read(Mapping[str, Worths], outcomes, "outcomes")
     parties = list(next(iter(worths.values())))
     for name, worth in worths.items():
         if len(parties) < 2 or worth.keys() != set(parties):
             raise InputError(f"outcomes.{name} is for {', '.join(worth)}", hint="let each be for the same 2 or more")
-    return {name: tuple(worth[each] for each in parties) for name, worth in worths.items()}, parties
-
-
-def _packages(given: Given, effort: Effort) -> tuple[Deals, list[str]]:
-    """Every combination of one option an issue, worth the sum of its options."""
-    parts = given.by_name("issues", least=1)
-    issues = {
-        name: _worths(f"issues.{name}", {each: part.part(each) for each in part.names()})
-        for name, part in parts.items()
+    deals = {
+        name: tuple(exact(f"outcomes.{name}.{each}", worth[each]) for each in parties) for name, worth in worths.items()
     }
+    return deals, parties
+
+
+def _packages(issues: Mapping[str, Mapping[str, Worths]], effort: Effort) -> tuple[Deals, list[str]]:
+    """Every combination of one option an issue, worth the sum of its options."""
     parties = list(dict.fromkeys(each for options in issues.values() for worth in options.values() for each in worth))
     if len(parties) < 2 or not all(issues.values()):
         raise InputError(f"issues is for {', '.join(parties)}", hint="give each issue options, worth something to 2")
     effort.spend(prod(map(len, issues.values())) * len(issues) * len(parties))
+    worths = {
+        (issue, option, party): exact(f"issues.{issue}.{option}.{party}", worth.get(party, 0))
+        for issue, options in issues.items()
+        for option, worth in options.items()
+        for party in parties
+    }
     deals = {}
     for package in product(*issues.values()):
-        chosen = [(name, option, issues[name][option]) for name, option in zip(issues, package, strict=True)]
-        deals[", ".join(f"{name}: {option}" for name, option, _ in chosen)] = tuple(
-            sum((worth.get(each, Fraction(0)) for _, _, worth in chosen), Fraction(0)) for each in parties
+        chosen = [*zip(issues, package, strict=True)]
+        deals[", ".join(f"{issue}: {option}" for issue, option in chosen)] = tuple(
+            sum((worths[issue, option, party] for issue, option in chosen), Fraction(0)) for party in parties
         )
     return deals, parties
-
-
-def _worths(place: str, parts: Mapping[str, Given]) -> dict[str, dict[str, Fraction]]:
-    """What each of several things is worth to each party."""
-    return {
-        name: {each: exact(f"{place}.{name}.{each}", part.number(each)) for each in part.names()}
-        for name, part in parts.items()
-    }
-
-
-def _floor(given: Given, parties: list[str]) -> Worth:
-    part = given.part("disagreement", {})
-    part.only(*parties)
-    return tuple(exact(f"disagreement.{each}", part.number(each, 0)) for each in parties)
 
 
 def _efficient(gains: Deals, effort: Effort) -> Deals:
@@ -115,9 +115,9 @@ def _efficient(gains: Deals, effort: Effort) -> Deals:
     return {name: gain for name, gain in gains.items() if name in kept}
 
 
-def _points(given: Given, efficient: Deals, effort: Effort) -> tuple[Deals, Worth]:
+def _points(efficient: Deals, lots: bool, effort: Effort) -> tuple[Deals, Worth]:
     """What can be agreed on, and the most that each party can gain by it."""
-    lots, parties = given.flag("lotteries"), len(next(iter(efficient.values())))
+    parties = len(next(iter(efficient.values())))
     if lots and parties != 2:
         raise InputError(f"lotteries are for two parties, not {parties}", hint="leave lotteries out")
     effort.spend(60 * len(efficient) ** 2 if lots else 0)

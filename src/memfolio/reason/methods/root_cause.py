@@ -9,9 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from itertools import combinations, groupby, product
+from typing import Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World
+from memfolio.reason.inputs import (
+    Effort,
+    Finding,
+    Named,
+    Several,
+    Share,
+    World,
+    method,
+    number_in,
+    one_of,
+    only,
+    read,
+)
 from memfolio.reason.methods.causal_model import CausalGraph, Names
 
 Sets = frozenset[Names]
@@ -19,70 +32,83 @@ MOST_EVENTS, SHOWN = 300, 20
 INDEPENDENT = "The events are taken as independent: a common cause of several makes the failure more probable."
 
 
-def reason(given: Given, world: World) -> Result:
+class Gate(NamedTuple):
+    gate: Literal["and", "or", "at least"]
+    of: Several[str]
+    least: int | None = None
+
+
+class FaultTree(NamedTuple):
+    gates: Named[Gate]
+    top: str | None = None
+    chances: Mapping[str, Share] | None = None
+
+
+@method
+def reason(given: FaultTree, world: World) -> Finding:
     """The smallest groups of events that suffice, the most probable first, and how much hangs on each event."""
-    given.only("gates", "top", "chances")
-    effort, gates = Effort(world.settings.work), given.by_name("gates", least=1)
-    top, tree = _read(given, gates)
+    effort, gates = world.effort(), given.gates
+    used = {each for gate in gates.values() for each in gate.of}
+    tree = CausalGraph({**dict.fromkeys(used, ()), **{name: gate.of for name, gate in gates.items()}})
+    tops = [each for each in gates if each not in used]
+    top = one_of("top", read(str, given.top or (tops[0] if len(tops) == 1 else None), "top"), gates)
     cuts = _cut_sets(top, tree, gates, effort)
-    chances = _chances(given, set(tree.parents) - set(gates), frozenset().union(*cuts)) if "chances" in given else {}
+    chances = _chances(given.chances, used - set(gates), frozenset().union(*cuts))
     ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
-    ways = [f"{' with '.join(sorted(cut))}{_product(cut, chances)}" for cut in ranked]
+    options = [" with ".join(sorted(cut)) for cut in ranked]
+    ways = [f"{name}{_product(cut, chances)}" for name, cut in zip(options, ranked, strict=True)]
     failing = CutSetProbability(chances, effort)
     risk = failing.chance(cuts) if chances else None
     weights = failing.importance(cuts)
     leading = sorted(weights, key=lambda each: -weights[each])
-    told = f" P({top}) = {risk:.4g}." if risk is not None else ""
-    return Result(
-        method="root-cause",
-        conclusion=f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{told}",
+    total = f" P({top}) = {risk:.4g}." if risk is not None else ""
+    return Finding(
+        f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{total}",
         confidence=1.0,
-        steps=(
+        steps=[
             *(f"Minimal cut set: {way}." for way in ways[:SHOWN]),
             *(f"{name}: Birnbaum importance {weights[name]:.4g}." for name in leading[:SHOWN]),
-        ),
-        would_change=tuple(
+        ],
+        would_change=[
             f"Without {each}, P({top}) would be {(risk or 0) - chances[each] * weights[each]:.4g}."
             for each in sorted(leading, key=lambda each: -chances[each] * weights[each])[:SHOWN]
-        )
-        or tuple(f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN]),
-        inputs=given.used,
-        answer={"best": " with ".join(sorted(ranked[0])), "options": [" with ".join(sorted(cut)) for cut in ranked]}
-        | {"cut_sets": [sorted(cut) for cut in ranked], "probability": risk}
-        | {"importance": {each: weights[each] for each in leading}},
-        notes=(INDEPENDENT, *(f"{min(cut)} alone is enough." for cut in ranked[:SHOWN] if len(cut) == 1)),
+        ]
+        or [f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN]],
+        answer={
+            "best": options[0],
+            "options": options,
+            "cut_sets": [sorted(cut) for cut in ranked],
+            "probability": risk,
+            "importance": {each: weights[each] for each in leading},
+        },
+        notes=[INDEPENDENT, *(f"{min(cut)} alone is enough." for cut in ranked[:SHOWN] if len(cut) == 1)],
     )
 
 
-def _read(given: Given, gates: Mapping[str, Given]) -> tuple[str, CausalGraph]:
-    below = {name: gate.texts("of", least=1) for name, gate in gates.items()}
-    used = {each for of in below.values() for each in of}
-    tops = [each for each in gates if each not in used]
-    tree = CausalGraph({**dict.fromkeys(used, ()), **below})
-    return given.choice("top", list(gates), tops[0] if len(tops) == 1 else None), tree
-
-
-def _chances(given: Given, known: set[str], events: Names) -> dict[str, float]:
-    part = given.part("chances")
-    part.only(*known)
+def _chances(given: Mapping[str, float] | None, known: set[str], events: Names) -> dict[str, float]:
+    if given is None:
+        return {}
+    only("chances", given, known)
     if len(events) > MOST_EVENTS:
         raise InputError(f"chances is for {len(events):,} events", hint=f"give at most {MOST_EVENTS}, or no chances")
-    return {each: part.share(each) for each in events}
+    return {each: read(Share, given.get(each), f"chances.{each}") for each in events}
 
 
 def _product(cut: Names, chances: Mapping[str, float]) -> str:
     return f" ({math.prod(chances[each] for each in cut):.4g})" if chances else ""
 
 
-def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, Given], effort: Effort) -> Sets:
+def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, Gate], effort: Effort) -> Sets:
     """The smallest groups of events that bring about the top, from the events upward."""
     sets: dict[str, Sets] = {}
     for name in tree.order:
         if name not in gates:
             sets[name] = frozenset({frozenset({name})})
             continue
-        of, kind = tree.parents[name], gates[name].choice("gate", ("and", "or", "at least"))
-        least = {"and": len(of), "or": 1}.get(kind) or gates[name].whole("least", low=1, high=len(of))
+        of, gate = tree.parents[name], gates[name]
+        least = {"and": len(of), "or": 1}.get(gate.gate)
+        if least is None:
+            least = int(number_in(f"gates.{name}.least", gate.least, 1, len(of)))
         effort.spend(math.comb(len(of), least))
         found: set[Names] = set()
         for group in combinations(sorted(of), least):

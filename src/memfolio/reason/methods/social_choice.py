@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
+from typing import Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World
+from memfolio.reason.inputs import Effort, Finding, Several, Texts, Whole, World, method
 
 Ranking = tuple[str, ...]
 Score = dict[str, Fraction]
@@ -66,12 +67,22 @@ class Profile:
         return all(self.beats(who, other) for other in self.candidates if other != who)
 
 
-def reason(given: Given, world: World) -> Result:
+class Ballot(NamedTuple):
+    ranking: Several[str]
+    count_: Whole = 1
+
+
+class Election(NamedTuple):
+    ballots: Several[Ballot]
+    candidates: Texts = ()
+    rule: Literal["", "plurality", "instant-runoff", "borda", "copeland", "schulze"] = ""
+
+
+@method
+def reason(given: Election, world: World) -> Finding:
     """Who wins by each rule, what the rules fail in on these ballots, and how few voters would change it."""
-    given.only("ballots", "candidates", "rule")
-    profile = _profile(given, Effort(world.settings.work))
+    profile, named = _profile(given, world.effort()), given.rule
     winners = {name: tuple(sorted(rule(profile))) for name, rule in RULES.items()}
-    named = given.choice("rule", list(winners)) if "rule" in given else ""
     chosen = winners[named] if named else Counter(winners.values()).most_common(1)[0][0]
     agree = [name for name, each in winners.items() if each == chosen]
     rest = "".join(f"; {name} elects {_and(each)}" for name, each in winners.items() if each != chosen)
@@ -81,37 +92,40 @@ def reason(given: Given, world: World) -> Result:
     pairs = {a: {b: profile.over[a, b] for b in profile.candidates if b != a} for a in profile.candidates}
     duels = [f"{a} against {b}: {pairs[a][b]} to {pairs[b][a]}." for a, b in combinations(profile.candidates, 2)]
     borda = profile.borda()
-    return Result(
-        method="social-choice",
-        conclusion=f"{_and(chosen)} {'wins' if len(chosen) == 1 else 'tie'} by {by}{'' if named else rest}.",
+    return Finding(
+        f"{_and(chosen)} {'wins' if len(chosen) == 1 else 'tie'} by {by}{'' if named else rest}.",
         confidence=1.0 if named or not rest else None,
-        steps=(
+        steps=[
             f"First places: {_listed(profile.firsts(profile.candidates))}. Borda points: {_listed(borda)}.",
             *duels[:SHOWN],
             *(f"By {name}: {_and(each)}." for name, each in winners.items()),
-        ),
-        would_change=tuple(_would_change(profile, chosen))[:SHOWN],
-        inputs=given.used,
-        answer={"best": list(chosen), "options": list(profile.candidates), "condorcet_winner": champion}
-        | {"winners": {name: list(each) for name, each in winners.items()}}
-        | {"cycle": list(cycle), "pairwise": pairs, "borda": {name: float(each) for name, each in borda.items()}},
-        notes=(
-            *([f"The majority runs in a circle: {' beats '.join((*cycle, cycle[0]))}."] if cycle else []),
-            *([] if champion else ["Nobody beats each other candidate in pairs: there is no Condorcet winner."]),
+        ],
+        would_change=islice(_would_change(profile, chosen), SHOWN),
+        answer={
+            "best": list(chosen),
+            "options": list(profile.candidates),
+            "condorcet_winner": champion,
+            "winners": {name: list(each) for name, each in winners.items()},
+            "cycle": list(cycle),
+            "pairwise": pairs,
+            "borda": {name: float(each) for name, each in borda.items()},
+        },
+        notes=[
+            f"The majority runs in a circle: {' beats '.join((*cycle, cycle[0]))}." if cycle else "",
+            "" if champion else "Nobody beats each other candidate in pairs: there is no Condorcet winner.",
             *(note for name, elected in winners.items() for note in _failures(profile, name, elected, champion)),
-            *([SHORT] if any(len(each) < len(profile.candidates) - 1 for each in profile.ballots) else []),
-        ),
+            SHORT if any(len(each) < len(profile.candidates) - 1 for each in profile.ballots) else "",
+        ],
     )
 
 
-def _profile(given: Given, effort: Effort) -> Profile:
-    ballots, stand = Counter[Ranking](), given.texts("candidates", [])
-    for number, part in enumerate(given.parts("ballots", least=1)):
-        part.only("ranking", "count")
-        ranking = tuple(part.texts("ranking", least=1))
+def _profile(given: Election, effort: Effort) -> Profile:
+    ballots, stand = Counter[Ranking](), given.candidates
+    for number, ballot in enumerate(given.ballots):
+        ranking = tuple(ballot.ranking)
         if len(set(ranking)) < len(ranking) or (stand and not set(ranking) <= set(stand)):
             raise InputError(f"ballots[{number}].ranking is {ranking!r:.80}", hint="name each who stands at most once")
-        ballots[ranking] += part.whole("count", 1)
+        ballots[ranking] += ballot.count_
     everyone = list(dict.fromkeys([*stand, *(each for ranking in ballots for each in ranking)]))
     if not +ballots or not 2 <= len(everyone) <= MOST_CANDIDATES:
         raise InputError(f"ballots has {ballots.total()} votes for {len(everyone)}", hint="give votes for 2 to 100")

@@ -14,31 +14,78 @@ confidence: one less the level of significance; 0.95
 from __future__ import annotations
 
 import math
-
-# The tests of statistics by name: a p-value, and the size of the effect, mostly with an interval.
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from statistics import fmean, variance
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result, World
-from memfolio.reason.methods.flips import LARGEST, brief
+from memfolio.reason.inputs import (
+    Amount,
+    Confidence,
+    Finding,
+    Matrix,
+    Share,
+    World,
+    at_least,
+    method,
+    one_of,
+)
+from memfolio.reason.methods.flips import brief
 
 MOST_EXACT = 50
 """Up to how many numbers the p-values of ranks are exact."""
+LARGE = 30
+"""From how many numbers on a mean is taken as normal whatever they look like (central limit theorem)."""
+MOST_GROUPS = 20
+MOST_COUNTED = 1_000_000
 ONE, PAIRED, WELCH, SIGNED, RANKS = "one-sample t", "paired t", "Welch t", "Wilcoxon", "Mann-Whitney"
 ANOVA, KRUSKAL, PEARSON = "one-way ANOVA", "Kruskal-Wallis", "Pearson"
 FISHER, CHI, BINOMIAL = "Fisher exact", "chi-square", "binomial"
-TWO_SIDED = "two-sided"
+STRAIGHT = "Pearson's correlation sees straight lines only; its p-value takes both groups as normal."
+UNSAID = (
+    "The p-value is how often chance alone would give data at least this extreme: not the chance that there is no "
+    "effect, nor how large or important an effect is. So no confidence is given."
+)
+NOTES = (
+    UNSAID,
+    "The numbers are taken as drawn independently; a test chosen by the data is slightly optimistic.",
+    "Of several groups it says that some differ; whoever then compares pairs must be stricter by their number.",
+)
 
-Groups = list[list[float]]
+Groups = Sequence[Sequence[float]]
+Side = Literal["two-sided", "less", "greater"]
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class Samples(NamedTuple):
+    samples: Mapping[str, Annotated[Sequence[Amount], at_least(2)]]
+    paired: bool = False
+    relation: bool = False
+    against: Amount | None = None
+    test: str | None = None
+    alternative: Side = "two-sided"
+    confidence: Confidence = 0.95
+
+
+class Counts(NamedTuple):
+    table: Matrix
+    chance: Share = 0.5
+    test: str | None = None
+    alternative: Side = "two-sided"
+    confidence: Confidence = 0.95
+
+
+class Request(NamedTuple):
+    """How a test is to be done; `stats` is scipy's module."""
+
+    stats: Any
+    side: str
+    confidence: float
+    against: float
+
+
+class Tested(NamedTuple):
     """What a test found; for some effects there is no interval."""
 
     statistic: float
@@ -48,26 +95,18 @@ class TestResult:
     interval: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestRequest:
-    """How a test is to be done; `stats` is scipy's module."""
-
-    stats: Any
-    side: str
-    confidence: float
-    against: float
-
-    def run(self, test: str, data: Groups) -> TestResult:
-        """A test by its name, on groups of numbers or a table of counts."""
-        if test in (ANOVA, KRUSKAL, CHI) and self.side != TWO_SIDED:
-            raise InputError(f"{test} has no side", hint="leave alternative out, or compare two groups")
-        found = _BY_NAME[test](test, data, self)
-        if not math.isfinite(found.p) or (test != FISHER and not math.isfinite(found.statistic)):
-            raise InputError(f"{test} gives no p-value for these data", hint="give more data, and data that vary")
-        return found
+@method
+def reason(given: Samples | Counts, world: World) -> Finding:
+    """What the fitting test says, with the size of the effect and what was assumed."""
+    against = given.chance if isinstance(given, Counts) else given.against or 0.0
+    asked = Request(_scipy_stats(), given.alternative, given.confidence, against)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        possible, data, checks = _counts(given) if isinstance(given, Counts) else _samples(given, asked)
+        return _finding(asked, one_of("test", given.test or possible[0], possible), data, checks)
 
 
-def scipy_stats() -> Any:
+def _scipy_stats() -> Any:
     """The module of scipy, which is an extra; InputError with the line that installs it."""
     try:
         return import_module("scipy.stats")
@@ -76,82 +115,137 @@ def scipy_stats() -> Any:
         raise InputError("this method needs scipy, which is not installed", hint=hint) from error
 
 
-def gaps(data: Groups) -> list[float]:
+# Which tests the data allow, the fitting one first, and what speaks for it.
+
+
+def _samples(given: Samples, asked: Request) -> tuple[Sequence[str], Groups, list[str]]:
+    data, paired, relation = list(given.samples.values()), given.paired, given.relation
+    if not 0 < len(data) <= MOST_GROUPS:
+        raise InputError(f"samples has {len(data)} groups", hint=f"give 1 to {MOST_GROUPS}")
+    if (paired or relation) and (paired == relation or len(data) != 2 or len(data[0]) != len(data[1])):
+        raise InputError("the groups do not fit", hint="say paired or relation, with two groups of one length")
+    if given.against is not None and len(data) > 1:
+        raise InputError("against is given for several groups", hint="give it for one group only")
+    if relation:
+        return [PEARSON], data, [STRAIGHT]
+    if len(data) > 2:
+        possible = ANOVA, KRUSKAL
+    elif len(data) == 1 or paired:
+        possible = (PAIRED if paired else ONE), SIGNED
+    else:
+        possible = WELCH, RANKS
+    return _fitting(data, possible, asked)
+
+
+def _fitting(data: Groups, possible: tuple[str, str], asked: Request) -> tuple[Sequence[str], Groups, list[str]]:
+    """The test on means first where the numbers look normal or are many, else the one on ranks."""
+    checks, fits = [], True
+    for number, group in enumerate([_gaps(data)] if possible[0] == PAIRED else data, 1):
+        varies = len(group) > 2 and max(group) > min(group)
+        p = float(asked.stats.shapiro(group[:5000]).pvalue) if varies else 0.0
+        checks.append(f"Numbers {number}: {len(group)} of them, normality (Shapiro-Wilk) p = {brief(p)}.")
+        fits = fits and (p >= 0.05 or len(group) >= LARGE)
+    if possible[0] == ANOVA:
+        p = float(asked.stats.levene(*data).pvalue)
+        checks.append(f"Equal spreads (Levene) p = {brief(p)}.")
+        fits = fits and p >= 0.05
+    ordered = possible if fits else possible[::-1]
+    return ordered, data, [*checks, f"The data choose {ordered[0]}; the other is {ordered[1]}."]
+
+
+def _counts(given: Counts) -> tuple[Sequence[str], Groups, list[str]]:
+    table = given.table
+    if any(not 0 <= each <= MOST_COUNTED or each != int(each) for row in table for each in row):
+        raise InputError("a count is negative or no whole number", hint=f"give counts from 0 to {MOST_COUNTED:,}")
+    columns = [sum(column) for column in zip(*table, strict=True)]
+    if len(table) == 1 and len(columns) == 2 and sum(columns):
+        return [BINOMIAL], table, []
+    if min(len(table), len(columns)) < 2 or not all(columns) or not all(map(sum, table)):
+        hint = "give two or more of each, not empty"
+        raise InputError("a row or a column of the counts is empty or alone", hint=hint)
+    least = min(sum(row) * column / sum(columns) for row in table for column in columns)
+    possible = [FISHER, CHI] if len(table) == len(columns) == 2 else [CHI]
+    return possible, table, [f"The smallest expected count is {brief(least)}: below 5, chi-square is rough."]
+
+
+# The tests by name: a p-value, and the size of the effect, mostly with an interval.
+
+
+def _gaps(data: Groups) -> list[float]:
     """The differences of pairs."""
     return [a - b for a, b in zip(*data, strict=True)]
 
 
-def _means(test: str, data: Groups, asked: TestRequest) -> TestResult:
+def _means(test: str, data: Groups, asked: Request) -> Tested:
     if test == WELCH:
         found = asked.stats.ttest_ind(*data, equal_var=False, alternative=asked.side)
         gap, spread, against = fmean(data[0]) - fmean(data[1]), fmean(map(variance, data)), 0.0
     else:
-        numbers, against = (data[0], asked.against) if test == ONE else (gaps(data), 0.0)
+        numbers, against = (data[0], asked.against) if test == ONE else (_gaps(data), 0.0)
         found = asked.stats.ttest_1samp(numbers, against, alternative=asked.side)
         gap, spread = fmean(numbers) - against, variance(numbers)
     interval = [each - against for each in found.confidence_interval(asked.confidence)]
     effect = f"difference of means (Cohen's d {gap / math.sqrt(spread):.3g})" if spread else "difference of means"
-    return TestResult(found.statistic, found.pvalue, effect, gap, interval)
+    return Tested(found.statistic, found.pvalue, effect, gap, interval)
 
 
-def _relation(test: str, data: Groups, asked: TestRequest) -> TestResult:
+def _relation(test: str, data: Groups, asked: Request) -> Tested:
     found = asked.stats.pearsonr(*data, alternative=asked.side)
-    interval, size, count = None, float(found.statistic), len(data[0])
-    if abs(size) < 1 and count > 3:
-        half = float(asked.stats.norm.ppf((1 + asked.confidence) / 2)) / math.sqrt(count - 3)
-        interval = (math.tanh(math.atanh(size) - half), math.tanh(math.atanh(size) + half))
-    return TestResult(size, found.pvalue, "correlation", size, interval)
+    size = float(found.statistic)
+    two_sided = asked.stats.pearsonr(*data) if abs(size) < 1 and len(data[0]) > 3 else None
+    interval = two_sided and two_sided.confidence_interval(asked.confidence)
+    return Tested(size, found.pvalue, "correlation", size, interval)
 
 
-def _mann_whitney(test: str, data: Groups, asked: TestRequest) -> TestResult:
-    method = "auto" if max(map(len, data)) <= MOST_EXACT else "asymptotic"
-    found = asked.stats.mannwhitneyu(*data, alternative=asked.side, method=method)
+def _mann_whitney(test: str, data: Groups, asked: Request) -> Tested:
+    exactness = "auto" if max(map(len, data)) <= MOST_EXACT else "asymptotic"
+    found = asked.stats.mannwhitneyu(*data, alternative=asked.side, method=exactness)
     size = 2 * found.statistic / math.prod(map(len, data)) - 1
-    return TestResult(found.statistic, found.pvalue, "rank-biserial correlation", size)
+    return Tested(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _wilcoxon(test: str, data: Groups, asked: TestRequest) -> TestResult:
-    numbers = [each for each in (gaps(data) if len(data) > 1 else [x - asked.against for x in data[0]]) if each]
+def _wilcoxon(test: str, data: Groups, asked: Request) -> Tested:
+    numbers = [each for each in (_gaps(data) if len(data) > 1 else [x - asked.against for x in data[0]]) if each]
     if len(numbers) < 2:
         raise InputError(f"{test} has fewer than two numbers that differ", hint="give more data, and data that vary")
     found = asked.stats.wilcoxon(numbers, alternative=asked.side)
     # On one side the statistic is the sum of the positive ranks, from which the effect has its sign.
     positive = asked.stats.wilcoxon(numbers, alternative="greater").statistic
     size = 4 * positive / (len(numbers) * (len(numbers) + 1)) - 1
-    return TestResult(found.statistic, found.pvalue, "rank-biserial correlation", size)
+    return Tested(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _several(test: str, data: Groups, asked: TestRequest) -> TestResult:
+def _several(test: str, data: Groups, asked: Request) -> Tested:
     """Analysis of variance, of the numbers or of their ranks."""
     count, free = sum(map(len, data)), len(data) - 1
     if test == KRUSKAL:
         found = asked.stats.kruskal(*data)
-        return TestResult(found.statistic, found.pvalue, "epsilon squared", found.statistic / (count - 1))
+        return Tested(found.statistic, found.pvalue, "epsilon squared", found.statistic / (count - 1))
     found = asked.stats.f_oneway(*data)
     size = found.statistic * free / (found.statistic * free + count - len(data))
-    return TestResult(found.statistic, found.pvalue, "eta squared", size)
+    return Tested(found.statistic, found.pvalue, "eta squared", size)
 
 
-def _binomial(test: str, table: Groups, asked: TestRequest) -> TestResult:
+def _binomial(test: str, table: Groups, asked: Request) -> Tested:
     hits, trials = int(table[0][0]), int(sum(table[0]))
     found = asked.stats.binomtest(hits, trials, asked.against, alternative=asked.side)
-    return TestResult(hits, found.pvalue, "share", hits / trials, found.proportion_ci(asked.confidence))
+    return Tested(hits, found.pvalue, "share", hits / trials, found.proportion_ci(asked.confidence))
 
 
-def _fisher(test: str, table: Groups, asked: TestRequest) -> TestResult:
+def _fisher(test: str, table: Groups, asked: Request) -> Tested:
     rows = [[int(each) for each in row] for row in table]
     ratio = asked.stats.contingency.odds_ratio(rows)
     p = asked.stats.fisher_exact(rows, alternative=asked.side).pvalue
-    return TestResult(ratio.statistic, p, "odds ratio", ratio.statistic, ratio.confidence_interval(asked.confidence))
+    return Tested(ratio.statistic, p, "odds ratio", ratio.statistic, ratio.confidence_interval(asked.confidence))
 
 
-def _chi(test: str, table: Groups, asked: TestRequest) -> TestResult:
+def _chi(test: str, table: Groups, asked: Request) -> Tested:
     found = asked.stats.chi2_contingency(table, correction=False)
     most = sum(map(sum, table)) * (min(len(table), len(table[0])) - 1)
-    return TestResult(found.statistic, found.pvalue, "Cramér's V", math.sqrt(found.statistic / most))
+    return Tested(found.statistic, found.pvalue, "Cramér's V", math.sqrt(found.statistic / most))
 
 
-_BY_NAME: dict[str, Callable[[str, Groups, TestRequest], TestResult]] = {
+_BY_NAME: dict[str, Callable[[str, Groups, Request], Tested]] = {
     **dict.fromkeys((ONE, PAIRED, WELCH), _means),
     PEARSON: _relation,
     **dict.fromkeys((ANOVA, KRUSKAL), _several),
@@ -163,117 +257,33 @@ _BY_NAME: dict[str, Callable[[str, Groups, TestRequest], TestResult]] = {
 }
 
 
-LARGE = 30
-"""From how many numbers on a mean is taken as normal whatever they look like (central limit theorem)."""
-MOST_GROUPS = 20
-MOST_COUNTED = 1_000_000
-STRAIGHT = "Pearson's correlation sees straight lines only; its p-value takes both groups as normal."
-UNSAID = (
-    "The p-value is how often chance alone would give data at least this extreme: not the chance that there is no "
-    "effect, nor how large or important an effect is. So no confidence is given."
-)
-
-
-def reason(given: Given, world: World) -> Result:
-    """What the fitting test says, with the size of the effect and what was assumed."""
-    is_table = "table" in given
-    names = ("table", "chance") if is_table else ("samples", "paired", "relation", "against")
-    given.only(*names, "test", "alternative", "confidence")
-    confidence = given.number("confidence", 0.95, low=0.5, high=0.9999)
-    side = given.choice("alternative", (TWO_SIDED, "less", "greater"), TWO_SIDED)
-    against = given.share("chance", 0.5) if is_table else given.number("against", 0, low=-LARGEST, high=LARGEST)
-    asked = TestRequest(stats=scipy_stats(), side=side, confidence=confidence, against=against)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _counts(given, asked) if is_table else _samples(given, asked)
-
-
-def _samples(given: Given, asked: TestRequest) -> Result:
-    inside, paired, relation = given.part("samples"), given.flag("paired"), given.flag("relation")
-    groups = {name: inside.numbers(name, low=-LARGEST, high=LARGEST, least=2) for name in inside.names()}
-    data = list(groups.values())
-    if not 0 < len(data) <= MOST_GROUPS:
-        raise InputError(f"samples has {len(data)} groups", hint=f"give 1 to {MOST_GROUPS}")
-    if (paired or relation) and (paired == relation or len(data) != 2 or len(data[0]) != len(data[1])):
-        raise InputError("the groups do not fit", hint="say paired or relation, with two groups of one length")
-    if "against" in given and len(data) > 1:
-        raise InputError("against is given for several groups", hint="give it for one group only")
-    if relation:
-        return _told(given, asked, given.choice("test", (PEARSON,), PEARSON), data, [STRAIGHT])
-    possible = _possible(len(data), paired)
-    fitting, checks = _fitting(data, possible, asked)
-    return _told(given, asked, given.choice("test", possible, fitting), data, checks)
-
-
-def _possible(groups: int, paired: bool) -> tuple[str, str]:
-    if groups > 2:
-        return ANOVA, KRUSKAL
-    if groups == 1 or paired:
-        return (PAIRED if paired else ONE), SIGNED
-    return WELCH, RANKS
-
-
-def _fitting(data: Groups, possible: tuple[str, str], asked: TestRequest) -> tuple[str, list[str]]:
-    """The test on means where the numbers look normal or are many, else the one on ranks."""
-    checks, fits = [], True
-    for number, group in enumerate([gaps(data)] if possible[0] == PAIRED else data, 1):
-        varies = len(group) > 2 and max(group) > min(group)
-        p = float(asked.stats.shapiro(group[:5000]).pvalue) if varies else 0.0
-        checks.append(f"Numbers {number}: {len(group)} of them, normality (Shapiro-Wilk) p = {brief(p)}.")
-        fits = fits and (p >= 0.05 or len(group) >= LARGE)
-    if possible[0] == ANOVA:
-        p = float(asked.stats.levene(*data).pvalue)
-        checks.append(f"Equal spreads (Levene) p = {brief(p)}.")
-        fits = fits and p >= 0.05
-    return possible[not fits], [*checks, f"The data choose {possible[not fits]}; the other is {possible[fits]}."]
-
-
-def _counts(given: Given, asked: TestRequest) -> Result:
-    table = given.matrix("table")
-    if any(not 0 <= each <= MOST_COUNTED or each != int(each) for row in table for each in row):
-        raise InputError("a count is negative or no whole number", hint=f"give counts from 0 to {MOST_COUNTED:,}")
-    columns = [sum(column) for column in zip(*table, strict=True)]
-    if len(table) == 1 and len(columns) == 2 and sum(columns):
-        return _told(given, asked, given.choice("test", (BINOMIAL,), BINOMIAL), table, [])
-    if min(len(table), len(columns)) < 2 or not all(columns) or not all(map(sum, table)):
-        hint = "give two or more of each, not empty"
-        raise InputError("a row or a column of the counts is empty or alone", hint=hint)
-    least = min(sum(row) * column / sum(columns) for row in table for column in columns)
-    possible = (FISHER, CHI) if len(table) == len(columns) == 2 else (CHI,)
-    checks = [f"The smallest expected count is {brief(least)}: below 5, chi-square is rough."]
-    return _told(given, asked, given.choice("test", possible, possible[0]), table, checks)
-
-
-def _told(given: Given, asked: TestRequest, test: str, data: Groups, checks: Iterable[str]) -> Result:
-    found, level = asked.run(test, data), 1 - asked.confidence
+def _finding(asked: Request, test: str, data: Groups, checks: Iterable[str]) -> Finding:
+    if test in (ANOVA, KRUSKAL, CHI) and asked.side != "two-sided":
+        raise InputError(f"{test} has no side", hint="leave alternative out, or compare two groups")
+    found, level = _BY_NAME[test](test, data, asked), 1 - asked.confidence
+    if not math.isfinite(found.p) or (test != FISHER and not math.isfinite(found.statistic)):
+        raise InputError(f"{test} gives no p-value for these data", hint="give more data, and data that vary")
     stands, size = bool(found.p <= level), f"{found.effect}: {brief(found.size)}"
     if found.interval is not None:
         size += f" ({asked.confidence:.4g} interval {' to '.join(map(brief, found.interval))})"
     verdict = "The data speak against chance alone" if stands else "The data do not rule out chance alone"
     interval = None if found.interval is None else [_finite(each) for each in found.interval]
-    effect = {"name": found.effect, "size": _finite(found.size), "interval": interval}
-    return Result(
-        method="statistical",
-        conclusion=f"{verdict} ({test}, p = {brief(found.p)}); {size}.",
-        steps=(
+    return Finding(
+        f"{verdict} ({test}, p = {brief(found.p)}); {size}.",
+        steps=[
             *checks,
             f"{test}: statistic {brief(found.statistic)}, p = {brief(found.p)} ({asked.side}).",
             f"{size}.",
-        ),
-        would_change=(f"It turns over at a level of significance of {brief(found.p)} ({brief(level)} was asked for).",),
-        inputs=given.used,
+        ],
+        would_change=[f"It turns over at a level of significance of {brief(found.p)} ({brief(level)} was asked for)."],
         answer={
             "test": test,
             "statistic": _finite(found.statistic),
             "p": float(found.p),
             "significant": stands,
-            "effect": effect,
+            "effect": {"name": found.effect, "size": _finite(found.size), "interval": interval},
         },
-        notes=(
-            UNSAID,
-            "The numbers are taken as drawn independently; a test chosen by the data is slightly optimistic.",
-            "Of several groups it says that some differ; whoever then compares pairs must be stricter by their number.",
-        ),
+        notes=NOTES,
     )
 
 
