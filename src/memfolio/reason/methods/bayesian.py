@@ -12,8 +12,7 @@ observed: an object, each observed node with its state
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from memfolio.errors import InputError
 from memfolio.intake import nearest
 from memfolio.reason.inputs import (
     Chances,
+    Effort,
     Finding,
     Named,
     Several,
@@ -33,6 +33,7 @@ from memfolio.reason.inputs import (
     only,
     read,
 )
+from memfolio.reason.methods.causal_model import CausalModel, Key, Row, Variable
 from memfolio.reason.methods.flips import brief, either, leaders, linear_flip, listed
 from memfolio.types import EMPTY
 
@@ -64,7 +65,7 @@ class Nodes(NamedTuple):
 @method
 def reason(given: Hypotheses | Nodes, world: World) -> Finding:
     """The probabilities after the evidence, and where their order turns over."""
-    return _by_network(given, world.settings.work) if isinstance(given, Nodes) else _by_evidence(given)
+    return _by_network(given, world.effort()) if isinstance(given, Nodes) else _by_evidence(given)
 
 
 def _by_evidence(given: Hypotheses) -> Finding:
@@ -131,137 +132,52 @@ def _finding(
     )
 
 
-# A small Bayesian network: exact answers by eliminating one variable after the other.
+# A Bayesian network: a causal model in which every variable has a table.
 
 
-class Factor(NamedTuple):
-    """A table with one axis a variable."""
-
-    names: tuple[str, ...]
-    table: Any
-
-
-class Network(NamedTuple):
-    """The states of each node, and its table of chances given its parents; the node is the table's last axis."""
-
-    states: Mapping[str, Texts]
-    factors: Mapping[str, Factor]
-    work: int
-    """How large all tables together may become."""
-
-    def with_prior(self, node: str, chances: list[float]) -> Network:
-        """The same network, with other chances for a node without parents."""
-        import numpy
-
-        return self._replace(factors={**self.factors, node: Factor((node,), numpy.array(chances))})
-
-    def chances(self, query: str, observed: Mapping[str, str]) -> dict[str, float]:
-        """How likely each state of a node is together with what was observed; they add up to the latter's chance."""
-        # What leads to nothing that is asked for or observed adds up to 1.
-        needed = self._before([query, *observed])
-        factors = [self._seen(self.factors[name], observed) for name in needed]
-        hidden, spent = [name for name in needed if name not in observed and name != query], 0
-        while hidden:
-            size, name = min((self._size(factors, name), name) for name in hidden)
-            spent += size
-            if spent > self.work:
-                hint = "give a network with fewer nodes, states or parents, or raise reason.work"
-                raise InputError(f"the tables of this network pass {self.work:,} entries", hint=hint)
-            hidden.remove(name)
-            beside = [each for each in factors if name not in each.names]
-            factors = [*beside, _joined([each for each in factors if name in each.names], without=name)]
-        return dict(zip(self.states[query], map(float, _joined(factors).table), strict=True))
-
-    def _before(self, names: list[str]) -> list[str]:
-        """Some nodes and everything that they depend on."""
-        found: dict[str, None] = {}
-        waiting = list(names)
-        while waiting:
-            if (name := waiting.pop()) not in found:
-                found[name] = None
-                waiting += self.factors[name].names[:-1]
-        return list(found)
-
-    def _seen(self, factor: Factor, observed: Mapping[str, str]) -> Factor:
-        places = [self.states[name].index(observed[name]) if name in observed else slice(None) for name in factor.names]
-        return Factor(tuple(name for name in factor.names if name not in observed), factor.table[tuple(places)])
-
-    def _size(self, factors: list[Factor], name: str) -> int:
-        around = {each for factor in factors if name in factor.names for each in factor.names}
-        return math.prod(len(self.states[each]) for each in around)
-
-
-def _joined(factors: list[Factor], without: str = "") -> Factor:
-    """The product of some tables, summed over one variable."""
-    import numpy
-
-    names = list(dict.fromkeys(name for factor in factors for name in factor.names))
-    table = numpy.ones(1)
-    for factor in factors:
-        order = sorted(range(len(factor.names)), key=lambda axis: names.index(factor.names[axis]))
-        sizes = dict(zip(factor.names, factor.table.shape, strict=True))
-        table = table * numpy.transpose(factor.table, order).reshape([sizes.get(name, 1) for name in names])
-    if without in names:
-        table = table.sum(names.index(without))
-    return Factor(tuple(name for name in names if name != without), table)
-
-
-def read_network(given: Mapping[str, Node], work: int) -> Network:
+def read_network(nodes: Mapping[str, Node], effort: Effort) -> CausalModel:
     """The network of some nodes, checked: every parent is a node, no circle, every row adds up to 1."""
-    if len(given) > MOST_NODES:
-        raise InputError(f"nodes has {len(given):,} members", hint=f"give at most {MOST_NODES}")
-    states = {name: node.states for name, node in given.items()}
-    for name, (_, own, parents) in given.items():
-        if len({*parents}) < len(parents) or len({*own}) < len(own):
+    if len(nodes) > MOST_NODES:
+        raise InputError(f"nodes has {len(nodes):,} members", hint=f"give at most {MOST_NODES}")
+    for name, node in nodes.items():
+        if any(len({*each}) < len(each) for each in (node.parents, node.states)):
             raise InputError(f"nodes.{name} names a parent or a state twice", hint="name each once")
-        for parent in parents:
-            one_of(f"nodes.{name}.parents", parent, states)
-    try:
-        TopologicalSorter({name: node.parents for name, node in given.items()}).prepare()
-    except CycleError as error:
-        circle = " → ".join(error.args[1])
-        raise InputError(f"the nodes go in a circle: {circle}", hint="let no node depend on itself") from error
-    factors = {
-        name: Factor((*node.parents, name), _table(node, f"nodes.{name}.table", states, work))
-        for name, node in given.items()
-    }
-    return Network(states, factors, work)
+        for parent in node.parents:
+            one_of(f"nodes.{name}.parents", parent, nodes)
+    return CausalModel([_variable(name, node, nodes, effort) for name, node in nodes.items()], effort)
 
 
-def _table(node: Node, place: str, states: Mapping[str, Texts], work: int) -> Any:
-    """The table of a node: one row for each combination of its parents' states."""
-    import numpy
-
-    above = [states[parent] for parent in node.parents]
-    shape = [*map(len, above), len(node.states)]
-    if (size := math.prod(shape)) > work:
-        raise InputError(f"{place} has {size:,} entries", hint="give it fewer parents, or raise reason.work")
+def _variable(name: str, node: Node, nodes: Mapping[str, Node], effort: Effort) -> Variable:
+    """A node with one row of its table for each combination of its parents' states."""
+    place, above = f"nodes.{name}.table", [nodes[parent].states for parent in node.parents]
+    effort.spend(math.prod(map(len, above)))
     if not above:
-        return numpy.array(_row(node.table, place, node.states))
-    keys = [", ".join(each) for each in product(*above)]
-    if len(set(keys)) < len(keys):
+        return Variable(name=name, table={(): _row(node.table, place, node.states)})
+    keys = {", ".join(each): each for each in product(*above)}
+    if len(keys) < math.prod(map(len, above)):
         raise InputError(f"the rows of {place} cannot be told apart", hint="name states without commas")
     rows = read(Mapping[str, Any], node.table, place)
     only(place, rows, keys)
-    return numpy.array([_row(rows.get(key), f"{place}.{key}", node.states) for key in keys]).reshape(shape)
+    table: dict[Key, Row] = {each: _row(rows.get(key), f"{place}.{key}", node.states) for key, each in keys.items()}
+    return Variable(name=name, parents=tuple(node.parents), table=table)
 
 
-def _row(found: Any, place: str, states: Texts) -> Sequence[float]:
+def _row(found: Any, place: str, states: Texts) -> Row:
     """The chances of each state: an object of them, or for two states the chance of the first."""
     if len(states) == 2 and not isinstance(found, Mapping):
         share = read(Share, found, place)
-        return [share, 1 - share]
+        return {states[0]: share, states[1]: 1 - share}
     row = read(Chances, found, place)
     only(place, row, states)
-    return [row.get(state, 0.0) for state in states]
+    return {state: row.get(state, 0.0) for state in states}
 
 
-def _by_network(given: Nodes, work: int) -> Finding:
-    network, query = read_network(given.nodes, work), given.query
-    one_of("query", query, network.states)
-    only("observed", given.observed, {*network.states} - {query})
-    observed = {name: _state(name, each, network.states[name]) for name, each in given.observed.items()}
-    before, joint = network.chances(query, {}), network.chances(query, observed)
+def _by_network(given: Nodes, effort: Effort) -> Finding:
+    network, query = read_network(given.nodes, effort), one_of("query", given.query, given.nodes)
+    states = given.nodes[query].states
+    only("observed", given.observed, {*given.nodes} - {query})
+    observed = {name: _state(name, each, given.nodes[name].states) for name, each in given.observed.items()}
+    before, joint = _chances(network, query, states, {}), _chances(network, query, states, observed)
     total = math.fsum(joint.values())
     if not total:
         raise InputError("what is observed cannot happen in this network, or hardly ever", hint="check the tables")
@@ -272,8 +188,14 @@ def _by_network(given: Nodes, work: int) -> Finding:
         f"What is observed ({shown}) has the probability {brief(total)}.",
         f"All other nodes summed out one by one, {query}: {listed(after)}.",
     ]
-    flips = _root_flips(network, query, observed, leaders(after)[0])
+    flips = _root_flips(network, lambda other: _chances(other, query, states, observed), observed, leaders(after)[0])
     return _finding(f"{query} ", f"given {shown}", after, steps, flips, [ONLY_ROOTS])
+
+
+def _chances(network: CausalModel, query: str, states: Texts, observed: Mapping[str, str]) -> dict[str, float]:
+    """How likely each state of a node is together with what was observed; they add up to the latter's chance."""
+    found = network.spread([query], seen={**observed})
+    return {state: found.get((state,), 0.0) for state in states}
 
 
 def _state(name: str, found: Any, states: Texts) -> str:
@@ -283,14 +205,15 @@ def _state(name: str, found: Any, states: Texts) -> str:
     return str(state)
 
 
-def _root_flips(network: Network, query: str, observed: Mapping[str, str], best: str) -> Iterator[str]:
+def _root_flips(
+    network: CausalModel, chances: Callable[[CausalModel], dict[str, float]], observed: Collection[str], best: str
+) -> Iterator[str]:
     """For each node without parents, the prior of its first state at which another state of the query leads."""
-    roots = [name for name, factor in network.factors.items() if len(factor.names) == 1 and name not in observed]
+    roots = [each for each in network.variables.values() if not each.parents and each.name not in observed]
     for root in roots[:MOST_VARIED]:
-        present, *others = map(float, network.factors[root].table)
+        (state, present), *others = root.table[()].items()
         if present < 1:
-            zero = network.with_prior(root, [0.0, *(each / (1 - present) for each in others)]).chances(query, observed)
-            one = network.with_prior(root, [1.0, *(0.0 for _ in others)]).chances(query, observed)
+            rows = {state: 0.0, **{each: share / (1 - present) for each, share in others}}, {state: 1.0}
+            zero, one = (chances(network.with_row(root, (), row)) for row in rows)
             if flip := linear_flip(zero, one, best, present):
-                state = network.states[root][0]
-                yield f"{flip.leader} leads once the prior of {root} {state} {flip.past(present)}."
+                yield f"{flip.leader} leads once the prior of {root.name} {state} {flip.past(present)}."

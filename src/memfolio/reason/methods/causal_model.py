@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -133,17 +133,17 @@ class Variable:
     table: dict[Key, Row] = field(default_factory=dict)
     equation: str = ""
 
-    def row(self, known: Case) -> Row:
-        key = tuple(known[each] for each in self.parents)
+    def row(self, key: Key) -> Row:
+        """The chances of its values, given those of its parents."""
         if key not in self.table:
             if not self.equation:
                 raise InputError(f"model.{self.name}.table says nothing of {_joined(key)!r}", hint="add this row")
-            self.table[key] = {self._computed(known): 1.0}
+            self.table[key] = {self._computed(dict(zip(self.parents, key, strict=True))): 1.0}
         return self.table[key]
 
     def _computed(self, known: Case) -> float:
         place = f"model.{self.name}.equation"
-        found = float(evaluate(place, self.equation, {each: known[each] for each in self.parents}))
+        found = float(evaluate(place, self.equation, known))
         if not math.isfinite(found):
             raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
         return found
@@ -158,27 +158,55 @@ class CausalModel:
         self.variables = {name: named[name] for name in self.graph.order}
         self.effort = effort
 
+    def spread(self, wanted: Collection[str], *, seen: Case | None = None, do: Case | None = None) -> dict[Key, float]:
+        """The probability of each combination of values of some variables together with what is seen.
+
+        What is done is set, whatever would decide it. One variable after the other is taken in, its causes before it,
+        and those that nothing else depends on are summed out at once.
+        """
+        done, known = do or {}, seen or {}
+        live, table = list[str](), dict[Key, float]({(): 1.0})
+        for name, kept in self._steps({*wanted}, {*known}, {*done}):
+            variable, found, around = self.variables[name], defaultdict[Key, float](float), [*live, name]
+            causes = [] if name in done else [live.index(each) for each in variable.parents]
+            places = [around.index(each) for each in kept]
+            for key, chance in table.items():
+                row = {done[name]: 1.0} if name in done else variable.row(tuple(key[place] for place in causes))
+                self.effort.spend(len(row))
+                for value, share in row.items():
+                    if share and known.get(name, value) == value:
+                        whole = (*key, value)
+                        found[tuple(whole[place] for place in places)] += chance * share
+            live, table = kept, found
+        return table
+
+    def _steps(self, wanted: set[str], seen: set[str], done: set[str]) -> Iterator[tuple[str, list[str]]]:
+        """The variables that matter, each with those that are still needed after it; what frees most comes first."""
+        # What leads to nothing that is asked for or seen adds up to 1.
+        causes = {name: frozenset[str]() if name in done else self.graph.parents[name] for name in self.variables}
+        waiting = dict.fromkeys(name for name in self.variables if name in _reached({*wanted, *seen}, causes))
+        uses, live = Counter(cause for name in waiting for cause in causes[name]), list[str]()
+        while waiting:
+            ready = [name for name in waiting if not causes[name] & waiting.keys()]
+            name = min(ready, key=lambda each: (uses[each] > 0) - sum(uses[cause] == 1 for cause in causes[each]))
+            del waiting[name]
+            uses.subtract(causes[name])
+            live = [each for each in (*live, name) if each in wanted or uses[each] > 0]
+            yield name, live
+
     def cases(self, do: Case | None = None) -> Iterator[tuple[Case, float]]:
-        """Every possible course of events with its probability; what is done is set, whatever would decide it."""
-        order, fixed = list(self.variables.values()), do or {}
-
-        def onward(known: Case, chance: float) -> Iterator[tuple[Case, float]]:
-            self.effort.spend()
-            if len(known) == len(order):
-                yield known, chance
-                return
-            each = order[len(known)]
-            row = {fixed[each.name]: 1.0} if each.name in fixed else each.row(known)
-            for value, share in row.items():
-                if share:
-                    yield from onward({**known, each.name: value}, chance * share)
-
-        return onward({}, 1.0)
+        """Every possible course of events with its probability."""
+        order = [name for name, _ in self._steps({*self.variables}, set(), {*(do or ())})]
+        for key, chance in self.spread(order, do=do).items():
+            yield dict(zip(order, key, strict=True)), chance
 
     def chance(self, *events: Case, do: Case | None = None) -> float:
         """The probability that all of some events happen."""
-        wanted = [item for event in events for item in event.items()]
-        return math.fsum(share for case, share in self.cases(do) if all(case[name] == each for name, each in wanted))
+        seen: Case = {}
+        for name, value in (item for event in events for item in event.items()):
+            if seen.setdefault(name, value) != value:
+                return 0.0
+        return math.fsum(self.spread((), seen=seen, do=do).values())
 
     def event(self, values: Inputs, place: str, *, least: int = 0) -> Case:
         """An object of values by variable, each of them one that the variable can have."""
@@ -208,16 +236,19 @@ class CausalModel:
                     found.append(f"if P({said({variable.name: value})}{given}) {way} {edge:.4g} (it is {share:.4g})")
         return found
 
+    def with_row(self, variable: Variable, key: Key, row: Row) -> CausalModel:
+        """The same model with one row of a table changed."""
+        changed = replace(variable, table={**variable.table, key: row})
+        return CausalModel([*self.variables.values(), changed], self.effort)
+
     def _shifted(
         self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[CausalModel], float]
     ) -> float:
         """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
         row, rest = variable.table[key], 1 - variable.table[key][value]
         others = {each: (1 - to) * (row[each] / rest if rest else 1 / (len(row) - 1)) for each in row if each != value}
-        table = {**variable.table, key: {**others, value: to}}
-        changed = Variable(name=variable.name, parents=variable.parents, table=table)
         try:
-            return margin(CausalModel([*self.variables.values(), changed], self.effort))
+            return margin(self.with_row(variable, key, {**others, value: to}))
         except InputError:
             return 0.0
 
