@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods.causal import reason
-from memfolio.reason.methods.causal_model import CausalGraph
+from memfolio.reason.methods.causal import CausalGraph
+from memfolio.reason.methods.causal import causal as reason
 from tests.reason.roomless import roomless
 
 

@@ -9,19 +9,19 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods import counterfactual, interventional
+from memfolio.reason.methods.causal import counterfactual, interventional
 from tests.reason.roomless import roomless
 
 
 def done(**given: Any) -> Result:
-    result = interventional.reason(given, roomless(100_000))
+    result = interventional(given, roomless(100_000))
     json.dumps(dict(result.answer))
     return result
 
 
 def had(model: dict[str, Any], evidence: dict[str, Any], otherwise: dict[str, Any], outcome: dict[str, Any]) -> Result:
     given = {"model": model, "evidence": evidence, "had": otherwise, "outcome": outcome}
-    result = counterfactual.reason(given, roomless())
+    result = counterfactual(given, roomless())
     json.dumps(dict(result.answer))
     return result
 

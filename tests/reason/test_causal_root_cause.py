@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods.root_cause import reason
+from memfolio.reason.methods.causal import root_cause as reason
 from tests.reason.roomless import roomless
 
 

@@ -13,7 +13,7 @@ from memfolio.errors import InputError
 from memfolio.reason.expression import MODAL, Expression, formula
 from memfolio.reason.inputs import Effort
 from memfolio.reason.methods.logic import LOGICS, KripkeModel, Space, bits
-from memfolio.reason.methods.modal import reason
+from memfolio.reason.methods.logic import modal as reason
 from tests.reason.asking import SHORT, ask
 
 EVERY = list(LOGICS)

@@ -13,11 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods import decision_theory, expected_utility
+from memfolio.reason.methods.decision_theory import decision_theory
+from memfolio.reason.methods.expected_utility import expected_utility
 from tests.reason.asking import ask
 
-decided = partial(ask, decision_theory.reason)
-preferred = partial(ask, expected_utility.reason)
+decided = partial(ask, decision_theory)
+preferred = partial(ask, expected_utility)
 
 
 def table(rows: dict[str, list[float]]) -> dict[str, dict[str, float]]:

@@ -183,9 +183,8 @@ def language() -> Language:
     tables["states"] = {word: (kind, value.split()[0]) for kind, value in groups for word in value.split()}
     scales = [(kind, *each) for kind, units in tables["units"].items() for each in units.items()]
     tables["units"] = {name: (kind, scale) for kind, names, scale in scales for name in names.split()}
-    return Language(
-        **{name: frozenset(each.split()) if isinstance(each, str) else each for name, each in tables.items()}
-    )
+    words: dict[str, Any] = {name: frozenset(each.split()) for name, each in tables.items() if isinstance(each, str)}
+    return Language(**{**tables, **words})
 
 
 Words = tuple[str, ...]

@@ -298,14 +298,14 @@ Method = Callable[[Inputs, World], Result]
 
 
 def method(code: Callable[[T, World], Finding]) -> Method:
-    """A method by the function that computes it; it is called like its module."""
+    """A method by the function that computes it, which has its name."""
 
     @wraps(code)
     def reason(values: Inputs, world: World) -> Result:
         kind = _way(get_type_hints(code)["given"], _object(values, "what is given"))
         found = code(read(kind, values, ""), world)
         return Result(
-            method=code.__module__.rpartition(".")[2].replace("_", "-"),
+            method=code.__name__.replace("_", "-"),
             conclusion=found.conclusion,
             confidence=found.confidence,
             steps=_lines(found.steps),

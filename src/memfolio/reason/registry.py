@@ -94,7 +94,6 @@ def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
 # The methods there are, as the data file tells them; the code of a method is loaded when it is used.
 
 _HERE = Path(__file__).parent
-_INPUT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.*(?:\n  .*)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,16 +131,25 @@ class Method:
 
 
 @cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((_HERE / "data" / "methods.toml").read_text("utf-8"))
+
+
+@cache
 def methods() -> Mapping[str, Method]:
     """Every method by its name, category by category."""
-    found = {}
-    for name, table in tomllib.loads((_HERE / "data" / "methods.toml").read_text("utf-8")).items():
-        ideals = {each: tuple(table.pop(each)) for each in DIMENSIONS}
-        needs = tuple(tuple(each.split()) for each in table.pop("needs", ()))
-        inputs = _inputs(_HERE / "methods" / f"{name.replace('-', '_')}.py") if needs else {}
-        steps = tuple(table.pop("steps"))
-        found[name] = Method(name=name, ideals=ideals, needs=needs, inputs=inputs, steps=steps, **table)
-    return found
+    plain = ("category", "summary", "good_for", "settles", "cues")
+    return {
+        name: Method(
+            name=name,
+            steps=tuple(table["steps"]),
+            ideals={each: tuple(table[each]) for each in DIMENSIONS},
+            needs=tuple(tuple(each.split()) for each in table.get("needs", ())),
+            inputs=table.get("inputs", EMPTY),
+            **{each: table[each] for each in plain},
+        )
+        for name, table in _tables().items()
+    }
 
 
 def method_named(name: str) -> Method:
@@ -153,16 +161,10 @@ def method_named(name: str) -> Method:
 
 
 def code_of(method: Method) -> Code:
-    """The function with which a method computes."""
-    code: Code = import_module(f"memfolio.reason.methods.{method.name.replace('-', '_')}").reason
+    """The function with which a method computes; its module is loaded when it is used."""
+    module = import_module(f"memfolio.reason.methods.{_tables()[method.name]['code']}")
+    code: Code = getattr(module, method.name.replace("-", "_"))
     return code
-
-
-def _inputs(code: Path) -> dict[str, str]:
-    """The inputs as the docstring of the code tells them, read from the file: importing all methods takes long."""
-    told = code.read_text("utf-8").split('"""', 2)[1]
-    lines = [(names, " ".join(line.split())) for names, line in _INPUT.findall(told)]
-    return {name: line for names, line in lines for name in names.split(", ")}
 
 
 # Which methods fit a problem: a score by its classification, with the reason for each part of it.

@@ -1,12 +1,4 @@
-"""What would best explain what was observed.
-
-observation: a triple that was observed, to be explained by the rules of the store
-facts: triples that count beside those of the store, for this question only
-rules: rules that count beside those of the store
-only_given: true to leave the store out
-causes: instead of rules, for each cause {"effects": [...] or {effect: chance}, "prior": chance}
-observations: the effects that were observed
-absent: effects that were looked for and not found"""
+"""What would best explain what was observed."""
 
 from __future__ import annotations
 
@@ -50,7 +42,7 @@ class Effects(NamedTuple):
 
 
 @method
-def reason(given: Observation | Effects, world: World) -> Finding:
+def abductive(given: Observation | Effects, world: World) -> Finding:
     """The hypotheses that explain an observation, the best first."""
     if isinstance(given, Effects):
         return _by_causes(given, world.effort())

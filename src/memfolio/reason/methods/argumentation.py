@@ -1,8 +1,4 @@
-"""Which arguments can be accepted together, given which attack which (Dung 1995).
-
-arguments: their names, as a list, or as an object with what each says
-attacks: pairs [attacker, attacked]
-question: the argument that is asked about; without it, all"""
+"""Which arguments can be accepted together, given which attack which (Dung 1995)."""
 
 from __future__ import annotations
 
@@ -77,7 +73,7 @@ class Dispute(NamedTuple):
 
 
 @method
-def reason(given: Dispute, world: World) -> Finding:
+def argumentation(given: Dispute, world: World) -> Finding:
     """The grounded, complete, preferred and stable extensions, and how each argument stands."""
     says = {name: name for name in given.arguments} if not isinstance(given.arguments, Mapping) else given.arguments
     if not 1 <= len(says) <= MOST:

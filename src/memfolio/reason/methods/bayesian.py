@@ -1,13 +1,4 @@
-"""Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed.
-
-prior: an object, each hypothesis with its probability; they add up to 1
-likelihoods: an object, each hypothesis with an object: each evidence with its probability if the hypothesis holds
-evidence: a list of what was seen; "not X" is the absence of X; without it, everything that has a likelihood
-nodes: instead of these, a network: each node with `states` (true and false), `parents` and `table`: an object of the
-  probabilities of its states (or the one of its first state); with parents, one such row for "state, state" of them
-query: the node of the network that is asked for
-observed: an object, each observed node with its state
-"""
+"""Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed."""
 
 from __future__ import annotations
 
@@ -33,7 +24,7 @@ from memfolio.reason.inputs import (
     only,
     read,
 )
-from memfolio.reason.methods.causal_model import CausalModel, Key, Row, Variable
+from memfolio.reason.methods.causal import CausalModel, Key, Row, Variable
 from memfolio.reason.methods.flips import brief, either, leaders, linear_flip, listed
 from memfolio.types import EMPTY
 
@@ -63,7 +54,7 @@ class Nodes(NamedTuple):
 
 
 @method
-def reason(given: Hypotheses | Nodes, world: World) -> Finding:
+def bayesian(given: Hypotheses | Nodes, world: World) -> Finding:
     """The probabilities after the evidence, and where their order turns over."""
     return _by_network(given, world.effort()) if isinstance(given, Nodes) else _by_evidence(given)
 

@@ -1,10 +1,4 @@
-"""How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true.
-
-forecasts: a list of {"probability", "outcome"}, the outcome true, false or from 0 to 1; without it, the judgements
-  that were kept and whose outcome is known
-confidence: how sure one is at the moment, to be corrected
-bins: into how many groups forecasts are put; 10 without it
-method: only the kept judgements by this method"""
+"""How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true."""
 
 from __future__ import annotations
 
@@ -69,7 +63,7 @@ class Record(NamedTuple):
 
 
 @method
-def reason(given: Record, world: World) -> Finding:
+def calibration(given: Record, world: World) -> Finding:
     """The scores of the forecasts that are given, and the confidence that follows from them."""
     forecasts = [(chance, float(outcome)) for chance, outcome in given.forecasts]
     answer = score(forecasts, given.bins)

@@ -1,14 +1,4 @@
-"""Cases: what was done before in like situations, how that went, and what is different this time.
-
-context: the situation in words; without it, the problem itself
-beliefs: ids of what is believed, to meet those of the kept cases
-desires: ids of what is wanted, to meet those of the kept cases
-features: the situation as an object of features, such as {"battery": 12.6, "light": "ok"}; then `cases` are compared
-cases: with features, a list of {name, features, solution, success}; success is true or false, true if not given
-weights: with features, an object: how much each feature counts, 1 if not given
-similarities: with features, for each {"range": n} for numbers or {"values": {a: {b: 0.8}}} for words; else equal is 1,
-  other 0
-limit: how many cases are looked at; 5 without it"""
+"""Cases: what was done before in like situations, how that went, and what is different this time."""
 
 from __future__ import annotations
 
@@ -76,7 +66,7 @@ class Candidate(NamedTuple):
 
 
 @method
-def reason(given: Situation | Compared, world: World) -> Finding:
+def case_based(given: Situation | Compared, world: World) -> Finding:
     """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
     degraded: tuple[str, ...] = ()
     if isinstance(given, Compared):

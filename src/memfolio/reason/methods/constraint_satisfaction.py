@@ -1,8 +1,4 @@
-"""Values for variables that meet all constraints, or the constraints that cannot be met together.
-
-variables: for each name its values, as a list of numbers and texts, or as {"from": 1, "to": 9}
-constraints: expressions such as: x + y < 10, alldifferent(x, y, z), a = "red" implies b != "red"; also abs, min, max
-solutions: how many to find at most; 2 without it, which shows whether there is only one"""
+"""Values for variables that meet all constraints, or the constraints that cannot be met together."""
 
 from __future__ import annotations
 
@@ -166,7 +162,7 @@ class Constraints(NamedTuple):
 
 
 @method
-def reason(given: Constraints, world: World) -> Finding:
+def constraint_satisfaction(given: Constraints, world: World) -> Finding:
     """The solutions, or the smallest set of constraints that cannot be met together."""
     domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
     if not 1 <= len(domains) <= MOST:

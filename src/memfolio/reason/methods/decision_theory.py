@@ -1,9 +1,4 @@
-"""Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth.
-
-payoffs: an object, each option with an object: each state of the world with the payoff (costs are negative)
-probabilities: an object, each state with its probability; without it, only the criteria that need none are used
-criterion: the one that decides, such as maximin; expected-value with probabilities, else minimax-regret
-optimism: the weight of the best payoff in Hurwicz's criterion, from 0 to 1; 0.5"""
+"""Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth."""
 
 from __future__ import annotations
 
@@ -31,7 +26,7 @@ class Decision(NamedTuple):
 
 
 @method
-def reason(given: Decision, world: World) -> Finding:
+def decision_theory(given: Decision, world: World) -> Finding:
     """The option that the criterion picks, what the others pick, and where the choice turns over."""
     payoffs, chances, optimism = given.payoffs, given.probabilities or {}, given.optimism
     if not payoffs or len({frozenset(row) for row in payoffs.values()}) > 1:

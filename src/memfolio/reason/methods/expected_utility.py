@@ -1,9 +1,4 @@
-"""Expected utility: which lottery somebody with given tastes prefers, and which certain amount each is worth.
-
-lotteries: an object, each lottery with a list of [amount, probability]
-utility: linear, log, exponential (constant absolute risk aversion) or power (constant relative); linear
-risk: how averse to risk the exponential or power utility is; 0 is not at all
-wealth: what is owned beside the lottery; 0"""
+"""Expected utility: which lottery somebody with given tastes prefers, and which certain amount each is worth."""
 
 from __future__ import annotations
 
@@ -41,7 +36,7 @@ class Lotteries(NamedTuple):
 
 
 @method
-def reason(given: Lotteries, world: World) -> Finding:
+def expected_utility(given: Lotteries, world: World) -> Finding:
     """The lottery that is worth most for certain, and the tastes with which another would be."""
     lotteries = {name: _lottery(rows, f"lotteries.{name}") for name, rows in given.lotteries.items()}
     kind, wealth, risk = given.utility, given.wealth, 1.0

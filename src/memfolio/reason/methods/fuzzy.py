@@ -1,9 +1,4 @@
-"""Fuzzy logic: what rules in words conclude from numbers (Mamdani).
-
-variables: an object, each variable with `low`, `high` and `sets`: each word with {"triangle": [a, b, c]},
-  {"trapezoid": [a, b, c, d]} or {"gaussian": [middle, width]}
-rules: a list of texts such as: if service is excellent or food is not rancid then tip is generous
-values: an object, each variable of the conditions with its number"""
+"""Fuzzy logic: what rules in words conclude from numbers (Mamdani)."""
 
 from __future__ import annotations
 
@@ -143,7 +138,7 @@ class Fuzzy(NamedTuple):
 
 
 @method
-def reason(given: Fuzzy, world: World) -> Finding:
+def fuzzy(given: Fuzzy, world: World) -> Finding:
     """The number each conclusion comes to, and how far each rule held."""
     variables = {name: _variable(part, f"variables.{name}") for name, part in given.variables.items()}
     texts, values = given.rules, given.values

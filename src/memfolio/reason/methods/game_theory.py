@@ -1,9 +1,4 @@
-"""Game theory: which choices of two players hold each other in place, in exact fractions.
-
-row_payoffs: rows of numbers, what the row player gets
-column_payoffs: rows of numbers, what the column player gets; without it, the opposite (a zero-sum game)
-rows: names of the row player's choices
-columns: names of the column player's choices"""
+"""Game theory: which choices of two players hold each other in place, in exact fractions."""
 
 from __future__ import annotations
 
@@ -59,7 +54,7 @@ class Payoffs(NamedTuple):
 
 
 @method
-def reason(given: Payoffs, world: World) -> Finding:
+def game_theory(given: Payoffs, world: World) -> Finding:
     """All extreme equilibria, pure and mixed, and by how much they hold."""
     effort, game = world.effort(), _game(given)
     effort.spend(4 * len(game.payoffs) ** 2)

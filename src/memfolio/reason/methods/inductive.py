@@ -1,12 +1,4 @@
-"""What can be generalised from cases: rules that most cases follow.
-
-instances: cases, each an object of features, such as {"outlook": "sunny", "play": "no"}
-target: the feature that rules are to predict; without it, any
-subjects: instead of instances, a pattern of subjects of the store whose facts are the features; * for all
-closed: true if a feature that a case does not name is taken for absent, otherwise it is unknown
-conditions: up to how many conditions a rule may have: 1 or 2; 1 without it
-least: how many cases a rule must rest on; 2 without it
-share: the share of cases in which it must be right; 0.5 without it"""
+"""What can be generalised from cases: rules that most cases follow."""
 
 from __future__ import annotations
 
@@ -66,7 +58,7 @@ class Generalising(NamedTuple):
 
 
 @method
-def reason(given: Generalising, world: World) -> Finding:
+def inductive(given: Generalising, world: World) -> Finding:
     """The best supported rules."""
     cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
     found = _laws(cases, given.target, given.closed, given.conditions, world.effort())

@@ -1,10 +1,4 @@
-"""Information theory: which attribute or which question tells most about what is not known, in bits.
-
-examples: a list of objects, each attribute with its value
-label: the attribute of the examples that is to be foretold
-prior: instead of these, an object: each hypothesis with its probability
-questions: an object, each question with an object: each hypothesis with its answer or the probabilities of its answers
-costs: an object, each question with its cost; the gain is divided by it"""
+"""Information theory: which attribute or which question tells most about what is not known, in bits."""
 
 from __future__ import annotations
 
@@ -50,7 +44,7 @@ class Questions(NamedTuple):
 
 
 @method
-def reason(given: Examples | Questions, world: World) -> Finding:
+def info_theory(given: Examples | Questions, world: World) -> Finding:
     """What tells most, and what would make something else tell more."""
     return _attributes(given, world.settings.work) if isinstance(given, Examples) else _questions(given)
 

@@ -1,4 +1,4 @@
-"""What formal methods share: suppositions, models of possible worlds, and what follows from formulas."""
+"""Formal methods that share possible worlds, suppositions and theories: deductive, modal and deontic."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import to_us
-from memfolio.knowledge.engine import Beside
+from memfolio.knowledge.engine import Beside, findings
 from memfolio.knowledge.inference import as_goal
 from memfolio.knowledge.join import Atom, MemoryRelations, Relations, Triple
-from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.rule import Condition, Rule, check_rule, parse, variables
+from memfolio.knowledge.prove import Proof, ProofVerdict, Prover, prove
+from memfolio.knowledge.rule import Condition, Rule, RuleType, check_rule, parse, render_part, variables
 from memfolio.knowledge.rules import as_rule
-from memfolio.reason.expression import Expression, formula
-from memfolio.reason.inputs import Effort, Finding, Texts, World, one_of, smallest
+from memfolio.knowledge.tree import ProofNode, as_text, sentence
+from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
+from memfolio.reason.inputs import Effort, Finding, Several, Texts, World, method, one_of, smallest
+from memfolio.types import EMPTY
 
 T = TypeVar("T")
 
@@ -321,3 +323,223 @@ class Theory:
         shown = ", ".join(f"{name} is {str(truth).lower()}" for name, truth in self.space.truths(row).items())
         steps = [f"where {shown}, the premises can be true and {text} false"]
         return Finding(f"{text} does not follow, nor does its opposite", 1.0, steps, [f"if also {text}"], answer), row
+
+
+# What is necessary and possible in a model of possible worlds.
+
+
+class PossibleWorlds(NamedTuple):
+    formula: str
+    worlds: Several[str]
+    sees: Mapping[str, Texts] = EMPTY
+    true: Mapping[str, Texts] = EMPTY
+    at: str | None = None
+    logic: Literal["K", "D", "T", "B", "S4", "S5", "KD45"] = "K"
+
+
+@method
+def modal(given: PossibleWorlds, world: World) -> Finding:
+    """Whether a formula is true at a world of a model, or at all of them."""
+    asked, effort = formula(given.formula, "formula", MODAL), world.effort()
+    effort.spend(len(given.worlds) ** 3)
+    model = read_model(given.worlds, given.sees, given.true, given.logic)
+    return in_model(given.formula, asked, model, given.at, effort)
+
+
+# What is obligatory, permitted and forbidden in standard deontic logic, and where norms contradict each other.
+
+DUTIES = "obligatory", "forbidden"
+LIMITS = (
+    "in this logic whatever follows from what ought to be ought to be, too: O a gives O(a or b) (Ross's paradox)",
+    "a norm for the case that another is violated contradicts that one, or is empty, in some wordings (Chisholm's)",
+)
+
+
+class Norms(NamedTuple):
+    norms: Texts = ()
+    facts: Texts = ()
+    background: Texts = ()
+    question: str | None = None
+
+
+class IdealWorlds(NamedTuple):
+    formula: str
+    worlds: Several[str]
+    ideal: Mapping[str, Texts]
+    true: Mapping[str, Texts] = EMPTY
+    at: str | None = None
+
+
+@method
+def deontic(given: Norms | IdealWorlds, world: World) -> Finding:
+    """What follows from norms and facts, or whether a formula is true in a model."""
+    effort = world.effort()
+    if isinstance(given, IdealWorlds):
+        asked = formula(given.formula, "formula", DEONTIC)
+        effort.spend(len(given.worlds) ** 3)
+        return in_model(given.formula, asked, read_model(given.worlds, given.ideal, given.true, "D"), given.at, effort)
+    premises = formulas(given.norms, "norms", DEONTIC) | formulas(given.facts, "facts", DEONTIC)
+    background = [*formulas(given.background, "background", DEONTIC).values()]
+    question = formula(given.question, "question", DEONTIC) if given.question else None
+    theory = Theory(premises, question, effort, background)
+    if not theory.space.live:
+        raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
+    return _consequences(theory, given.question) if theory.where() else _contradiction(theory)
+
+
+def _consequences(theory: Theory, question: str | None) -> Finding:
+    status = {name: _duty(theory, name) for name in theory.space.names}
+    broken = _violated_duties(theory, status)
+    steps = [*(f"{name} is {state}" for name, state in status.items()), *(f"O {each} is violated" for each in broken)]
+    answer: dict[str, Any] = {"consistent": True, "status": status, "violated": broken}
+    if question:
+        found, row = theory.about(question)
+        counter = None if row is None else theory.space.model(row).as_values()
+        answer |= {**found.answer, "countermodel": counter}
+        return found._replace(steps=[*steps, *found.steps], answer=answer, notes=LIMITS)
+    needed = [said for said, term in theory.premises.items() if theory.where(gone=said) & ~theory.space.where(term)]
+    words = "; ".join(steps) or "nothing is said"
+    return Finding(words, 1.0, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
+
+
+def _duty(theory: Theory, name: str) -> str:
+    """What follows for an act: it is permitted where no possible world has ideal ones all without it."""
+    rows, here = list(bits(theory.where())), theory.space.where(Expression("name", (), name))
+    if not any(theory.space.seen(row) & ~here for row in rows):
+        return "obligatory"
+    if not any(theory.space.seen(row) & here for row in rows):
+        return "forbidden"
+    could_lack = any(all(some & ~here for some in theory.space.witnesses(row)) for row in rows)
+    return "left open" if could_lack else "permitted"
+
+
+def _violated_duties(theory: Theory, status: dict[str, str]) -> list[str]:
+    """The duties that the facts break."""
+    names = [(Expression("name", (), name), state) for name, state in status.items()]
+    duties = [name if state == "obligatory" else negation(name) for name, state in names if state in DUTIES]
+    return [str(each) for each in duties if not theory.where() & theory.space.where(each)]
+
+
+def _contradiction(theory: Theory) -> Finding:
+    core = theory.conflict()
+    return Finding(
+        f"the norms contradict each other: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[f"no world with an ideal alternative makes all of these true: {'; '.join(core)}"],
+        would_change=[f"without {gone!r}" for gone in core if theory.where(gone=gone)],
+        answer={"consistent": False, "conflict": core},
+        notes=[*LIMITS, "from a contradiction everything follows, so nothing else is concluded"],
+    )
+
+
+# What follows with certainty: from facts and rules, or from formulas.
+
+TRIED, SHOWN = 20, 5
+"""How many facts are tried for what would change it, and how many answers are told."""
+OPPOSITES = {"true": "false", "false": "true", "yes": "no", "no": "yes"}
+
+
+class Goal(NamedTuple):
+    goal: str
+    facts: Texts = ()
+    rules: Texts = ()
+    only_given: bool = False
+
+
+class Argument(NamedTuple):
+    conclusion: str
+    premises: Texts = ()
+
+
+@method
+def deductive(given: Goal | Argument, world: World) -> Finding:
+    """Whether a goal or a conclusion follows, why, and what is missing."""
+    if isinstance(given, Argument):
+        return _by_formulas(given, world)
+    known, said = Supposed(given, world), given.goal
+    is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
+    goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
+    proofs = [_proved(goal, known) for goal in goals]
+    proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
+    return _by_rules(proof, known, said)
+
+
+def _proved(goal: Condition, known: Supposed, *without: Triple) -> Proof:
+    return known.ask(lambda prover: prove(goal, prover, now=known.now), without)
+
+
+def _by_rules(proof: Proof, known: Supposed, claim: str) -> Finding:
+    nodes, gaps = [each.proof for each in proof.answers], [str(each) for each in proof.gaps]
+    against = [*_denials(proof, known), *_violations(proof, known)] if nodes else []
+    words = f"it does not follow that {render_part(proof.goal)}"
+    steps = [f"a rule leads to it, but it is missing that {gaps[0]}" if gaps else "no fact and no rule leads to it"]
+    if proof.undecided:
+        words, steps = f"whether {render_part(proof.goal)} is {proof.undecided}", ["the search was cut before its end"]
+    if nodes:
+        words = f"it follows that {', '.join(sentence(each.triple) for each in nodes[:SHOWN])}"
+        steps = [line for node in nodes[:SHOWN] for line in as_text(node).splitlines()]
+    return Finding(
+        f"{words}; but so does what contradicts it: {'; '.join(against)}" if against else words,
+        confidence=nodes[0].confidence if nodes and not against else None,
+        steps=steps,
+        would_change=[*_needed(proof, known), *(f"it would follow with: {each}" for each in gaps)],
+        answer={
+            "holds": bool(nodes and not against) or None,
+            "claim": claim,
+            "verdict": str(proof.verdict),
+            "answers": [dict(each.binding) for each in proof.answers],
+            "missing": gaps,
+            "contradicted_by": against,
+        },
+        notes=[
+            *proof.problems,
+            "the search was cut: more may follow" if proof.truncated else "",
+            "" if nodes or proof.undecided else "what does not follow is not thereby false",
+        ],
+    )
+
+
+def _within(node: ProofNode) -> Iterator[ProofNode]:
+    """A conclusion and all that it rests on."""
+    yield node
+    for way in node.ways:
+        for premise in way.premises:
+            yield from _within(premise)
+
+
+def _needed(proof: Proof, known: Supposed) -> Iterator[str]:
+    """The facts without which the first answer would not follow any more, and those that must not be there."""
+    for answer in proof.answers[:1]:
+        goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
+        for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
+            if _proved(goal, known, fact).verdict in (ProofVerdict.GAPS, ProofVerdict.UNPROVABLE):
+                yield f"without the fact {sentence(fact)}"
+        tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)
+        yield from (f"if it were known that {each[4:]}" for each in tests if each.startswith("not "))
+
+
+def _denials(proof: Proof, known: Supposed) -> Iterator[str]:
+    """What follows and denies the answers that are told."""
+    for answer in proof.answers[:SHOWN]:
+        subject, predicate, target = answer.atom.triple
+        names = f"not_{predicate}", f"not-{predicate}", f"not{predicate[0].upper()}{predicate[1:]}"
+        denials = [(subject, name, target) for name in names]
+        denials += [(subject, predicate, OPPOSITES[target.lower()])] if target.lower() in OPPOSITES else []
+        yield from (sentence(each) for each in denials if _proved(Condition(*each), known).answers)
+
+
+def _violations(proof: Proof, known: Supposed) -> list[str]:
+    """The constraints that the answers and what they rest on violate."""
+    constraints = [each for each in known.rules if each.type is RuleType.CONSTRAINT]
+    used = {node.triple for each in proof.answers for node in _within(each.proof)}
+    found = known.ask(lambda prover: findings(prover, constraints, known.now))
+    return [each.text for each in found if used & {atom.triple for atom in each.supports}]
+
+
+def _by_formulas(given: Argument, world: World) -> Finding:
+    theory = Theory(formulas(given.premises, "premises"), formula(given.conclusion, "conclusion"), world.effort())
+    found, row = theory.about(given.conclusion)
+    is_consistent = bool(theory.where())
+    counter = None if row is None else theory.space.truths(row)
+    notes = ["" if is_consistent else "the premises contradict each other, so everything follows from them"]
+    return found._replace(answer={**found.answer, "consistent": is_consistent, "countermodel": counter}, notes=notes)

@@ -1,12 +1,4 @@
-"""Monte Carlo: what a formula over uncertain quantities comes to, by drawing them many times.
-
-formula: a formula over the variables, such as price * volume - cost
-variables: an object, each variable with `is` and its numbers: normal (mean, sd), uniform (low, high), triangular or
-  pert (low, mode, high), lognormal (log_mean, log_sd), beta (a, b), bernoulli (p), discrete (values, chances)
-condition: a formula over the variables and `result`, such as result > 0: how probable it is
-confidence: of the intervals; 0.95
-samples: how many draws; the setting reason.samples, which is also the most
-seed: where the drawing starts: the same seed gives the same draws; 0"""
+"""Monte Carlo: what a formula over uncertain quantities comes to, by drawing them many times."""
 
 from __future__ import annotations
 
@@ -62,7 +54,7 @@ class Simulation(NamedTuple):
 
 
 @method
-def reason(given: Simulation, world: World) -> Finding:
+def monte_carlo(given: Simulation, world: World) -> Finding:
     """The mean of the formula, its spread, how probable the condition is, and which variable matters most."""
     import numpy
 

@@ -1,9 +1,4 @@
-"""Negotiation: what is a fair and efficient deal, by the rules of bargaining theory.
-
-outcomes: an object, each possible deal with an object: each party with what the deal is worth to it
-issues: instead of outcomes, an object, each issue with an object of options, each with its worth to each party
-disagreement: an object, each party with what it gets without a deal, 0 if not given
-lotteries: whether two parties may draw lots between two deals"""
+"""Negotiation: what is a fair and efficient deal, by the rules of bargaining theory."""
 
 from __future__ import annotations
 
@@ -41,7 +36,7 @@ class Bargain(NamedTuple):
 
 
 @method
-def reason(given: Bargain, world: World) -> Finding:
+def negotiation(given: Bargain, world: World) -> Finding:
     """The deal that each rule picks, where they part, and how much better a way out would turn it."""
     effort = world.effort()
     deals, parties = _packages(given.issues, effort) if given.issues else _outcomes(given.outcomes)

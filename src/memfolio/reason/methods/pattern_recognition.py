@@ -1,9 +1,4 @@
-"""Patterns: to which of known kinds something belongs, and which rhythm numbers have.
-
-item: the numbers of what is to be recognised
-examples: with item, a list of {"values": [numbers], "label": text}
-k: how many nearest examples vote; 3 without it
-series: numbers at even distances, whose period is looked for"""
+"""Patterns: to which of known kinds something belongs, and which rhythm numbers have."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ class Series(NamedTuple):
 
 
 @method
-def reason(given: Unknown | Series, world: World) -> Finding:
+def pattern_recognition(given: Unknown | Series, world: World) -> Finding:
     """The label or the period, with the distances or correlations it rests on."""
     return _period(given.series) if isinstance(given, Series) else _recognise(given)
 

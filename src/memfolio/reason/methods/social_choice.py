@@ -1,8 +1,4 @@
-"""Social choice: who is elected by ranked ballots under several rules, and where the rules disagree.
-
-ballots: a list of objects: `ranking` (candidates, the best first; who is left out comes last) and `count` (of voters)
-candidates: a list of all who stand; without it, all who are on a ballot
-rule: the rule that decides, such as schulze; without it, all rules are compared"""
+"""Social choice: who is elected by ranked ballots under several rules, and where the rules disagree."""
 
 from __future__ import annotations
 
@@ -79,7 +75,7 @@ class Election(NamedTuple):
 
 
 @method
-def reason(given: Election, world: World) -> Finding:
+def social_choice(given: Election, world: World) -> Finding:
     """Who wins by each rule, what the rules fail in on these ballots, and how few voters would change it."""
     profile, named = _profile(given, world.effort()), given.rule
     winners = {name: tuple(sorted(rule(profile))) for name, rule in RULES.items()}

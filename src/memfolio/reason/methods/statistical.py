@@ -1,15 +1,4 @@
-"""Statistical tests: whether data speak against chance, how large the effect is, and what that does not say.
-
-samples: an object, each group with its list of numbers: one, two or more groups
-paired: whether two groups belong together number by number; false
-relation: whether it is asked how two such groups hang together, and not how they differ; false
-against: for one group, the mean to compare with; 0
-table: instead of samples, a table of counts, rows by columns; one row has successes and failures
-chance: for one row, the share of successes to compare with; 0.5
-test: the test to use, where the data should not choose it
-alternative: two-sided, less or greater; two-sided
-confidence: one less the level of significance; 0.95
-"""
+"""Statistical tests: whether data speak against chance, how large the effect is, and what that does not say."""
 
 from __future__ import annotations
 
@@ -96,7 +85,7 @@ class Tested(NamedTuple):
 
 
 @method
-def reason(given: Samples | Counts, world: World) -> Finding:
+def statistical(given: Samples | Counts, world: World) -> Finding:
     """What the fitting test says, with the size of the effect and what was assumed."""
     against = given.chance if isinstance(given, Counts) else given.against or 0.0
     asked = Request(_scipy_stats(), given.alternative, given.confidence, against)

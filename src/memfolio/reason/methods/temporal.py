@@ -1,8 +1,4 @@
-"""How intervals of time lie to each other, in Allen's interval algebra.
-
-intervals: for each name {"start": ..., "end": ...}, all as numbers or all as dates and times of ISO 8601
-constraints: what is known, such as: "lunch during meeting", "A before or meets B"
-between: two names whose relation is asked, such as ["A", "C"]; without it all pairs are told"""
+"""How intervals of time lie to each other, in Allen's interval algebra."""
 
 from __future__ import annotations
 
@@ -67,7 +63,7 @@ class Intervals(NamedTuple):
 
 
 @method
-def reason(given: Intervals, world: World) -> Finding:
+def temporal(given: Intervals, world: World) -> Finding:
     """Whether what is said can be so, and which relations follow."""
     spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
     if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
