@@ -101,7 +101,7 @@ def test_status_labels_and_the_attack_that_decides() -> None:
 def test_senseless_and_too_large_input_is_named() -> None:
     with pytest.raises(InputError, match=r"attacks\[0\] is \['a', 'x'\]"):
         ask(reason, arguments=["a"], attacks=[["a", "x"]])
-    with pytest.raises(InputError, match="there are 0 arguments"):
+    with pytest.raises(InputError, match="arguments has 0 members"):
         ask(reason, arguments={}, attacks=[])
     with pytest.raises(InputError, match=r"attacks\[0\]\[0\] is \['a'\]"):
         ask(reason, arguments=["a"], attacks=[[["a"], "a"]])

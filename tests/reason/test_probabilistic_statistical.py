@@ -139,7 +139,7 @@ def test_missing_scipy_names_the_line_that_installs_it(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ({"samples": {}}, "samples has 0 groups"),
+        ({"samples": {}}, "samples has 0 members"),
         ({"samples": {"a": []}}, "samples.a has 0 members"),
         ({"samples": {"a": [1, 2, 3], "b": [1, 2]}, "paired": True}, "do not fit"),
         ({"samples": {"a": [1, 1, 1], "b": [1, 1, 1]}, "test": "Welch t"}, "no p-value"),

@@ -113,9 +113,9 @@ def _list(found: Any, place: str) -> Sequence[Any]:
     return found
 
 
-def _counted(place: str, members: Any, least: int = 0) -> Any:
-    if not least <= len(members) <= MOST:
-        raise InputError(f"{place} has {len(members):,} members", hint=f"give {least} to {MOST:,}")
+def _counted(place: str, members: Any, least: int = 0, most: int = MOST) -> Any:
+    if not least <= len(members) <= most:
+        raise InputError(f"{place} has {len(members):,} members", hint=f"give {least} to {most:,}")
     return members
 
 
@@ -171,8 +171,8 @@ def between(low: float, high: float) -> Callable[[str, Any], Any]:
     return check
 
 
-def at_least(count: int) -> Callable[[str, Any], Any]:
-    return lambda place, members: _counted(place, members, count)
+def sized(least: int, most: int = MOST) -> Callable[[str, Any], Any]:
+    return lambda place, members: _counted(place, members, least, most)
 
 
 def adding_up(place: str, chances: Mapping[str, float]) -> Mapping[str, float]:
@@ -195,10 +195,10 @@ Amount = Annotated[float, between(-LARGEST, LARGEST)]
 Whole = Annotated[int, between(0, 1e9)]
 Confidence = Annotated[float, between(0.5, 0.9999)]
 Texts = Sequence[str]
-Chances = Annotated[Mapping[str, Share], at_least(1), adding_up]
+Chances = Annotated[Mapping[str, Share], sized(1), adding_up]
 Matrix = Annotated[Sequence[Sequence[float]], even]
-Several = Annotated[Sequence[T], at_least(1)]
-Named = Annotated[Mapping[str, T], at_least(1)]
+Several = Annotated[Sequence[T], sized(1)]
+Named = Annotated[Mapping[str, T], sized(1)]
 
 
 def one_of(place: str, name: str, names: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from memfolio.reason.registry import (
     Ranked,
     classify,
     code_of,
+    limits_of,
     method_named,
     methods,
     rank,
@@ -532,7 +533,8 @@ class Reasoner:
     def _computed(self, method: Method, problem: str, given: Inputs) -> Result:
         if not method.computes:
             raise InputError(f"{method.name} reads no inputs", hint="leave them out: it is a worksheet")
-        return replace(code_of(method)(given, self._world()), problem=problem)
+        found = code_of(method)(given, self._world())
+        return replace(found, problem=problem, notes=(*found.notes, *limits_of(method)))
 
     def _supplied(self, method: Method, problem: str, given: Inputs) -> Inputs:
         """What is given, with what memfolio itself knows for a method."""

@@ -160,6 +160,11 @@ def method_named(name: str) -> Method:
     return methods()[plain]
 
 
+def limits_of(method: Method) -> tuple[str, ...]:
+    """What a method assumes, or cannot say, whatever it is given."""
+    return tuple(_tables()[method.name].get("limits", ()))
+
+
 def code_of(method: Method) -> Code:
     """The function with which a method computes; its module is loaded when it is used."""
     module = import_module(f"memfolio.reason.methods.{_tables()[method.name]['code']}")

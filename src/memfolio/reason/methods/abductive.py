@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import exp, fsum, inf, log, prod
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.prove import At, Gap, Hypothesis, Prover, abduce, gaps
 from memfolio.knowledge.rule import render_part
 from memfolio.knowledge.tree import called, sentence
-from memfolio.reason.inputs import Effort, Finding, Named, Several, Share, Texts, World, method
+from memfolio.reason.inputs import Effort, Finding, Named, Several, Share, Texts, World, method, sized
 from memfolio.reason.methods.logic import Supposed, triple_in
 
-SHOWN, MOST = 10, 300
+SHOWN = 10
 Some = frozenset[str]
 
 
@@ -37,7 +37,7 @@ class Cause(NamedTuple):
 
 class Effects(NamedTuple):
     causes: Named[Cause]
-    observations: Several[str]
+    observations: Annotated[Texts, sized(1, 300)]
     absent: Texts = ()
 
 
@@ -127,8 +127,6 @@ class Covering:
 
 def _by_causes(given: Effects, effort: Effort) -> Finding:
     seen, problem = list(dict.fromkeys(given.observations)), Covering(given, effort)
-    if len(seen) > MOST:
-        raise InputError(f"there are {len(seen):,} observations", hint=f"give up to {MOST}")
     for each in seen:
         if not any(each in effects for effects in problem.effects.values()):
             raise InputError(f"no cause has the effect {each!r:.60}", hint="add a cause for it, or leave it out")

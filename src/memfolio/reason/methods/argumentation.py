@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Finding, Texts, World, method, one_of
+from memfolio.reason.inputs import Effort, Finding, Texts, World, method, one_of, sized
 
 Pair = tuple[str, str]
-MOST = 300
 
 
 class Framework:
@@ -67,7 +66,7 @@ class Framework:
 
 
 class Dispute(NamedTuple):
-    arguments: Texts | Mapping[str, str]
+    arguments: Annotated[Texts, sized(1, 300)] | Annotated[Mapping[str, str], sized(1, 300)]
     attacks: Sequence[Texts] = ()
     question: str | None = None
 
@@ -76,8 +75,6 @@ class Dispute(NamedTuple):
 def argumentation(given: Dispute, world: World) -> Finding:
     """The grounded, complete, preferred and stable extensions, and how each argument stands."""
     says = {name: name for name in given.arguments} if not isinstance(given.arguments, Mapping) else given.arguments
-    if not 1 <= len(says) <= MOST:
-        raise InputError(f"there are {len(says):,} arguments", hint=f"give 1 to {MOST}")
     names, attacks, asked = list(says), _pairs(given.attacks, set(says)), given.question
     if asked:
         one_of("question", asked, names)

@@ -13,22 +13,20 @@ from memfolio.reason.inputs import (
     Chances,
     Effort,
     Finding,
-    Named,
     Several,
     Share,
     Texts,
     World,
-    at_least,
     method,
     one_of,
     only,
     read,
+    sized,
 )
 from memfolio.reason.methods.causal import CausalModel, Key, Row, Variable
 from memfolio.reason.methods.flips import brief, either, leaders, linear_flip, listed
 from memfolio.types import EMPTY
 
-MOST_NODES = 200
 MOST_VARIED = 20
 MOST_STEPS = 50
 INDEPENDENT = "The pieces of evidence are taken as independent of each other, given each hypothesis."
@@ -43,12 +41,12 @@ class Hypotheses(NamedTuple):
 
 class Node(NamedTuple):
     table: Any
-    states: Annotated[Texts, at_least(2)] = ("true", "false")
+    states: Annotated[Texts, sized(2)] = ("true", "false")
     parents: Texts = ()
 
 
 class Nodes(NamedTuple):
-    nodes: Named[Node]
+    nodes: Annotated[Mapping[str, Node], sized(1, 200)]
     query: str
     observed: Mapping[str, Any] = EMPTY
 
@@ -128,8 +126,6 @@ def _finding(
 
 def read_network(nodes: Mapping[str, Node], effort: Effort) -> CausalModel:
     """The network of some nodes, checked: every parent is a node, no circle, every row adds up to 1."""
-    if len(nodes) > MOST_NODES:
-        raise InputError(f"nodes has {len(nodes):,} members", hint=f"give at most {MOST_NODES}")
     for name, node in nodes.items():
         if any(len({*each}) < len(each) for each in (node.parents, node.states)):
             raise InputError(f"nodes.{name} names a parent or a state twice", hint="name each once")

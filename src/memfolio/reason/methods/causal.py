@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, groupby, product
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
@@ -30,13 +30,13 @@ from memfolio.reason.inputs import (
     one_of,
     only,
     read,
+    sized,
 )
 from memfolio.types import EMPTY
 
 # A graph of causes: what is above and below what, and what is separated once other things are known.
 
 Names = frozenset[str]
-MOST_EDGES = 100
 
 
 class CausalGraph:
@@ -89,8 +89,6 @@ def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names
 
 def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
     """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
-    if len(edges) > MOST_EDGES:
-        raise InputError(f"edges has {len(edges):,} members", hint=f"give at most {MOST_EDGES}")
     parents: dict[str, set[str]] = {}
     for number, edge in enumerate(edges):
         one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
@@ -124,7 +122,6 @@ Key = tuple[Value, ...]
 Case = dict[str, Value]
 NAME = re.compile(r"[^\W\d]\w*")
 WORDS = {"true": 1.0, "false": 0.0}
-MOST_VARIABLES = 200
 UNTURNED = "No single probability that was tried would turn it: it takes another model."
 
 
@@ -265,13 +262,11 @@ class VariableInputs(NamedTuple):
     table: Any = None
 
 
-Model = Named[VariableInputs]
+Model = Annotated[Mapping[str, VariableInputs], sized(1, 200)]
 
 
 def read_model(given: Mapping[str, VariableInputs], effort: Effort) -> CausalModel:
     """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
-    if len(given) > MOST_VARIABLES:
-        raise InputError(f"model has {len(given):,} variables", hint=f"give at most {MOST_VARIABLES}")
     return CausalModel([_variable(name, part, set(given)) for name, part in given.items()], effort)
 
 
@@ -386,11 +381,10 @@ def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Valu
 NO_ERROR = "The numbers are those of the rows that were given: how far chance moves them is not reckoned."
 OTHER_WAYS = "No observed set closes the back doors; a front door, an instrument or an experiment may still tell it."
 SIMPSON = "Simpson's paradox: the association turns round once it is adjusted."
-GRAPH = "All of it holds only as far as the graph does: an edge that is left out is a claim, too."
 
 
 class Graph(NamedTuple):
-    edges: Several[str]
+    edges: Annotated[Texts, sized(1, 100)]
     treatment: str
     outcome: str
     hidden: Texts = ()
@@ -433,7 +427,6 @@ def causal(given: Graph, world: World) -> Finding:
             "estimates": estimates,
         },
         notes=[
-            GRAPH,
             "" if sets else OTHER_WAYS,
             NO_ERROR if estimates else "",
             SIMPSON if min(effects, default=0) < 0 < max(effects, default=0) else "",
@@ -491,8 +484,6 @@ def _sets(sets: list[Names]) -> str:
 
 # What doing something would bring about in a causal model, beside what merely goes with it.
 
-EXACT_MODEL = "It is exact for this model: whether the model is right, nothing here can tell."
-
 
 class Intervention(NamedTuple):
     model: Model
@@ -524,7 +515,7 @@ def interventional(given: Intervention, world: World) -> Finding:
         would_change=[f"The order would turn {each}." for each in flips] or [UNTURNED],
         answer={"best": said(act), "options": [said(each) for each in acts], "act": act}
         | {"without": plain, "effect": effect, "acts": rows},
-        notes=[EXACT_MODEL, f"{said(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
+        notes=[f"{said(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
     )
 
 
@@ -544,8 +535,6 @@ def _act_line(row: dict[str, Any]) -> str:
 Worlds = list[tuple[Case, float]]
 SHOWN_WORLDS = 8
 OPEN = "give an equation with a variable for chance: a table leaves open what would have been"
-BUT_FOR = "But-for is no full test of a cause: where something else stood ready, or did it as well, it says no."
-EXACT = "It is exact for these equations: whether they are right, nothing here can tell."
 
 
 class Supposition(NamedTuple):
@@ -583,7 +572,7 @@ def counterfactual(given: Supposition, world: World) -> Finding:
         ],
         would_change=[f"The answer would turn {each}." for each in flips] or [UNTURNED],
         answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
-        notes=["" if happened else f"What {', '.join(had)} was {but_for} a but-for cause.", BUT_FOR, EXACT],
+        notes=["" if happened else f"What {', '.join(had)} was {but_for} a but-for cause."],
     )
 
 
@@ -638,7 +627,6 @@ def _backgrounds(model: CausalModel, worlds: Worlds) -> str:
 
 Sets = frozenset[Names]
 MOST_EVENTS, SHOWN_WAYS = 300, 20
-INDEPENDENT = "The events are taken as independent: a common cause of several makes the failure more probable."
 
 
 class Gate(NamedTuple):
@@ -690,7 +678,7 @@ def root_cause(given: FaultTree, world: World) -> Finding:
             "probability": risk,
             "importance": {each: weights[each] for each in leading},
         },
-        notes=[INDEPENDENT, *(f"{min(cut)} alone is enough." for cut in ranked[:SHOWN_WAYS] if len(cut) == 1)],
+        notes=[f"{min(cut)} alone is enough." for cut in ranked[:SHOWN_WAYS] if len(cut) == 1],
     )
 
 

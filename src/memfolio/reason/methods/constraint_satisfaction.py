@@ -9,13 +9,13 @@ from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
-from memfolio.reason.inputs import Effort, Finding, Texts, World, between, method, number_in, smallest
+from memfolio.reason.inputs import Effort, Finding, Texts, World, between, method, number_in, sized, smallest
 
 Value = int | float | str
 Values = Mapping[str, Value]
 Domains = Mapping[str, Sequence[Value]]
-FEW, MOST = 64, 300
-"""Up to so many combinations of the other values are tried to see whether a value can stay; how many variables."""
+FEW = 64
+"""Up to so many combinations of the other values are tried to see whether a value can stay."""
 HIGHEST = 20
 """The largest power that is raised to, of numbers up to a million."""
 
@@ -156,7 +156,7 @@ class Span(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    variables: Mapping[str, Span | Sequence[Any]]
+    variables: Annotated[Mapping[str, Span | Sequence[Any]], sized(1, 300)]
     constraints: Texts = ()
     solutions: Annotated[int, between(1, 10_000)] = 2
 
@@ -165,8 +165,6 @@ class Constraints(NamedTuple):
 def constraint_satisfaction(given: Constraints, world: World) -> Finding:
     """The solutions, or the smallest set of constraints that cannot be met together."""
     domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
-    if not 1 <= len(domains) <= MOST:
-        raise InputError(f"there are {len(domains):,} variables", hint=f"give 1 to {MOST}")
     texts = {f"constraints[{at}]": each for at, each in enumerate(given.constraints)}
     said = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
     problem, wanted = Problem(domains, said, world.effort()), given.solutions

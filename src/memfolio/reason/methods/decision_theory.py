@@ -62,11 +62,7 @@ def decision_theory(given: Decision, world: World) -> Finding:
             "choices": choices,
             "perfect_information": worth,
         },
-        notes=[
-            "The confidence is the share of the criteria that agree, not a probability.",
-            "Regrets are shown as negative numbers: the largest is best.",
-            f"{len(best)} options tie." if len(best) > 1 else "",
-        ],
+        notes=[f"{len(best)} options tie." if len(best) > 1 else ""],
     )
 
 

@@ -59,10 +59,7 @@ def expected_utility(given: Lotteries, world: World) -> Finding:
         ],
         would_change=flips,
         answer={"best": best, "options": list(sure), "equivalents": sure, "means": means, "premiums": premiums},
-        notes=[
-            "The choice holds for these tastes; no chance is attached to it.",
-            f"{len(best)} lotteries are worth the same." if len(best) > 1 else "",
-        ],
+        notes=[f"{len(best)} lotteries are worth the same." if len(best) > 1 else ""],
     )
 
 

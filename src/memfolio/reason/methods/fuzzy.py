@@ -11,14 +11,13 @@ from typing import Annotated, Any, NamedTuple
 from memfolio.errors import InputError
 from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
-from memfolio.reason.inputs import Amount, Finding, Named, Several, World, at_least, method, number_in, only
+from memfolio.reason.inputs import Amount, Finding, Named, Texts, World, method, number_in, only, sized
 from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip
 
 SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
 POINTS = 1001
 STEPS = [step / 4 for step in range(-24, 25)]
 """At how many points of its range a conclusion is looked at, and at which widths from the middle of a gaussian set."""
-MOST_RULES = 200
 MOST_VARIED = 400
 """How many rules, times values that are varied, are looked at to find where a conclusion turns over."""
 FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and words are single words"
@@ -132,8 +131,8 @@ class Quantity(NamedTuple):
 
 
 class Fuzzy(NamedTuple):
-    variables: Annotated[Mapping[str, Quantity], at_least(2)]
-    rules: Several[str]
+    variables: Annotated[Mapping[str, Quantity], sized(2)]
+    rules: Annotated[Texts, sized(1, 200)]
     values: Mapping[str, float]
 
 
@@ -142,8 +141,6 @@ def fuzzy(given: Fuzzy, world: World) -> Finding:
     """The number each conclusion comes to, and how far each rule held."""
     variables = {name: _variable(part, f"variables.{name}") for name, part in given.variables.items()}
     texts, values = given.rules, given.values
-    if len(texts) > MOST_RULES:
-        raise InputError(f"rules has {len(texts)} members", hint=f"give at most {MOST_RULES}")
     rules = FuzzyRules(variables=variables, rules=[_rule(f"rules[{n}]", text) for n, text in enumerate(texts)])
     for _, name, word in rules.rules:
         rules.check(name, word)
@@ -162,10 +159,6 @@ def fuzzy(given: Fuzzy, world: World) -> Finding:
         ],
         would_change=_flips(rules, values, list(found)),
         answer={"values": found, "words": words, "rules": degrees},
-        notes=[
-            "A degree says how well a word fits, not how probable something is: so there is no confidence.",
-            "`and` takes the least degree, `or` the greatest; conclusions are cut, joined, and their centre taken.",
-        ],
     )
 
 

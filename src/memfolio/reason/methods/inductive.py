@@ -70,10 +70,7 @@ def inductive(given: Generalising, world: World) -> Finding:
         steps=[f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])],
         would_change=_changes(laws),
         answer={"rules": [each.as_values() for each in laws[:MOST]]},
-        notes=[
-            "this holds for the cases at hand; that others are like them is assumed",
-            *(f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against),
-        ],
+        notes=[f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against],
     )
 
 

@@ -9,19 +9,7 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import (
-    LARGEST,
-    Chances,
-    Finding,
-    Inputs,
-    Named,
-    World,
-    at_least,
-    between,
-    method,
-    only,
-    read,
-)
+from memfolio.reason.inputs import LARGEST, Chances, Finding, Inputs, Named, World, between, method, only, read, sized
 from memfolio.reason.methods.flips import brief, either, leaders, listed, searched_flip
 from memfolio.types import EMPTY
 
@@ -33,7 +21,7 @@ Answers = Mapping[str, Mapping[str, float]]
 
 
 class Examples(NamedTuple):
-    examples: Annotated[Sequence[Inputs], at_least(2)]
+    examples: Annotated[Sequence[Inputs], sized(2)]
     label: str
 
 

@@ -91,9 +91,7 @@ def monte_carlo(given: Simulation, world: World) -> Finding:
         ],
         answer=answer | {"influence": {name: swings[name][1] - swings[name][0] for name in order}},
         notes=[
-            f"Four times the draws halve the error of {brief(error)}; what is so rare that no draw met it is missed.",
-            "The confidence is the one of the interval; it says nothing about the formula or the distributions.",
-            "The variables are drawn independently of each other.",
+            f"Four times the draws halve the error of {brief(error)}; what is so rare that no draw met it is missed."
         ],
     )
 

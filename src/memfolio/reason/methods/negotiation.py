@@ -17,7 +17,6 @@ Worth = tuple[Fraction, ...]
 Deals = dict[str, Worth]
 Worths = Mapping[str, float]
 """What something is worth to each party, as it is given."""
-COMPARED = "The sum and the smallest gain mean something only where the parties' numbers can be compared."
 RULES: dict[str, Callable[[Worth, Worth], Fraction]] = {
     "nash": lambda ideal, gain: prod(gain, start=Fraction(1)),
     "kalai-smorodinsky": lambda ideal, gain: min(
@@ -63,7 +62,7 @@ def negotiation(given: Bargain, world: World) -> Finding:
         would_change=_would_change(points, nash[0], parties, fixed=not given.lotteries),
         answer={"best": nash, "options": list(deals), "deals": picked, "worth": worth}
         | {"efficient": [name for name in efficient if name in points]},
-        notes=[COMPARED, *(f"By {n}, {len(each)} deals are equally good." for n, each in picked.items() if each[1:])],
+        notes=[f"By {n}, {len(each)} deals are equally good." for n, each in picked.items() if each[1:]],
     )
 
 

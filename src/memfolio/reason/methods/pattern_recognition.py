@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Annotated, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Finding, Several, World, at_least, method, number_in
+from memfolio.reason.inputs import Finding, Several, World, method, number_in, sized
 
 LAGS = 500
 """Periods of a series are looked for up to this length."""
@@ -28,7 +28,7 @@ class Unknown(NamedTuple):
 
 
 class Series(NamedTuple):
-    series: Annotated[Sequence[float], at_least(4)]
+    series: Annotated[Sequence[float], sized(4)]
 
 
 @method

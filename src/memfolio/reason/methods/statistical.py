@@ -10,45 +10,25 @@ from statistics import fmean, variance
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import (
-    Amount,
-    Confidence,
-    Finding,
-    Matrix,
-    Share,
-    World,
-    at_least,
-    method,
-    one_of,
-)
+from memfolio.reason.inputs import Amount, Confidence, Finding, Matrix, Share, World, method, one_of, sized
 from memfolio.reason.methods.flips import brief
 
 MOST_EXACT = 50
 """Up to how many numbers the p-values of ranks are exact."""
 LARGE = 30
 """From how many numbers on a mean is taken as normal whatever they look like (central limit theorem)."""
-MOST_GROUPS = 20
 MOST_COUNTED = 1_000_000
 ONE, PAIRED, WELCH, SIGNED, RANKS = "one-sample t", "paired t", "Welch t", "Wilcoxon", "Mann-Whitney"
 ANOVA, KRUSKAL, PEARSON = "one-way ANOVA", "Kruskal-Wallis", "Pearson"
 FISHER, CHI, BINOMIAL = "Fisher exact", "chi-square", "binomial"
 STRAIGHT = "Pearson's correlation sees straight lines only; its p-value takes both groups as normal."
-UNSAID = (
-    "The p-value is how often chance alone would give data at least this extreme: not the chance that there is no "
-    "effect, nor how large or important an effect is. So no confidence is given."
-)
-NOTES = (
-    UNSAID,
-    "The numbers are taken as drawn independently; a test chosen by the data is slightly optimistic.",
-    "Of several groups it says that some differ; whoever then compares pairs must be stricter by their number.",
-)
 
 Groups = Sequence[Sequence[float]]
 Side = Literal["two-sided", "less", "greater"]
 
 
 class Samples(NamedTuple):
-    samples: Mapping[str, Annotated[Sequence[Amount], at_least(2)]]
+    samples: Annotated[Mapping[str, Annotated[Sequence[Amount], sized(2)]], sized(1, 20)]
     paired: bool = False
     relation: bool = False
     against: Amount | None = None
@@ -109,8 +89,6 @@ def _scipy_stats() -> Any:
 
 def _samples(given: Samples, asked: Request) -> tuple[Sequence[str], Groups, list[str]]:
     data, paired, relation = list(given.samples.values()), given.paired, given.relation
-    if not 0 < len(data) <= MOST_GROUPS:
-        raise InputError(f"samples has {len(data)} groups", hint=f"give 1 to {MOST_GROUPS}")
     if (paired or relation) and (paired == relation or len(data) != 2 or len(data[0]) != len(data[1])):
         raise InputError("the groups do not fit", hint="say paired or relation, with two groups of one length")
     if given.against is not None and len(data) > 1:
@@ -272,7 +250,6 @@ def _finding(asked: Request, test: str, data: Groups, checks: Iterable[str]) -> 
             "significant": stands,
             "effect": {"name": found.effect, "size": _finite(found.size), "interval": interval},
         },
-        notes=NOTES,
     )
 
 
