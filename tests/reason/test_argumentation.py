@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.argumentation import argumentation as reason
+from memfolio.reason.methods.social import argumentation as reason
 from tests.reason.asking import SHORT, ask
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.calibration import calibration, score
+from memfolio.reason.methods.experience import calibration, score
 from tests.reason.asking import ask
 
 

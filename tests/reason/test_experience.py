@@ -8,8 +8,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods import case_based
-from memfolio.reason.methods.pattern_recognition import correlations, pattern_recognition
+from memfolio.reason.methods.experience import NONE, case_based, correlations, pattern_recognition
 from tests.reason.asking import BARE, ask, knowing
 
 LIGHTS: dict[str, Any] = {
@@ -38,7 +37,7 @@ LIGHTS: dict[str, Any] = {
 
 def test_inreca_car_lights() -> None:
     """Bergmann et al., Developing Industrial CBR Applications (LNAI 1612, 2003), ch. 2: 0.86 and 0.585."""
-    found = ask(case_based.case_based, **LIGHTS)
+    found = ask(case_based, **LIGHTS)
     assert found.answer["similarities"] == pytest.approx({"case 1": 0.86, "case 2": 0.585})
     assert found.answer["best"] == "replace the fuse"
     assert found.confidence == pytest.approx(0.86 * 2 / 3)  # a case that worked once proves little
@@ -52,10 +51,7 @@ def test_han_kamber_and_pei_2012_mixed_attributes() -> None:
     known = {each: dict(zip(("nominal", "ordinal", "numeric"), row, strict=True)) for each, row in rows.items()}
     ranges = {"ordinal": {"range": 1}, "numeric": {"range": 42}}
     distances = [
-        1
-        - ask(case_based.case_based, features=known[one], similarities=ranges, cases=cases).answer["similarities"][
-            other
-        ]
+        1 - ask(case_based, features=known[one], similarities=ranges, cases=cases).answer["similarities"][other]
         for other, one in (("2", "1"), ("3", "1"), ("3", "2"), ("4", "1"), ("4", "2"), ("4", "3"))
         for cases in [[{"name": other, "features": known[other], "solution": "any"}]]
     ]
@@ -65,14 +61,14 @@ def test_han_kamber_and_pei_2012_mixed_attributes() -> None:
 def test_tan_steinbach_and_kumar_2006_simple_matching() -> None:
     """P.-N. Tan, M. Steinbach, V. Kumar, Introduction to Data Mining (2006), section 2.4.5: SMC = 0.7."""
     one, other = ({f"bit {at}": int(bit) for at, bit in enumerate(bits)} for bits in ("1000000000", "0000001001"))
-    found = ask(case_based.case_based, features=one, cases=[{"name": "y", "features": other, "solution": "any"}])
+    found = ask(case_based, features=one, cases=[{"name": "y", "features": other, "solution": "any"}])
     assert found.answer["similarities"] == pytest.approx({"y": 0.7})
 
 
 def test_features_that_only_one_side_has_do_not_count() -> None:
     cases = [{"name": "a", "features": {"colour": "red", "height": 2}, "solution": "s"}]
     here = {"colour": "red", "height": 4, "unknown there": 1}
-    found = ask(case_based.case_based, features=here, cases=cases, similarities={"height": {"range": 8}})
+    found = ask(case_based, features=here, cases=cases, similarities={"height": {"range": 8}})
     assert found.answer["similarities"]["a"] == pytest.approx((1 + (1 - 2 / 8)) / 2)
 
 
@@ -81,17 +77,17 @@ def test_case_that_failed_is_told_as_a_warning_and_not_followed() -> None:
         {"name": "failed", "features": {"x": 1}, "solution": "wait", "success": False},
         {"name": "worked", "features": {"x": 2}, "solution": "act"},
     ]
-    found = ask(case_based.case_based, features={"x": 1}, cases=cases, similarities={"x": {"range": 4}})
+    found = ask(case_based, features={"x": 1}, cases=cases, similarities={"x": {"range": 4}})
     assert (found.answer["best"], found.answer["warnings"]) == ("act", {"failed": "wait"})
-    none = case_based.case_based({"features": {"x": 9}, "cases": cases}, BARE)
-    assert (none.conclusion, none.notes) == ("", (case_based.NONE,))
+    none = case_based({"features": {"x": 9}, "cases": cases}, BARE)
+    assert (none.conclusion, none.notes) == ("", (NONE,))
 
 
 def test_kept_cases_are_reused_with_what_differs(memory: Memory) -> None:
     at = {"beliefs": ["B-1", "B-2"], "desires": ["D-1"]}
     kept = memory.cases.store(at, {"actions": ["revert"]}, {"success": True})
     memory.cases.store(at, {"actions": ["wait"]}, {"success": False})
-    found = ask(case_based.case_based, knowing(memory), beliefs=["B-1", "B-3"], desires=["D-1"])
+    found = ask(case_based, knowing(memory), beliefs=["B-1", "B-3"], desires=["D-1"])
     assert found.conclusion == f"Do as in {kept.id}: revert (different: there also B-2; here also B-3)"
     assert found.confidence == pytest.approx(0.7 * 2 / 3)
     assert [*found.answer["warnings"].values()] == ["wait"]
@@ -100,7 +96,7 @@ def test_kept_cases_are_reused_with_what_differs(memory: Memory) -> None:
 @pytest.mark.parametrize("bad", [{"weights": {"colour": 1}}, {"cases": [{"features": 3}]}, {"limit": 0}])
 def test_cases_that_make_no_sense_are_refused(bad: Any) -> None:
     with pytest.raises(InputError):
-        ask(case_based.case_based, **{**LIGHTS, **bad})
+        ask(case_based, **{**LIGHTS, **bad})
 
 
 def examples(rows: list[tuple[Any, str]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.bayesian import bayesian as reason
+from memfolio.reason.methods.probabilistic import bayesian as reason
 from tests.reason.asking import SHORT, ask
 
 # Russell and Norvig, Artificial Intelligence (2010), figure 14.2

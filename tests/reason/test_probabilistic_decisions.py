@@ -13,8 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.decision_theory import decision_theory
-from memfolio.reason.methods.expected_utility import expected_utility
+from memfolio.reason.methods.probabilistic import decision_theory, expected_utility
 from tests.reason.asking import ask
 
 decided = partial(ask, decision_theory)

@@ -17,8 +17,8 @@ from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import wilson
 from memfolio.reason.methods.fuzzy import fuzzy
-from memfolio.reason.methods.info_theory import info_theory
-from memfolio.reason.methods.monte_carlo import monte_carlo
+from memfolio.reason.methods.probabilistic import info_theory
+from memfolio.reason.methods.sampling import monte_carlo
 from tests.reason.asking import ask
 
 told = partial(ask, info_theory)

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.statistical import statistical as reason
+from memfolio.reason.methods.sampling import statistical as reason
 from tests.reason.asking import ask
 
 checked = partial(ask, reason)

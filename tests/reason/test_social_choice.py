@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods.social_choice import social_choice as reason
+from memfolio.reason.methods.social import social_choice as reason
 from tests.reason.roomless import roomless
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods.game_theory import game_theory as reason
+from memfolio.reason.methods.social import game_theory as reason
 from tests.reason.roomless import roomless
 
 

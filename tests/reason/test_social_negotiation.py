@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Result
-from memfolio.reason.methods.negotiation import negotiation as reason
+from memfolio.reason.methods.social import negotiation as reason
 from tests.reason.roomless import roomless
 
 

@@ -15,7 +15,7 @@ from memfolio.index.write_rows import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
 from memfolio.reason.inputs import MOST, Inputs, Result, World, number_in
-from memfolio.reason.methods.calibration import score
+from memfolio.reason.methods.experience import score
 from memfolio.reason.registry import (
     UNKNOWN,
     UNTOLD,
