@@ -20,7 +20,7 @@ from memfolio.intake import nearest
 LARGEST = 1e300
 """How large numbers may be."""
 LOGICAL = frozenset("iff implies or and not box name value".split())
-COMPARISONS = frozenset("= != < <= > >=".split())
+COMPARISONS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 MODAL = dict.fromkeys("box necessarily [] □".split(), "box") | dict.fromkeys("diamond possibly <> ◇".split(), "diamond")
 DEONTIC = {"O": "box", "obligatory": "box", "P": "diamond", "permitted": "diamond"}
 DEONTIC |= {"F": "forbidden", "forbidden": "forbidden"}
@@ -80,6 +80,10 @@ def _truth(value: Any) -> Any:
     return 1.0 * (value != 0)  # a number, so that truths can be counted
 
 
+def _counting(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda left, right: 1.0 * compare(left, right)
+
+
 Operations = Mapping[str, Callable[..., Any]]
 OPERATORS: Operations = {
     "+": operator.add,
@@ -89,12 +93,7 @@ OPERATORS: Operations = {
     "//": operator.floordiv,
     "%": operator.mod,
     "neg": operator.neg,
-    "=": lambda left, right: 1.0 * (left == right),
-    "!=": lambda left, right: 1.0 * (left != right),
-    "<": lambda left, right: 1.0 * (left < right),
-    "<=": lambda left, right: 1.0 * (left <= right),
-    ">": lambda left, right: 1.0 * (left > right),
-    ">=": lambda left, right: 1.0 * (left >= right),
+    **{sign: _counting(getattr(operator, name)) for sign, name in COMPARISONS.items()},
     "not": lambda one: 1 - _truth(one),
     "and": lambda left, right: _truth(left) * _truth(right),
     "or": lambda left, right: _truth(_truth(left) + _truth(right)),

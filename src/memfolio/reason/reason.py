@@ -27,6 +27,7 @@ from memfolio.reason.registry import (
     limits_of,
     method_named,
     methods,
+    prompt,
     rank,
     worksheet,
 )
@@ -190,18 +191,6 @@ def _conclusion(
 
 # A language model that gives a method its inputs, or works through its steps; what it says is marked as its word.
 
-FILL = """\
-The material is a problem. It is to be computed by the method {name}: {summary} Give the inputs of the method as one \
-JSON object in `inputs`. It needs {wants}; the rest may be left out. What it reads:
-{inputs}
-Take numbers from the problem where it has them; where it has none, estimate, and say so in `assumptions`, one short \
-sentence each. If the problem does not fit the method, answer with {{}}."""
-WORK = """\
-The material is a problem. Work through it by the method {name}: {summary} Do each of these steps and write down \
-what it asks for, one entry of `steps` a step:
-{steps}
-Then give the conclusion in one or two sentences, how sure you are of it from 0 to 1, and what would change it. Use \
-nothing as a fact that the problem does not say; an empty conclusion is right where none can be drawn."""
 LONGEST = 5_000
 
 
@@ -226,7 +215,7 @@ class Worked:
 def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The inputs of a method out of a problem, with notes on whose they are; only what the method reads is kept."""
     inputs = "\n".join(f"- {name}: {line}" for name, line in method.inputs.items())
-    task = FILL.format(name=method.name, summary=method.summary, wants=method.wants, inputs=inputs)
+    task = prompt("fill").format(name=method.name, summary=method.summary, wants=method.wants, inputs=inputs)
     filled = model.ask(task, problem, Filled)
     try:
         given = json.loads(filled.inputs)
@@ -241,7 +230,7 @@ def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tu
 def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
     """The worksheet of a method with what a model wrote down and concluded."""
     steps = "\n".join(f"{number}. {step}" for number, step in enumerate(method.steps, 1))
-    worked = model.ask(WORK.format(name=method.name, summary=method.summary, steps=steps), problem, Worked)
+    worked = model.ask(prompt("work").format(name=method.name, summary=method.summary, steps=steps), problem, Worked)
     if not worked.steps and not worked.conclusion.strip():
         raise ModelError(f"{model.name} wrote nothing down", hint="work through the steps yourself")
     return replace(

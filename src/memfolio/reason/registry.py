@@ -28,7 +28,6 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "stakes": ("low", "medium", "high"),
 }
 UNTOLD = "no word of the problem tells what kind it is"
-_WORDS = Path(__file__).parent / "data" / "words.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +82,14 @@ def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
 
 @cache
 def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
-    tables = tomllib.loads(_WORDS.read_text("utf-8"))
     return [
         (name, value, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
-        for name, values in tables.items()
+        for name, values in _data("words").items()
         for value, words in values.items()
     ]
 
 
 # The methods there are, as the data file tells them; the code of a method is loaded when it is used.
-
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +127,13 @@ class Method:
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads((_HERE / "data" / "methods.toml").read_text("utf-8"))
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
+
+
+def prompt(name: str) -> str:
+    """What a model is asked."""
+    return str(_data("prompts")[name])
 
 
 @cache
@@ -148,7 +149,7 @@ def methods() -> Mapping[str, Method]:
             inputs=table.get("inputs", EMPTY),
             **{each: table[each] for each in plain},
         )
-        for name, table in _tables().items()
+        for name, table in _data("methods").items()
     }
 
 
@@ -162,12 +163,12 @@ def method_named(name: str) -> Method:
 
 def limits_of(method: Method) -> tuple[str, ...]:
     """What a method assumes, or cannot say, whatever it is given."""
-    return tuple(_tables()[method.name].get("limits", ()))
+    return tuple(_data("methods")[method.name].get("limits", ()))
 
 
 def code_of(method: Method) -> Code:
     """The function with which a method computes; its module is loaded when it is used."""
-    module = import_module(f"memfolio.reason.methods.{_tables()[method.name]['code']}")
+    module = import_module(f"memfolio.reason.methods.{_data('methods')[method.name]['code']}")
     code: Code = getattr(module, method.name.replace("-", "_"))
     return code
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -67,9 +67,6 @@ class PageText:
         """The heading on a line, if there is one."""
         found = None if self.is_hidden_line(number) else _HEADING.fullmatch(self.lines[number].rstrip())
         return Heading(number, len(found[1]), found[2], found.start(2)) if found else None
-
-    def headings(self) -> Iterator[Heading]:
-        return filter(None, map(self.heading, range(len(self.lines))))
 
     def edited(self, edits: Iterable[tuple[Span, str]]) -> str:
         """The page with other words at some places; where two edits are at one place, the first comes first."""
