@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *(
         "errors",
+        "frozen",
         "expression",
         "types",
         "sources",

@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError, NotFoundError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.types import EMPTY
 from memfolio.vault.agents import COMMITMENTS
@@ -72,7 +73,7 @@ FIELDS = {
 """What each field holds, on whichever page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MindItemKind:
     """What the items of a page are: `prefix` begins their ids, `verb` says how one is added."""
 
@@ -125,7 +126,7 @@ NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 """An id of whatever can be linked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MindItem:
     """An item as it is read; `fields` has the values that make sense, `problems` says which do not."""
 

@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache
@@ -15,6 +14,7 @@ from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memfolio.frozen import frozen
 from memfolio.index.mind_pages import ItemStatus, MindItem
 from memfolio.settings import Minding
 from memfolio.text import counted
@@ -25,7 +25,7 @@ from memfolio.vault.fields import local
 Edits = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pruned:
     """What becomes of the items of a page: edits by their ids, and those that go to the archive."""
 
@@ -89,7 +89,7 @@ ITEMS_NAMED = 5
 """How many beliefs a note names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ground:
     """Something that beliefs rest on and that does not hold any more: `state` says what became of it."""
 
@@ -100,7 +100,7 @@ class Ground:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckedBeliefs:
     """What came of looking at beliefs, the same for a chunk and for many."""
 
@@ -345,7 +345,7 @@ Versions = dict[object, Claim]
 """What is said of the same in different ways, each by the surest belief that says so, the surest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Side:
     """One of the two that are in conflict: a belief, or what speaks against it, which has no certainty."""
 
@@ -355,7 +355,7 @@ class Side:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conflict:
     """Two that are in conflict; `is_certain` is false where both may well be true."""
 

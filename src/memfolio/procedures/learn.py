@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from functools import cache, lru_cache
 from itertools import groupby, takewhile
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.errors import InputError, ModelError
+from memfolio.frozen import frozen
 from memfolio.index.lookup import Located
 from memfolio.index.search import PlainSearch
 from memfolio.learn.clauses import is_secret, sentences
@@ -63,7 +64,7 @@ def _forms(verb: str) -> tuple[str, ...]:
     return verb, past, f"{verb}{verb[-1]}ed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lesson:
     """How something was done; where it went badly, `trouble` says what happened."""
 
@@ -74,7 +75,7 @@ class Lesson:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Taught:
     """What a model is asked for."""
 
@@ -268,7 +269,7 @@ _WEEKDAY = re.compile(
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProcedureMatch:
     """A procedure that may be meant, how surely from 0 to 1, and by which words."""
 
@@ -277,7 +278,7 @@ class ProcedureMatch:
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DueProcedure:
     """A procedure whose time has come, and when that was."""
 
@@ -391,7 +392,7 @@ SHARED = 0.5
 """Which share of the steps of the shorter one two procedures with the same title must have in common to be one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProcedureChange:
     """What is to be changed: `procedure` as it will be, in place of the one called `before`, if there is one."""
 

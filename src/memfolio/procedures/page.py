@@ -11,6 +11,7 @@ from typing import Any
 
 from memfolio.duration import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
+from memfolio.frozen import frozen
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
@@ -38,7 +39,7 @@ Line = tuple[int, str]
 """A line of a page: its number from 0, and its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AnsweredQuestion:
     """A question on the way: what was said, and as which of its answers that counts."""
 
@@ -47,7 +48,7 @@ class AnsweredQuestion:
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TreeDecision:
     """Where answers lead: to a conclusion, or to the question that is still to be answered, and how."""
 

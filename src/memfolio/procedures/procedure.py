@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from memfolio.duration import format_duration
 from memfolio.errors import ComparisonError
 from memfolio.expression import Infix, Reader
+from memfolio.frozen import frozen
 from memfolio.knowledge.literal import Operator, compare
 
 # When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
@@ -28,7 +29,7 @@ _UNTRUE = frozenset({"", "false", "0", "none", "null"})
 _HINT = "write it like `urgent is yes`, `disk < 10 and not tested` or `(a or b) and c`; put other words in quotes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepCondition:
     """A test of one value, or parts that are put together by `and`, `or` or `not`."""
 
@@ -141,7 +142,7 @@ class OnError(StrEnum):
     FALLBACK = "fallback"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """One step: `text` for whoever does it, and what a page says about how it is done.
 
@@ -167,7 +168,7 @@ class Step:
     """Whether it may be done again when nobody knows whether it was done, as after a crash."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refinement:
     """One line of a procedure's history."""
 
@@ -178,7 +179,7 @@ class Refinement:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Branch:
     """A question of a decision tree with where its answers lead, or a conclusion, which has no answers."""
 
@@ -187,7 +188,7 @@ class Branch:
     line: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Procedure:
     """A procedure as its page `memory/procedures/<name>.md` tells it."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from fractions import Fraction
 from functools import cache, wraps
@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
@@ -230,7 +231,7 @@ class Finding(NamedTuple):
     notes: Iterable[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Result:
     """A conclusion with its inputs, its steps, how sure it is, and what would change it.
 
@@ -279,7 +280,7 @@ class Effort:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class World:
     """What a method may look at beside its inputs: what the agent knows, the time, and how far it may go."""
 

@@ -6,11 +6,12 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
+from memfolio.frozen import frozen
 from memfolio.index.write_rows import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
@@ -57,7 +58,7 @@ Weights = Mapping[str, Mapping[str, float]]
 Pairs = Mapping[frozenset[str], bool | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fusion:
     """What comes out of several results: the heaviest of the `views`, what contradicts it, and what else is said.
 
@@ -194,7 +195,7 @@ def _conclusion(
 LONGEST = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Filled:
     """The inputs of a method as a model gives them."""
 
@@ -202,7 +203,7 @@ class Filled:
     assumptions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Worked:
     """A worksheet that a model worked through."""
 
@@ -256,7 +257,7 @@ LONG = 2_000
 """How much of a problem and of a conclusion is kept, in characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgement:
     """A conclusion that was kept; `came_true` is None as long as nobody said."""
 
@@ -367,7 +368,7 @@ STRATEGY, SUGGESTED = "strategy-selection", 5
 SITUATION = frozenset({"context", "beliefs", "desires", "features"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reasoned:
     """What came of a problem: one result a method, what they say together, and why these methods were chosen.
 
@@ -386,7 +387,7 @@ class Reasoned:
     judgement: Judgement | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Question:
     """A problem with its kind, what was given by method, and the words from which the kind was guessed, if it was."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.inputs import Method as Code
 from memfolio.reason.inputs import Result
@@ -30,7 +31,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 UNTOLD = "no word of the problem tells what kind it is"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProblemClassification:
     """A problem by its dimensions; None is one of which nothing is said."""
 
@@ -92,7 +93,7 @@ def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
 # The methods there are, as the data file tells them; the code of a method is loaded when it is used.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Method:
     """A way to think a problem through: what it is good for, and the steps that guide whoever takes it.
 
@@ -188,7 +189,7 @@ UNKNOWN = 0.75
 """The standing of a method of which no result was judged: that of somebody who says 0.5 to everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ranked:
     """A method with how well it fits; `parts` is what each dimension adds, `why` says the same in words.
 

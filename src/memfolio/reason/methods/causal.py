@@ -6,12 +6,13 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, groupby, product
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import (
     LARGEST,
@@ -125,7 +126,7 @@ WORDS = {"true": 1.0, "false": 0.0}
 UNTURNED = "No single probability that was tried would turn it: it takes another model."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Variable:
     """One variable: its chances by the values of its parents; the table of an equation is filled as it is needed."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
 from memfolio.reason.inputs import Amount, Finding, Named, Texts, World, method, number_in, only, sized
@@ -23,7 +23,7 @@ MOST_VARIED = 400
 FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and words are single words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FuzzyVariable:
     """A quantity and the words for it, each with the four corners of a trapezoid or a middle and a width."""
 
@@ -55,7 +55,7 @@ class FuzzyVariable:
         return "nothing" if at is None else leaders(self.fits(at))[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FuzzyRules:
     """Rules, each a condition and the word it concludes for a variable."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memfolio.errors import InputError, RuleError
+from memfolio.frozen import frozen
 from memfolio.index.rows import to_us
 from memfolio.knowledge.engine import Beside, findings
 from memfolio.knowledge.inference import as_goal
@@ -127,7 +128,7 @@ def bits(mask: int) -> Iterator[int]:
         mask &= mask - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KripkeModel:
     """Worlds, which of them each one sees, and where each name is true."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations, islice, permutations, product
@@ -12,6 +11,7 @@ from math import comb, lcm, prod
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.reason.inputs import (
     Effort,
     Finding,
@@ -171,7 +171,7 @@ PLAYERS = ("row", "column")
 PLAYS_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Game:
     """The choices of both players, and what each gets from every play."""
 
