@@ -209,7 +209,7 @@ def test_prior_of_a_root_past_the_named_value_changes_the_leader(p: list[float])
                 | {"r": {"parents": ["p", "q"], "table": {}}},
                 "query": "r",
             },
-            "cannot be told apart",
+            "says nothing of",
         ),
         (
             {"nodes": {"a": {"parents": ["b"], "table": EVEN}, "b": {"parents": ["a"], "table": EVEN}}, "query": "a"},

@@ -131,6 +131,8 @@ class Variable:
     """One variable: its chances by the values of its parents; the table of an equation is filled as it is needed."""
 
     name: str
+    place: str
+    """Where it was given, for messages."""
     parents: tuple[str, ...] = ()
     table: dict[Key, Row] = field(default_factory=dict)
     equation: str = ""
@@ -139,12 +141,12 @@ class Variable:
         """The chances of its values, given those of its parents."""
         if key not in self.table:
             if not self.equation:
-                raise InputError(f"model.{self.name}.table says nothing of {_joined(key)!r}", hint="add this row")
+                raise InputError(f"{self.place}.table says nothing of {_joined(key)!r}", hint="add this row")
             self.table[key] = {self._computed(dict(zip(self.parents, key, strict=True))): 1.0}
         return self.table[key]
 
     def _computed(self, known: Case) -> float:
-        place = f"model.{self.name}.equation"
+        place = f"{self.place}.equation"
         found = float(evaluate(place, self.equation, known))
         if not math.isfinite(found):
             raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
@@ -186,7 +188,8 @@ class CausalModel:
         """The variables that matter, each with those that are still needed after it; what frees most comes first."""
         # What leads to nothing that is asked for or seen adds up to 1.
         causes = {name: frozenset[str]() if name in done else self.graph.parents[name] for name in self.variables}
-        waiting = dict.fromkeys(name for name in self.variables if name in _reached({*wanted, *seen}, causes))
+        needed = _reached({*wanted, *seen}, causes)
+        waiting = dict.fromkeys(name for name in self.variables if name in needed)
         uses, live = Counter(cause for name in waiting for cause in causes[name]), list[str]()
         while waiting:
             ready = [name for name in waiting if not causes[name] & waiting.keys()]
@@ -256,48 +259,49 @@ class CausalModel:
 
 
 class VariableInputs(NamedTuple):
-    """A variable as it is given."""
+    """A variable as it is given: what decides it, or its chances, which may be limited to some states."""
 
     equation: str = ""
     parents: Texts = ()
     table: Any = None
+    states: Texts = ()
 
 
 Model = Annotated[Mapping[str, VariableInputs], sized(1, 200)]
 
 
-def read_model(given: Mapping[str, VariableInputs], effort: Effort) -> CausalModel:
+def read_model(given: Mapping[str, VariableInputs], effort: Effort, place: str = "model") -> CausalModel:
     """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
-    return CausalModel([_variable(name, part, set(given)) for name, part in given.items()], effort)
+    return CausalModel([_variable(name, f"{place}.{name}", part, set(given)) for name, part in given.items()], effort)
 
 
-def _variable(name: str, given: VariableInputs, names: set[str]) -> Variable:
+def _variable(name: str, place: str, given: VariableInputs, names: set[str]) -> Variable:
     if given.equation:
         parents = tuple(sorted(set(NAME.findall(given.equation)) & names))
-        return Variable(name=name, parents=parents, equation=given.equation)
-    place, parents = f"model.{name}.table", tuple(given.parents)
-    for parent in parents:
-        one_of(f"model.{name}.parents", parent, names)
-    if not parents:
-        return Variable(name=name, table={(): _row(given.table, place)})
-    table = dict[Key, Row]()
-    for key, row in read(Mapping[str, Any], given.table, place).items():
-        values = tuple(as_value(name, each.strip()) for each in key.split(","))
+        return Variable(name=name, place=place, parents=parents, equation=given.equation)
+    if any(len({*each}) < len(each) for each in (given.parents, given.states)):
+        raise InputError(f"{place} names a parent or a state twice", hint="name each once")
+    for parent in given.parents:
+        one_of(f"{place}.parents", parent, names)
+    parents, table = tuple(given.parents), dict[Key, Row]()
+    for key, row in read(Mapping[str, Any], given.table, f"{place}.table").items() if parents else [("", given.table)]:
+        values = tuple(as_value(name, each.strip()) for each in key.split(",")) if parents else ()
         if len(values) != len(parents) or values in table:
             hint = f"join {len(parents)} values by commas, and give each row once"
-            raise InputError(f"{place}.{key} is no row", hint=hint)
-        table[values] = _row(row, f"{place}.{key}")
-    return Variable(name=name, parents=parents, table=table)
+            raise InputError(f"{place}.table.{key} is no row", hint=hint)
+        table[values] = _row(row, f"{place}.table{f'.{key}' if parents else ''}", given.states)
+    return Variable(name=name, place=place, parents=parents, table=table)
 
 
-def _row(found: Any, place: str) -> Row:
-    """The chances of each value: an object of them, or the chance of being true."""
-    if not isinstance(found, Mapping):
+def _row(found: Any, place: str, states: Texts) -> Row:
+    """The chances of each value: an object of them, or the chance of the first of two, which are true and false."""
+    if not isinstance(found, Mapping) and len(states) in (0, 2):
         share = read(Share, found, place)
-        return {1.0: share, 0.0: 1 - share}
+        found = dict(zip(states or ("true", "false"), (share, 1 - share), strict=True))
     given = read(Chances, found, place)
-    row = {as_value(place, value): share for value, share in given.items()}
-    if len(row) < len(given):
+    only(place, given, states or given)
+    row = {as_value(place, value): given.get(value, 0.0) for value in states or given}
+    if len(row) < len(states or given):
         raise InputError(f"{place} names a value twice: {', '.join(given):.60}", hint="true is 1, and false is 0")
     return row
 

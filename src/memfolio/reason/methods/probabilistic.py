@@ -6,12 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 from statistics import fmean
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.intake import nearest
 from memfolio.reason.inputs import (
     LARGEST,
     Amount,
@@ -23,7 +21,6 @@ from memfolio.reason.inputs import (
     Named,
     Several,
     Share,
-    Texts,
     World,
     adding_up,
     between,
@@ -34,7 +31,7 @@ from memfolio.reason.inputs import (
     read,
     sized,
 )
-from memfolio.reason.methods.causal import CausalModel, Key, Row, Variable
+from memfolio.reason.methods.causal import Case, CausalModel, Model, Value, read_model
 from memfolio.reason.methods.flips import CLOSE, brief, either, leaders, linear_flip, listed, searched_flip
 from memfolio.types import EMPTY
 
@@ -52,14 +49,8 @@ class Hypotheses(NamedTuple):
     evidence: Several[str] | None = None
 
 
-class Node(NamedTuple):
-    table: Any
-    states: Annotated[Texts, sized(2)] = ("true", "false")
-    parents: Texts = ()
-
-
 class Nodes(NamedTuple):
-    nodes: Annotated[Mapping[str, Node], sized(1, 200)]
+    nodes: Model
     query: str
     observed: Mapping[str, Any] = EMPTY
 
@@ -134,75 +125,38 @@ def _bayesian_finding(
     )
 
 
-# A Bayesian network: a causal model in which every variable has a table.
-
-
-def read_network(nodes: Mapping[str, Node], effort: Effort) -> CausalModel:
-    """The network of some nodes, checked: every parent is a node, no circle, every row adds up to 1."""
-    for name, node in nodes.items():
-        if any(len({*each}) < len(each) for each in (node.parents, node.states)):
-            raise InputError(f"nodes.{name} names a parent or a state twice", hint="name each once")
-        for parent in node.parents:
-            one_of(f"nodes.{name}.parents", parent, nodes)
-    return CausalModel([_variable(name, node, nodes, effort) for name, node in nodes.items()], effort)
-
-
-def _variable(name: str, node: Node, nodes: Mapping[str, Node], effort: Effort) -> Variable:
-    """A node with one row of its table for each combination of its parents' states."""
-    place, above = f"nodes.{name}.table", [nodes[parent].states for parent in node.parents]
-    effort.spend(math.prod(map(len, above)))
-    if not above:
-        return Variable(name=name, table={(): _row(node.table, place, node.states)})
-    keys = {", ".join(each): each for each in product(*above)}
-    if len(keys) < math.prod(map(len, above)):
-        raise InputError(f"the rows of {place} cannot be told apart", hint="name states without commas")
-    rows = read(Mapping[str, Any], node.table, place)
-    only(place, rows, keys)
-    table: dict[Key, Row] = {each: _row(rows.get(key), f"{place}.{key}", node.states) for key, each in keys.items()}
-    return Variable(name=name, parents=tuple(node.parents), table=table)
-
-
-def _row(found: Any, place: str, states: Texts) -> Row:
-    """The chances of each state: an object of them, or for two states the chance of the first."""
-    if len(states) == 2 and not isinstance(found, Mapping):
-        share = read(Share, found, place)
-        return {states[0]: share, states[1]: 1 - share}
-    row = read(Chances, found, place)
-    only(place, row, states)
-    return {state: row.get(state, 0.0) for state in states}
+# A Bayesian network is a causal model, of which the causes do not matter.
 
 
 def _by_network(given: Nodes, effort: Effort) -> Finding:
-    network, query = read_network(given.nodes, effort), one_of("query", given.query, given.nodes)
-    states = given.nodes[query].states
+    network, query = read_model(given.nodes, effort, "nodes"), one_of("query", given.query, given.nodes)
     only("observed", given.observed, {*given.nodes} - {query})
-    observed = {name: _state(name, each, given.nodes[name].states) for name, each in given.observed.items()}
-    before, joint = _chances(network, query, states, {}), _chances(network, query, states, observed)
+    observed = network.event(given.observed, "observed")
+    values = dict.fromkeys(value for row in network.variables[query].table.values() for value in row)
+    labels = dict(zip(values, given.nodes[query].states or map(_label, values), strict=True))
+
+    def chances(network: CausalModel, observed: Case) -> dict[str, float]:
+        """How likely each state is together with what was observed; they add up to the latter's chance."""
+        found = network.spread([query], seen=observed)
+        return {label: found.get((value,), 0.0) for value, label in labels.items()}
+
+    before, joint = chances(network, {}), chances(network, observed)
     total = math.fsum(joint.values())
     if not total:
         raise InputError("what is observed cannot happen in this network, or hardly ever", hint="check the tables")
     after = {state: chance / total for state, chance in joint.items()}
-    shown = ", ".join(f"{name} is {state}" for name, state in observed.items()) or "nothing"
+    shown = ", ".join(f"{name} is {_label(value)}" for name, value in observed.items()) or "nothing"
     steps = [
         f"Before anything is observed, {query}: {listed(before)}.",
         f"What is observed ({shown}) has the probability {brief(total)}.",
         f"All other nodes summed out one by one, {query}: {listed(after)}.",
     ]
-    flips = _root_flips(network, lambda other: _chances(other, query, states, observed), observed, leaders(after)[0])
+    flips = _root_flips(network, lambda other: chances(other, observed), observed, leaders(after)[0])
     return _bayesian_finding(f"{query} ", f"given {shown}", after, steps, flips, [ONLY_ROOTS])
 
 
-def _chances(network: CausalModel, query: str, states: Texts, observed: Mapping[str, str]) -> dict[str, float]:
-    """How likely each state of a node is together with what was observed; they add up to the latter's chance."""
-    found = network.spread([query], seen={**observed})
-    return {state: found.get((state,), 0.0) for state in states}
-
-
-def _state(name: str, found: Any, states: Texts) -> str:
-    state = str(found).lower() if isinstance(found, bool) else found
-    if state not in states:
-        raise InputError(f"observed.{name} is {found!r:.60}", hint=nearest(str(found), states))
-    return str(state)
+def _label(value: Value) -> str:
+    return value if isinstance(value, str) else {1.0: "true", 0.0: "false"}.get(value, f"{value:g}")
 
 
 def _root_flips(
@@ -216,7 +170,7 @@ def _root_flips(
             rows = {state: 0.0, **{each: share / (1 - present) for each, share in others}}, {state: 1.0}
             zero, one = (chances(network.with_row(root, (), row)) for row in rows)
             if flip := linear_flip(zero, one, best, present):
-                yield f"{flip.leader} leads once the prior of {root.name} {state} {flip.past(present)}."
+                yield f"{flip.leader} leads once the prior of {root.name} {_label(state)} {flip.past(present)}."
 
 
 # Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth.
