@@ -17,6 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *(
         "errors",
+        "frozen",
+        "expression",
         "types",
         "clock",
         "text",

@@ -47,16 +47,16 @@ def test_condition_holds_of_values(text: str, values: dict[str, Any], holds: boo
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("", "a name is missing at its end"),
-        ("a is", "a value is missing at its end"),
-        ("and b", "a name is missing before 'and'"),
-        ("(a or b", "a parenthesis is not closed"),
-        ("a )", "')' is not expected"),
-        ("a not b", "'not' is not expected"),
-        ('a is "b', "makes no sense"),
-        ("(" * 100 + "a" + ")" * 100, "within one another"),
-        ("not " * 100 + "a", "within one another"),
-        ("a" * 2000, "2,000 characters"),
+        ("", "a name is missing at the end"),
+        ("a is", "a value is missing at the end"),
+        ("and b", "a name is missing before 'and b'"),
+        ("(a or b", "`)` is missing at the end"),
+        ("a )", "an operator is missing before ')'"),
+        ("a not b", "an operator is missing before 'not b'"),
+        ('a is "b', "a value is missing before"),
+        ("(" * 100 + "a" + ")" * 100, "goes deeper than"),
+        ("not " * 100 + "a", "goes deeper than"),
+        ("a" * 6000, "6,000 characters"),
     ],
 )
 def test_what_makes_no_sense_is_said(text: str, wrong: str) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from memfolio import Memory
-from memfolio.reason.inputs import Given, Result, World
+from memfolio.reason.inputs import Method, Result, World
 from memfolio.settings import Reasoning
 
 NOW = datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
 NOTHING = cast(Any, None)
 BARE = World(now=NOW, settings=Reasoning(), facts=NOTHING, rules=NOTHING, inference=NOTHING, cases=NOTHING)
 SHORT = World(now=NOW, settings=Reasoning(work=1000), facts=NOTHING, rules=NOTHING, inference=NOTHING, cases=NOTHING)
-Method = Callable[[Given, World], Result]
 
 
 def knowing(m: Memory) -> World:
@@ -31,7 +29,7 @@ def knowing(m: Memory) -> World:
 
 def ask(method: Method, world: World = BARE, **values: Any) -> Result:
     """The result, after a look whether a person and a program can read all of it."""
-    result = method(Given(values), world)
+    result = method(values, world)
     assert result.conclusion
     assert result.steps
     assert set(values) <= set(result.inputs)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods import calibration
-from memfolio.reason.methods.calibration import score
+from memfolio.reason.methods.experience import calibration, score
 from tests.reason.asking import ask
 
 
@@ -25,7 +24,7 @@ def test_brier_1950_rain_in_ten_cases() -> None:
     """
     rain = [0.7, 0.9, 0.8, 0.4, 0.2, 0.0, 0.0, 0.0, 0.0, 0.1]
     came = [False, True, True, True, False, False, False, False, False, False]
-    found = ask(calibration.reason, forecasts=forecasts(zip(rain, came, strict=True))).answer
+    found = ask(calibration, forecasts=forecasts(zip(rain, came, strict=True))).answer
     assert 2 * found["brier"] == pytest.approx(0.19)
     assert found["within"] == pytest.approx(0)
 
@@ -60,10 +59,10 @@ def test_murphys_partition_adds_up_where_every_probability_is_a_group(pairs: lis
 
 
 def test_confidence_is_drawn_to_what_came_true_of_its_like() -> None:
-    found = ask(calibration.reason, forecasts=forecasts([(0.9, place < 12) for place in range(20)]), confidence=0.9)
+    found = ask(calibration, forecasts=forecasts([(0.9, place < 12) for place in range(20)]), confidence=0.9)
     assert found.answer["calibrated"] == pytest.approx((12 + 2 * 0.9) / 22)
     assert found.conclusion.startswith("The 20 forecasts were too sure (+0.30)")
-    near, far = (ask(calibration.reason, forecasts=forecasts([(0.9, False)]), confidence=sure) for sure in (0.86, 0.2))
+    near, far = (ask(calibration, forecasts=forecasts([(0.9, False)]), confidence=sure) for sure in (0.86, 0.2))
     assert near.answer["calibrated"] == pytest.approx(2 * 0.86 / 3)
     assert far.answer["calibrated"] == 0.2
 
@@ -73,4 +72,4 @@ def test_confidence_is_drawn_to_what_came_true_of_its_like() -> None:
 )
 def test_forecasts_that_make_no_sense_are_refused(bad: Any) -> None:
     with pytest.raises(InputError):
-        ask(calibration.reason, forecasts=bad)
+        ask(calibration, forecasts=bad)

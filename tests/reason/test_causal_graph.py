@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods.causal import reason
-from memfolio.reason.methods.causal_model import CausalGraph
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.causal import CausalGraph
+from memfolio.reason.methods.causal import causal as reason
 from tests.reason.roomless import roomless
 
 
 def found(edges: str, treatment: str, outcome: str, **more: Any) -> Result:
     listed = [each.strip() for each in edges.split(";")]
-    result = reason(Given({"edges": listed, "treatment": treatment, "outcome": outcome, **more}), roomless())
+    result = reason({"edges": listed, "treatment": treatment, "outcome": outcome, **more}, roomless())
     json.dumps(dict(result.answer))
     return result
 
@@ -143,4 +143,4 @@ def test_separation_is_that_of_every_path_between_the_two(drawn: list[bool], kno
 )
 def test_graphs_and_data_that_make_no_sense_are_refused(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError, match=place):
-        reason(Given({"treatment": "a", "outcome": "b", **wrong}), roomless(1000))
+        reason({"treatment": "a", "outcome": "b", **wrong}, roomless(1000))

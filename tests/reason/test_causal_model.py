@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods import counterfactual, interventional
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.causal import counterfactual, interventional
 from tests.reason.roomless import roomless
 
 
 def done(**given: Any) -> Result:
-    result = interventional.reason(Given(given), roomless(100_000))
+    result = interventional(given, roomless(100_000))
     json.dumps(dict(result.answer))
     return result
 
 
 def had(model: dict[str, Any], evidence: dict[str, Any], otherwise: dict[str, Any], outcome: dict[str, Any]) -> Result:
     given = {"model": model, "evidence": evidence, "had": otherwise, "outcome": outcome}
-    result = counterfactual.reason(Given(given), roomless())
+    result = counterfactual(given, roomless())
     json.dumps(dict(result.answer))
     return result
 
@@ -133,6 +133,9 @@ def test_what_never_happens_needs_no_row_and_what_is_never_seen_has_no_observed_
 COIN = {"a": {"table": 0.5}}
 
 
+COINS = {f"v{number}": {"table": 0.5} for number in range(40)}
+
+
 @pytest.mark.parametrize(
     ("model", "place"),
     [
@@ -146,7 +149,7 @@ COIN = {"a": {"table": 0.5}}
         ({**COIN, "b": {"equation": "1 / (a - a)"}}, "model.b.equation"),
         ({**COIN, "b": {"parents": ["a"], "table": {"1": 0.5}}}, "model.b.table"),
         ({**COIN, "b": {"parents": ["z"], "table": {"1": 0.5}}}, "model.b"),
-        ({f"v{n}": {"table": 0.5} for n in range(40)} | COIN, "more than 100,000 cases"),
+        ({**COIN, **COINS, "b": {"equation": " + ".join(COINS)}}, "more than 100,000 cases"),
         ({f"v{n}": {"table": 1} for n in range(2000)} | COIN, "model has"),
         ({"b": {"table": 0.5}}, "do"),
     ],

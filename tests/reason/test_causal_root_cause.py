@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods.root_cause import reason
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.causal import root_cause as reason
 from tests.reason.roomless import roomless
 
 
 def rooted(**given: Any) -> Result:
-    result = reason(Given(given), roomless())
+    result = reason(given, roomless())
     json.dumps(dict(result.answer))
     return result
 

@@ -8,9 +8,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given
-from memfolio.reason.methods import case_based, pattern_recognition
-from memfolio.reason.methods.pattern_recognition import correlations
+from memfolio.reason.methods.experience import NONE, case_based, correlations, pattern_recognition
 from tests.reason.asking import BARE, ask, knowing
 
 LIGHTS: dict[str, Any] = {
@@ -39,7 +37,7 @@ LIGHTS: dict[str, Any] = {
 
 def test_inreca_car_lights() -> None:
     """Bergmann et al., Developing Industrial CBR Applications (LNAI 1612, 2003), ch. 2: 0.86 and 0.585."""
-    found = ask(case_based.reason, **LIGHTS)
+    found = ask(case_based, **LIGHTS)
     assert found.answer["similarities"] == pytest.approx({"case 1": 0.86, "case 2": 0.585})
     assert found.answer["best"] == "replace the fuse"
     assert found.confidence == pytest.approx(0.86 * 2 / 3)  # a case that worked once proves little
@@ -53,7 +51,7 @@ def test_han_kamber_and_pei_2012_mixed_attributes() -> None:
     known = {each: dict(zip(("nominal", "ordinal", "numeric"), row, strict=True)) for each, row in rows.items()}
     ranges = {"ordinal": {"range": 1}, "numeric": {"range": 42}}
     distances = [
-        1 - ask(case_based.reason, features=known[one], similarities=ranges, cases=cases).answer["similarities"][other]
+        1 - ask(case_based, features=known[one], similarities=ranges, cases=cases).answer["similarities"][other]
         for other, one in (("2", "1"), ("3", "1"), ("3", "2"), ("4", "1"), ("4", "2"), ("4", "3"))
         for cases in [[{"name": other, "features": known[other], "solution": "any"}]]
     ]
@@ -63,14 +61,14 @@ def test_han_kamber_and_pei_2012_mixed_attributes() -> None:
 def test_tan_steinbach_and_kumar_2006_simple_matching() -> None:
     """P.-N. Tan, M. Steinbach, V. Kumar, Introduction to Data Mining (2006), section 2.4.5: SMC = 0.7."""
     one, other = ({f"bit {at}": int(bit) for at, bit in enumerate(bits)} for bits in ("1000000000", "0000001001"))
-    found = ask(case_based.reason, features=one, cases=[{"name": "y", "features": other, "solution": "any"}])
+    found = ask(case_based, features=one, cases=[{"name": "y", "features": other, "solution": "any"}])
     assert found.answer["similarities"] == pytest.approx({"y": 0.7})
 
 
 def test_features_that_only_one_side_has_do_not_count() -> None:
     cases = [{"name": "a", "features": {"colour": "red", "height": 2}, "solution": "s"}]
     here = {"colour": "red", "height": 4, "unknown there": 1}
-    found = ask(case_based.reason, features=here, cases=cases, similarities={"height": {"range": 8}})
+    found = ask(case_based, features=here, cases=cases, similarities={"height": {"range": 8}})
     assert found.answer["similarities"]["a"] == pytest.approx((1 + (1 - 2 / 8)) / 2)
 
 
@@ -79,17 +77,17 @@ def test_case_that_failed_is_told_as_a_warning_and_not_followed() -> None:
         {"name": "failed", "features": {"x": 1}, "solution": "wait", "success": False},
         {"name": "worked", "features": {"x": 2}, "solution": "act"},
     ]
-    found = ask(case_based.reason, features={"x": 1}, cases=cases, similarities={"x": {"range": 4}})
+    found = ask(case_based, features={"x": 1}, cases=cases, similarities={"x": {"range": 4}})
     assert (found.answer["best"], found.answer["warnings"]) == ("act", {"failed": "wait"})
-    none = case_based.reason(Given({"features": {"x": 9}, "cases": cases}), BARE)
-    assert (none.conclusion, none.notes) == ("", (case_based.NONE,))
+    none = case_based({"features": {"x": 9}, "cases": cases}, BARE)
+    assert (none.conclusion, none.notes) == ("", (NONE,))
 
 
 def test_kept_cases_are_reused_with_what_differs(memory: Memory) -> None:
     at = {"beliefs": ["B-1", "B-2"], "desires": ["D-1"]}
     kept = memory.cases.store(at, {"actions": ["revert"]}, {"success": True})
     memory.cases.store(at, {"actions": ["wait"]}, {"success": False})
-    found = ask(case_based.reason, knowing(memory), beliefs=["B-1", "B-3"], desires=["D-1"])
+    found = ask(case_based, knowing(memory), beliefs=["B-1", "B-3"], desires=["D-1"])
     assert found.conclusion == f"Do as in {kept.id}: revert (different: there also B-2; here also B-3)"
     assert found.confidence == pytest.approx(0.7 * 2 / 3)
     assert [*found.answer["warnings"].values()] == ["wait"]
@@ -98,7 +96,7 @@ def test_kept_cases_are_reused_with_what_differs(memory: Memory) -> None:
 @pytest.mark.parametrize("bad", [{"weights": {"colour": 1}}, {"cases": [{"features": 3}]}, {"limit": 0}])
 def test_cases_that_make_no_sense_are_refused(bad: Any) -> None:
     with pytest.raises(InputError):
-        ask(case_based.reason, **{**LIGHTS, **bad})
+        ask(case_based, **{**LIGHTS, **bad})
 
 
 def examples(rows: list[tuple[Any, str]]) -> list[dict[str, Any]]:
@@ -119,7 +117,7 @@ ISLR = examples(
 
 def test_james_et_al_2013_six_observations() -> None:
     """G. James et al., An Introduction to Statistical Learning (2013), exercise 2.7: green for K = 1, red for K = 3."""
-    found = ask(pattern_recognition.reason, item=[0, 0, 0], examples=ISLR, k=3)
+    found = ask(pattern_recognition, item=[0, 0, 0], examples=ISLR, k=3)
     assert found.answer["distances"] == pytest.approx([3, 2, 10**0.5, 5**0.5, 2**0.5, 3**0.5])
     assert found.answer["best"] == "red"
     assert found.confidence == pytest.approx(2 / 3)
@@ -129,7 +127,7 @@ def test_james_et_al_2013_six_observations() -> None:
 def test_teknomo_2006_paper_tissue() -> None:
     """K. Teknomo, K-Nearest Neighbors Tutorial (2006): squared distances 16, 25, 9, 13; two of three are good."""
     tissue = examples([((7, 7), "bad"), ((7, 4), "bad"), ((3, 4), "good"), ((1, 4), "good")])
-    found = ask(pattern_recognition.reason, item=[3, 7], examples=tissue)
+    found = ask(pattern_recognition, item=[3, 7], examples=tissue)
     assert [each**2 for each in found.answer["distances"]] == pytest.approx([16, 25, 9, 13])
     assert (found.answer["best"], found.answer["votes"]) == ("good", {"good": 2, "bad": 1})
 
@@ -148,7 +146,7 @@ def test_schwabe_1844_sunspots_come_every_ten_to_eleven_years() -> None:
     23 10 24 83 132 131 118 90 67 60 47 41 21 16 6 4 7 14 34 45 43 48 42 28 10 8 2 0 1 5 12 14 35 46 41 30 24 16 7 4
     2 8 17 36 50 62 67 71 48 28 8 13 57 122 138 103 86 63 37 24 11 15 40 62 98 124 96 66 64 54 39 21 7 4 23 55 94 96
     77 59 44 47 30 16 7 37 74"""
-    found = ask(pattern_recognition.reason, series=[*map(float, spots.split())])
+    found = ask(pattern_recognition, series=[*map(float, spots.split())])
     assert found.answer["period"] in (10, 11)
 
 
@@ -163,4 +161,4 @@ def test_schwabe_1844_sunspots_come_every_ten_to_eleven_years() -> None:
 )
 def test_patterns_that_make_no_sense_are_refused(bad: Any) -> None:
     with pytest.raises(InputError):
-        ask(pattern_recognition.reason, **bad)
+        ask(pattern_recognition, **bad)

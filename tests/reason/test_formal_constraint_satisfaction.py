@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.constraint_satisfaction import reason
+from memfolio.reason.methods.constraint_satisfaction import constraint_satisfaction as reason
 from tests.reason.asking import SHORT, ask
 
 DIGIT, LEADING = {"from": 0, "to": 9}, {"from": 1, "to": 9}
@@ -104,7 +104,7 @@ def test_what_is_divided_by_nothing_meets_no_comparison() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"variables": {}}, "there are 0 variables"),
+        ({"variables": {}}, "variables has 0 members"),
         ({"variables": {"x": []}}, r"variables.x is \[\]"),
         ({"variables": {"x": [1]}, "constraints": ["x < why"]}, "names 'why'"),
         ({"variables": {"x": [1]}, "constraints": ["open(x) = 1"]}, r"has 'open\(x\)'"),

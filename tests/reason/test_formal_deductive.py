@@ -10,7 +10,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods.deductive import reason
+from memfolio.reason.methods.logic import deductive as reason
 from memfolio.vault.vault import OWNER
 from tests.reason.asking import SHORT, ask, knowing
 

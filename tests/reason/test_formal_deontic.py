@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.deontic import reason
+from memfolio.reason.methods.logic import deontic as reason
 from tests.reason.asking import ask
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Effort
 from memfolio.reason.methods import temporal
-from memfolio.reason.methods.temporal import ALL, composition, reason, relation, solve
+from memfolio.reason.methods.temporal import ALL, composition, relation, solve
+from memfolio.reason.methods.temporal import temporal as reason
 from tests.reason.asking import SHORT, ask
 
 SIGNS = dict(zip("< > d di o oi m mi s si f fi".split(), (

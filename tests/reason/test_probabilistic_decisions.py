@@ -13,11 +13,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods import decision_theory, expected_utility
+from memfolio.reason.methods.probabilistic import decision_theory, expected_utility
 from tests.reason.asking import ask
 
-decided = partial(ask, decision_theory.reason)
-preferred = partial(ask, expected_utility.reason)
+decided = partial(ask, decision_theory)
+preferred = partial(ask, expected_utility)
 
 
 def table(rows: dict[str, list[float]]) -> dict[str, dict[str, float]]:
@@ -178,7 +178,7 @@ def test_preference_turns_over_at_the_named_risk(amounts: list[list[int]], kind:
         (decided, {"payoffs": {"a": {"x": 9e307, "y": -9e307}}}, "payoffs.a.x is 9e"),
         (decided, {"payoffs": {"a": {"x": math.inf}}}, "payoffs.a.x is inf"),
         (decided, {"payoffs": {"a": {"x": 1}}, "criterion": "expected-value"}, "criterion is 'expected-value'"),
-        (preferred, {"lotteries": {}}, "lotteries is empty"),
+        (preferred, {"lotteries": {}}, "lotteries has 0 members"),
         (preferred, {"lotteries": {"a": [[1, 0.5]]}}, "lotteries.a add up"),
         (preferred, {"lotteries": {"a": [[1, 1.5], [2, -0.5]]}}, r"lotteries.a\[0\]\[1\] is 1.5"),
         (preferred, {"lotteries": {"a": [[9e307, 1]]}}, r"lotteries.a\[0\]\[0\] is 9e"),

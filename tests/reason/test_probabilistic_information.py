@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import wilson
-from memfolio.reason.methods import fuzzy, info_theory, monte_carlo
+from memfolio.reason.methods.fuzzy import fuzzy
+from memfolio.reason.methods.probabilistic import info_theory
+from memfolio.reason.methods.sampling import monte_carlo
 from tests.reason.asking import ask
 
-told = partial(ask, info_theory.reason)
-simulated = partial(ask, monte_carlo.reason)
-concluded = partial(ask, fuzzy.reason)
+told = partial(ask, info_theory)
+simulated = partial(ask, monte_carlo)
+concluded = partial(ask, fuzzy)
 
 # Quinlan, Induction of decision trees, Machine Learning 1 (1986), table 1
 TENNIS = """sunny hot high false N, sunny hot high true N, overcast hot high false P, rain mild high false P,

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.statistical import reason
+from memfolio.reason.methods.sampling import statistical as reason
 from tests.reason.asking import ask
 
 checked = partial(ask, reason)
@@ -139,7 +139,7 @@ def test_missing_scipy_names_the_line_that_installs_it(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ({"samples": {}}, "samples has 0 groups"),
+        ({"samples": {}}, "samples has 0 members"),
         ({"samples": {"a": []}}, "samples.a has 0 members"),
         ({"samples": {"a": [1, 2, 3], "b": [1, 2]}, "paired": True}, "do not fit"),
         ({"samples": {"a": [1, 1, 1], "b": [1, 1, 1]}, "test": "Welch t"}, "no p-value"),
@@ -149,7 +149,7 @@ def test_missing_scipy_names_the_line_that_installs_it(monkeypatch: pytest.Monke
         ({"samples": {"a": [1, 2, 3], "b": [1, 2, 3]}, "paired": True}, "fewer than two numbers"),
         ({"table": [[float("nan"), 1], [2, 2]]}, r"table\[0\]\[0\] is nan"),
         ({"table": [[1.5, 1], [2, 2]]}, "no whole number"),
-        ({"table": [[1, 2], [3, 4]], "samples": SLEEP}, "there is no 'samples'"),
+        ({"table": [[1, 2], [3, 4]], "samples": SLEEP}, "there is no 'table'"),
         ({"samples": {"a": [1, 1, 1]}, "test": "one-sample t"}, "no p-value"),
         ({"samples": {"a": [1e307, -1e307, 2e307]}}, r"samples.a\[0\] is 1e"),
         ({"samples": SLEEP, "against": 5}, "against is given"),

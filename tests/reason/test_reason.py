@@ -35,7 +35,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("inductive", {"subjects": "*"}),
     ("abductive", {"observation": "lawn isWet true", "only_given": True}),
     ("abductive", {"causes": {"rain": {"effects": ["wet"]}}, "observations": ["wet"]}),
-    ("modal", {"formula": "necessarily p implies p"}),
+    ("modal", {"formula": "necessarily p implies p", "worlds": ["w"]}),
     ("deontic", {"norms": ["O pay"]}),
     ("deontic", {"formula": "O p", "worlds": ["a", "b"], "ideal": {"a": ["b"], "b": ["b"]}, "true": {"b": ["p"]}}),
     ("temporal", {"intervals": {"a": {"start": 1, "end": 2}, "b": {"start": 3, "end": 4}}}),

@@ -78,7 +78,7 @@ def test_past_results_decide_among_equals_and_given_inputs_before_all() -> None:
     tipped = [each.method for each in rank(EVERY, problem, standing={equal[-1]: 0.9, "deductive": 1.0})]
     assert tipped[0] == equal[-1]
     assert tipped.index("deductive") >= len(equal)
-    given = {"modal": ["formula"], "monte-carlo": ["formula", "variables"], "bayesian": ["prior"]}
+    given = {"modal": ["formula", "worlds"], "monte-carlo": ["formula", "variables", "seed"], "bayesian": ["prior"]}
     assert [each.method for each in rank(EVERY, problem, given=given)[:3]] == ["monte-carlo", "modal", equal[0]]
 
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods.social_choice import reason
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.social import social_choice as reason
 from tests.reason.roomless import roomless
 
 
 def elected(ballots: dict[str, int], **more: Any) -> Result:
     listed = [{"ranking": ranking.split(), "count": count} for ranking, count in ballots.items()]
-    return reason(Given({"ballots": listed, **more}), roomless())
+    return reason({"ballots": listed, **more}, roomless())
 
 
 # Where should the capital of Tennessee be? The example that is used throughout the literature on voting rules.
@@ -122,7 +122,7 @@ def test_many_who_are_first_on_no_ballot_are_out_at_once() -> None:
 )
 def test_ballots_that_make_no_sense_are_refused(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError, match=place):
-        reason(Given(wrong), roomless())
+        reason(wrong, roomless())
 
 
 def strongest(over: dict[str, dict[str, int]], one: str, other: str) -> int:

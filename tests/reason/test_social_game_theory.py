@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods.game_theory import reason
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.social import game_theory as reason
 from tests.reason.roomless import roomless
 
 
 def played(row: Any, column: Any = None, **more: Any) -> Result:
-    return reason(Given({"row_payoffs": row, "column_payoffs": column, **more}), roomless())
+    return reason({"row_payoffs": row, "column_payoffs": column, **more}, roomless())
 
 
 def mixes(result: Result) -> set[tuple[tuple[str, ...], ...]]:
@@ -94,7 +94,7 @@ def test_singular_and_tiny_games_have_their_equilibria() -> None:
 )
 def test_games_that_make_no_sense_or_are_too_large_are_refused(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError, match=place):
-        reason(Given(wrong), roomless())
+        reason(wrong, roomless())
 
 
 SMALL = st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=3, max_size=3)

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Given, Result
-from memfolio.reason.methods.negotiation import reason
+from memfolio.reason.inputs import Result
+from memfolio.reason.methods.social import negotiation as reason
 from tests.reason.roomless import roomless
 
 
 def settled(**given: Any) -> Result:
-    result = reason(Given(given), roomless())
+    result = reason(given, roomless())
     json.dumps(dict(result.answer))
     return result
 
@@ -100,4 +100,4 @@ def test_a_better_way_out_turns_the_deal_where_it_is_said_to() -> None:
 )
 def test_bargains_that_make_no_sense_are_refused(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError, match=place):
-        reason(Given(wrong), roomless())
+        reason(wrong, roomless())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +10,17 @@ from datetime import datetime, time, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError, NotFoundError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.types import EMPTY
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number
 from memfolio.vault.log import closed_fences
+from memfolio.vault.sections import PageText, Span
 
 # The nine pages of a mind: what stands on each, and which fields its items have. Plain tables.
 
@@ -72,7 +73,7 @@ FIELDS = {
 """What each field holds, on whichever page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MindItemKind:
     """What the items of a page are: `prefix` begins their ids, `verb` says how one is added."""
 
@@ -125,7 +126,7 @@ NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 """An id of whatever can be linked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MindItem:
     """An item as it is read; `fields` has the values that make sense, `problems` says which do not."""
 
@@ -278,8 +279,6 @@ _REST = re.compile(r"[ \t]*(?:\r?\n|\r?\Z)")
 _COMMENT = re.compile(r"^[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 _OPAQUE = re.compile(r"```|~~~|<!--|\A\ufeff?---")
 
-Span = tuple[int, int]
-
 
 class FieldSpan(NamedTuple):
     """Where a field stands: its value, itself with its name, and the line that it is a part of, or itself as a mark."""
@@ -311,10 +310,9 @@ class MindPage:
     def __init__(self, kind: MindItemKind, text: str, *, agent: str, zone: tzinfo) -> None:
         self.kind, self.text = kind, text
         self._agent, self._zone = agent, zone
-        self._break = "\r\n" if "\r\n" in text else "\n"
-        self._breaks = [match.start() for match in re.finditer("\n", text)]
         self._forms = _forms("|".join(kind.fields))
-        self._opaque = self._opaque_parts()
+        self._page = PageText(text, self._hidden())
+        self._break = self._page.newline
         self.sections = tuple(self._read())
         self.items = tuple(section.item for section in self.sections)
         self.front = self._front()
@@ -347,12 +345,8 @@ class MindPage:
 
     def editing(self, edits: Mapping[str, Mapping[str, Any]]) -> str:
         """The page with other values in fields of items, by their ids; None takes a field away."""
-        pieces, at = list[str](), 0
-        for section in (self.front, *self.sections):
-            for (start, end), new in sorted(self._edits(section, edits.get(section.item.id, {}))):
-                pieces += [self.text[at:start], new]
-                at = end
-        return "".join([*pieces, self.text[at:]])
+        sections = (self.front, *self.sections)
+        return self._page.edited(edit for each in sections for edit in self._edits(each, edits.get(each.item.id, {})))
 
     def rewriting(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """The page with an item told anew; fields that are not given stay as they are written, None takes one away."""
@@ -455,7 +449,7 @@ class MindPage:
 
     def _read(self) -> Iterator[MindSection]:
         headings = ((match, self._id(match)) for match in _SECTION.finditer(self.text))
-        found = [(match, mark) for match, mark in headings if mark or not self._is_opaque(match)]
+        found = [(match, mark) for match, mark in headings if mark or not self._page.is_hidden(match.start())]
         ends = [*(match.start() for match, _ in found[1:]), len(self.text)]
         reserved = {mark[1] for _, mark in found if mark}
         seen, taken = Counter[str](), dict[str, int]()
@@ -507,10 +501,10 @@ class MindPage:
     def _places(self, start: int, heading: int, end: int) -> Iterator[FieldSpan]:
         """Every field of a section: the marks, then those on lines."""
         for found in self._forms.mark.finditer(self.text, start, end):
-            if not self._is_opaque(found):
+            if not self._page.is_hidden(found.start()):
                 yield FieldSpan(found[1].lower(), found.span(2), found.span(), found.span(), is_mark=True)
         for found in self._forms.line.finditer(self.text, heading, end):
-            if not self._is_opaque(found):
+            if not self._page.is_hidden(found.start()):
                 yield from self._parts(found)
 
     def _parts(self, line: re.Match[str]) -> Iterator[FieldSpan]:
@@ -536,26 +530,17 @@ class MindPage:
         return self._forms.unescape.sub("", text) if "\\" in text else text
 
     def _line(self, at: int) -> int:
-        return bisect_right(self._breaks, at - 1) + 1
+        return self._page.line_at(at) + 1
 
-    def _opaque_parts(self) -> tuple[list[int], list[int]]:
-        """Where code, comments and properties begin and end; a slip in them swallows no heading that has an id."""
+    def _hidden(self) -> list[Span]:
+        """Where code, comments and properties lie; a slip in them swallows no heading that has an id."""
         if not _OPAQUE.search(self.text):
-            return [], []
+            return []
         starts = [match.start() for match in _SECTION.finditer(self.text) if self._id(match)]
         spans = [found.span() for found in [_PROPERTIES.match(self.text)] if found]
         for part in pairwise([0, *starts, len(self.text)]):
-            spans += [
-                *closed_fences(self.text, *part),
-                *(found.span() for found in _COMMENT.finditer(self.text, *part)),
-            ]
-        spans.sort()
-        return [start for start, _ in spans], list(accumulate((end for _, end in spans), max))
-
-    def _is_opaque(self, match: re.Match[str]) -> bool:
-        starts, ends = self._opaque
-        number = bisect_right(starts, match.start()) - 1
-        return number >= 0 and match.start() < ends[number]
+            spans += [*closed_fences(self.text, *part), *(each.span() for each in _COMMENT.finditer(self.text, *part))]
+        return spans
 
     def _hashed(self, title: str, nth: int) -> str:
         """The id of an item that was written by hand: it is its own as long as its title stands."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
+from functools import cache
 from hashlib import blake2b
 from itertools import chain, combinations, pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from memfolio.frozen import frozen
 from memfolio.index.mind_pages import ItemStatus, MindItem
 from memfolio.settings import Minding
 from memfolio.text import counted
@@ -22,7 +25,7 @@ from memfolio.vault.fields import local
 Edits = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pruned:
     """What becomes of the items of a page: edits by their ids, and those that go to the archive."""
 
@@ -86,7 +89,7 @@ ITEMS_NAMED = 5
 """How many beliefs a note names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ground:
     """Something that beliefs rest on and that does not hold any more: `state` says what became of it."""
 
@@ -97,7 +100,7 @@ class Ground:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckedBeliefs:
     """What came of looking at beliefs, the same for a chunk and for many."""
 
@@ -151,52 +154,38 @@ _TOKEN = re.compile(
 _NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=\W*$)")
 """A sentence that says who or where something is: Our lawyer is Petra Vogt."""
 _COLON = re.compile(r":(?:\s+|$)")
-_SPOKEN = (
-    *(("’", "'"), ("cannot", "can not"), ("won't", "will not"), ("can't", "can not"), ("n't", " not")),
-    *(("no longer", "not"), ("not only", ""), ("without", "not with")),
-)
-_FILLERS = frozenset("a an the our my of still currently now already also just really very do does did".split())
-_PRONOUNS = frozenset("it they this that he she these those there which".split())
-_DENIALS = frozenset("not never no neither nor".split())
-_VERBS = frozenset(
-    """is was will has had can cost take equal contain weigh last start end begin expire run use need require hold
-    measure serve store support own pay earn make remain stay become seem open close keep work charge""".split()
-)
-_PAST = frozenset("was had until formerly previously ago once former".split())
-_VAGUE = frozenset(
-    "least most than about around roughly up over under between some sometimes often usually may might could".split()
-)
-_WHEN = frozenset("in during since on at for".split())
-_NUMBERS = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen twenty""".split()
-_SAME = {word: str(number) for number, word in enumerate(_NUMBERS, 2)}
-_SAME |= {"are": "is", "am": "is", "were": "was", "have": "has", "been": "is", "be": "is"}
-_STATES = """trend: growing grows increasing rising rises expanding|declining declines shrinking falling falls
-decreasing|stable flat; running: up online running alive reachable working|down offline stopped dead unreachable broken;
-door: open|closed shut; switch: on enabled active activated|off disabled inactive deactivated; truth: true correct yes|
-false wrong incorrect; level: high|medium moderate|low; speed: fast quick|slow; price: cheap inexpensive|expensive;
-need: required mandatory|optional; leave: allowed permitted|forbidden prohibited; there: available|unavailable;
-health: healthy|unhealthy sick ill; view: public|private; money: profitable|unprofitable; risk: safe|unsafe dangerous;
-family: married|single unmarried|divorced|widowed; backing: supported|unsupported deprecated; fill: full|empty;
-done: finished completed complete|pending unfinished incomplete; month: january|february|march|april|june|july|august|
-september|october|november|december; weekday: monday|tuesday|wednesday|thursday|friday|saturday|sunday"""
-_STATE = {
-    word: (group, value.split()[0])
-    for group, _, values in (each.strip().partition(": ") for each in _STATES.split(";"))
-    for value in values.split("|")
-    for word in value.split()
-}
-_AT_THE_END = frozenset({"up", "down", "on", "off", "yes", "open"})
-"""States only at the end of a sentence; elsewhere they are small words."""
-_UNITS = """time 1 second sec|time 60 minute min|time 3600 hour hr h|time 86400 day|time 604800 week|mass 1 g gram
-mass 1000 kg kilogram kilo|length .01 cm|length 1 metre meter|length 1000 km kilometre kilometer|length 1609.344 mile
-data 1 byte|data 1e3 kb|data 1e6 mb|data 1e9 gb|data 1e12 tb|percent 1 % percent|usd 1 $ usd dollar|eur 1 € eur euro
-gbp 1 £ gbp"""
-_UNIT = {
-    name: (kind, float(scale))
-    for kind, scale, names in (each.split(maxsplit=2) for each in _UNITS.replace("\n", "|").split("|"))
-    for name in names.split()
-}
+
+
+class Language(NamedTuple):
+    """The words of `data/claims.toml`, where it says what each is."""
+
+    fillers: frozenset[str]
+    pronouns: frozenset[str]
+    denials: frozenset[str]
+    verbs: frozenset[str]
+    past: frozenset[str]
+    vague: frozenset[str]
+    when: frozenset[str]
+    at_the_end: frozenset[str]
+    spoken: Mapping[str, str]
+    same: Mapping[str, str]
+    states: Mapping[str, tuple[str, str]]
+    """The words of states, each with what it is a state of, and the first word for the same."""
+    units: Mapping[str, tuple[str, float]]
+    """Each with what it measures, and how many of the smallest it is."""
+
+
+@cache
+def language() -> Language:
+    tables: dict[str, Any] = tomllib.loads((Path(__file__).parent / "data" / "claims.toml").read_text("utf-8"))
+    tables["same"] |= {word: str(number) for number, word in enumerate(tables.pop("numbers").split(), 2)}
+    groups = [(kind, value) for kind, values in tables["states"].items() for value in values]
+    tables["states"] = {word: (kind, value.split()[0]) for kind, value in groups for word in value.split()}
+    scales = [(kind, *each) for kind, units in tables["units"].items() for each in units.items()]
+    tables["units"] = {name: (kind, scale) for kind, names, scale in scales for name in names.split()}
+    words: dict[str, Any] = {name: frozenset(each.split()) for name, each in tables.items() if isinstance(each, str)}
+    return Language(**{**tables, **words})
+
 
 Words = tuple[str, ...]
 
@@ -226,17 +215,17 @@ class Claim(NamedTuple):
 
     @property
     def is_past(self) -> bool:
-        return not _PAST.isdisjoint(self.frame)
+        return not language().past.isdisjoint(self.frame)
 
     @property
     def is_vague(self) -> bool:
         """Whether it may be true beside one with another value."""
-        return self.is_past or not _VAGUE.isdisjoint(self.frame)
+        return self.is_past or not language().vague.isdisjoint(self.frame)
 
     @property
     def is_timed(self) -> bool:
         """Whether its value tells when: beside it, others may be true of other times."""
-        behind = {two for one, two in pairwise(self.frame) if one in _WHEN}
+        behind = {two for one, two in pairwise(self.frame) if one in language().when}
         return not behind.isdisjoint(("<number>", "<month>", "<weekday>"))
 
     @property
@@ -264,40 +253,40 @@ def claims_of(item: MindItem) -> Iterator[Claim]:
     about = _words(subject[:LONGEST])
     for sentence in _SENTENCE.split(content[:LONGEST]) if content else ():
         words = _words(sentence)
-        words = words[1:] if words and words[0] in _PRONOUNS else words
+        words = words[1:] if words and words[0] in language().pronouns else words
         yield from _claims(item, about, words[len(about) :] if words[: len(about)] == about else words)
 
 
 def _words(text: str) -> list[str]:
     text = _NAMED.sub(_quoted, text.strip()).casefold()
-    for old, new in _SPOKEN:
+    for old, new in language().spoken.items():
         text = text.replace(old, new)
-    return [_stem(word) for word in _TOKEN.findall(text) if word not in _FILLERS]
+    return [_stem(word) for word in _TOKEN.findall(text) if word not in language().fillers]
 
 
 def _quoted(named: re.Match[str]) -> str:
-    return named[0] if named[2].casefold() in _STATE else f"{named[1]}«{named[2]}»"
+    return named[0] if named[2].casefold() in language().states else f"{named[1]}«{named[2]}»"
 
 
 def _stem(word: str) -> str:
-    if word in _SAME or word in _STATE:
-        return _SAME.get(word, word)
+    if word in language().same or word in language().states:
+        return language().same.get(word, word)
     word = word.removesuffix("'s")
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word
 
 
 def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
     """A sentence as a claim, if it is one: values count behind its verb, subject or unit; states also at its end."""
-    verb = next((at for at, word in enumerate(words) if (at or about) and word in _VERBS), None)
-    measured = (at for at, unit in enumerate(words[1:]) if unit in _UNIT)
+    verb = next((at for at, word in enumerate(words) if (at or about) and word in language().verbs), None)
+    measured = (at for at, unit in enumerate(words[1:]) if unit in language().units)
     start = verb + 1 if verb is not None else 0 if about else next(measured, len(words))
     frame, values, denials, is_unit = list(about), list[Amount](), 0, False
     for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
         if is_unit:
             is_unit = False
-        elif word in _DENIALS and following:
+        elif word in language().denials and following:
             denials += 1
-        elif (at >= start or (word in _STATE and not following)) and (found := _value(word, following)):
+        elif (at >= start or (word in language().states and not following)) and (found := _value(word, following)):
             kind, value, is_unit = found
             frame.append(f"<{kind}>")
             values.append(value)
@@ -309,8 +298,8 @@ def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Itera
 
 def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
     """What kind of value a word is, which, and whether the word behind it is its unit."""
-    if word in _STATE and (not following or word not in _AT_THE_END):
-        return _STATE[word][0], Amount(0, word=_STATE[word][1]), False
+    if word in language().states and (not following or word not in language().at_the_end):
+        return language().states[word][0], Amount(0, word=language().states[word][1]), False
     for sign, kind in (("«", "name"), (":", "clock"), ("-", "date")):
         if sign in word:
             return kind, Amount(0, word=word), False
@@ -318,8 +307,8 @@ def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
     if not bare or not bare[0].isdecimal():
         return None
     sign = word[0] if word[0] in "$€£" else word[-1] if word[-1] == "%" else ""
-    unit, scale = _UNIT.get(sign or following, ("number", 1.0))
-    return unit, Amount(float(bare), scale), not sign and following in _UNIT
+    unit, scale = language().units.get(sign or following, ("number", 1.0))
+    return unit, Amount(float(bare), scale), not sign and following in language().units
 
 
 # Beliefs that cannot, or may not, be true together. Pure, and near-linear: only what shares a key is compared.
@@ -356,7 +345,7 @@ Versions = dict[object, Claim]
 """What is said of the same in different ways, each by the surest belief that says so, the surest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Side:
     """One of the two that are in conflict: a belief, or what speaks against it, which has no certainty."""
 
@@ -366,7 +355,7 @@ class Side:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conflict:
     """Two that are in conflict; `is_certain` is false where both may well be true."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
@@ -13,6 +13,7 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
+from memfolio.frozen import frozen
 from memfolio.graph.grow import Maker, Readable
 from memfolio.index.facts import VERIFY, Fact, FactFilter, fact_of, find_facts, history_of, triple_named
 from memfolio.index.lookup import by_ids
@@ -146,7 +147,7 @@ Digest = Callable[[date], object]
 """Sums up the weeks that are over, from the one that begins on this day on; what it returns is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BdiCycleResult:
     """What a cycle found and did, or with a dry run would do."""
 

@@ -7,13 +7,13 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache, partialmethod
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
+from memfolio.frozen import frozen
 from memfolio.index.facts import triple_named
 from memfolio.index.mind_pages import (
     KINDS,
@@ -58,7 +58,7 @@ Cue = tuple[datetime | frozenset[str], str]
 """A time, or the telling words of a topic; and how it was written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reminder:
     """An item that comes up, and why."""
 
@@ -143,7 +143,7 @@ MOST = 1 << 20
 """Bytes that an item may have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Link:
     """What an item names in one of its fields."""
 

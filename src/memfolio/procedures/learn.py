@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby, takewhile
+from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.errors import InputError, ModelError
+from memfolio.frozen import frozen
 from memfolio.index.lookup import Located
 from memfolio.index.search import PlainSearch
 from memfolio.learn.clauses import is_secret, sentences
@@ -31,83 +34,37 @@ FEWEST, MOST = 3, 30
 LONGEST = 200
 """Characters of a step or a title."""
 MATERIAL = 20_000
-TASK = """\
-The material is a conversation. If it tells how something was done step by step, and it went well, say how it is done: \
-a short title, when it is to be done, and its steps in order, each one short line in the imperative, in the words of \
-the conversation. Leave the steps empty if nothing was done in steps, or if it did not go well."""
-_VERBS = """
-add adjust apply approve archive arrange ask assign attach authenticate back bake beat block boil book boot bring build
-bump buy cache call cancel change charge check choose chop clean clear click clone close collect combine commit compile
-configure confirm connect convert cook copy count cover create cut debug define delete deploy detach disable disconnect
-discard download drag drain draw drill drop dry edit eject empty enable encrypt enter erase execute export extract
-fetch fill filter find fix flash flush fold format forward freeze fry gather generate get give go grant grate grease
-grind hang heat hold import inform insert inspect install invite join keep kill knead label launch lay leave let lift
-link list load lock log look loosen lower mail make mark mash measure melt merge migrate mix mount move name note
-notify open order pack paint paste patch pay peel pick place plug post pour preheat prepare press preview print prune
-publish pull pump push put quit raise read reboot rebuild record redeploy refill refresh register reinstall release
-reload remove rename renew repair repeat replace report request reset resize restart restore retry return review revoke
-rinse roll rotate run save scan schedule screw scroll seal search season select send serve set shake share ship shut
-sift sign simmer skip slice soak sort spread stage start stir stop store submit switch sync tag take tap tell terminate
-test tie tighten toggle transfer trim turn type undo uninstall unlock unmount unpack unplug unscrew unzip update
-upgrade upload use verify visit wait warm wash weigh wipe write zip"""
-"""What steps begin with."""
-_TALK = frozenset(
-    "answer be believe brainstorm chat check compare compose decide describe discuss draft explain feel find get give"
-    " go guess have hear help imagine know learn leave list look meet name plan play rank read recommend remember"
-    " remind review say see show suggest summarise summarize talk tell think translate understand vent".split()
-)
-"""What is asked for with these is said or looked up, not done."""
-_LISTED = re.compile(r"^[ \t]*(?:step[ \t]+)?(\d{1,2})[.):][ \t]+(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_MARK = re.compile(
-    r"(?:^|(?<=[.;,!:])|\band)\s*\b(first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|after that|afterwards|finally"
-    r"|lastly)\b[,:]?\s+",
-    re.IGNORECASE,
-)
-_WHO = re.compile(
-    r"(?:(?:and|so|then|now|I|we|you|also|just|must|should|please|have|had)\b(?:'ve)?,?\s+)*", re.IGNORECASE
-)
-_WHERE = re.compile(r"(?:(?:if|when|once|after|in|on|from|with)\b[^,]{1,60},\s+)?", re.IGNORECASE)
-_DID = re.compile(r"(?:(?:so|and|ok|okay),?\s+)?(?:I|we)(?:'ve| have)?\s", re.IGNORECASE)
-_ASKED = re.compile(
-    r"(?:hi|hey|hello|ok|okay|thanks|now)?[,! ]*(?:please|(?:can|could|would|will) (?:you|we)(?: please)?|how to"
-    r"|how (?:do|can|should) (?:I|we)|help me(?: to)?|(?:I|we) (?:want|need|have|would like) (?:you )?to|let's)\s+"
-    r"(\w+)( .{1,120}?)(?:,? (?:please|again|for (?:me|us)))*",
-    re.IGNORECASE,
-)
-_HEAD = re.compile(r"(?:.*[.!?]\s+)?((?:how )?to|when(?:ever)?|if|for)\s+(.{3,120})", re.IGNORECASE | re.DOTALL)
-_GOOD = re.compile(
-    r"(?:(?:^|[,;:!.–-] ?|\b(?:it|this|they|everything|all)(?: (?:all|really|just|now|finally|has|have))* )works"
-    r"|(?:^|[,;:!.–-] ?|\b(?:it|that|this|they|everything|all|the \w+)(?: (?:all|really|just|now|finally|has|have))* )"
-    r"worked)\b(?! (?:on|at|with|in|as|from|for|only|until|out|better)\b)"
-    r"|\b(?:that|this|it|which|now|is|are|all|everything) (?:fixed|solved)\b|\bsucceeded\b|\bsuccessful(?:ly)?\b"
-    r"|\bdid the (?:trick|job)\b|\bwent (?:well|fine|smoothly)\b|✅",
-    re.IGNORECASE,
-)
-_BAD = re.compile(
-    r"\b(?:fail\w*|(?:\w+n't|not|never|hardly|nothing) (?:\w+ )?(?:work\w*|help\w*)|not working|broke\w*|crash\w*|wrong"
-    r"|timed out|badly|still|dead|never|(?<!no )(?<!without )(?<!any )errors?|roll(?:ed)? ?back|unsuccess\w*"
-    r"|no such)\b|❌",
-    re.IGNORECASE,
-)
-_TROUBLE = re.compile(
-    r"(?:(?:no|sorry|hm+|unfortunately|but|and|so),? )*(?:it|that|this|they|the|fail\w*|still|did|does|I (?:get|got))\b"
-    r"[^?]{3,150}",
-    re.IGNORECASE,
-)
-_UNSURE = re.compile(r"\?|\b(?:if|whether|hope\w*|would|should|might|maybe|perhaps|until|once|when)\b", re.IGNORECASE)
 
 
-def _forms() -> Iterator[tuple[str, str]]:
-    """Every verb that steps begin with, and its past."""
-    for verb in _VERBS.split():
-        past = f"{verb[:-1]}ied" if re.search("[^aeiou]y$", verb) else f"{verb.removesuffix('e')}ed"
-        yield from ((form, verb) for form in (verb, past, f"{verb}{verb[-1]}ed"))
+class Phrases(NamedTuple):
+    """The words and patterns of `data/lessons.toml`."""
+
+    task: str
+    talk: frozenset[str]
+    """Verbs of requests that are answered by saying something, not by doing it."""
+    empty: frozenset[str]
+    """Words of triggers that tell nothing."""
+    bases: Mapping[str, str]
+    """What a step may begin with, each form with its verb."""
+    patterns: Mapping[str, re.Pattern[str]]
 
 
-_BASES = dict(_forms())
+@cache
+def phrases() -> Phrases:
+    table = tomllib.loads((Path(__file__).parent / "data" / "lessons.toml").read_text("utf-8"))
+    bases = {form: verb for verb in table["verbs"].split() for form in _forms(verb)}
+    patterns = {name: re.compile(pattern) for name, pattern in table["patterns"].items()}
+    task = " ".join(table["task"].split())
+    return Phrases(task, frozenset(table["talk"].split()), frozenset(table["empty"].split()), bases, patterns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _forms(verb: str) -> tuple[str, ...]:
+    """A verb, and how its past may be written."""
+    past = f"{verb[:-1]}ied" if re.search("[^aeiou]y$", verb) else f"{verb.removesuffix('e')}ed"
+    return verb, past, f"{verb}{verb[-1]}ed"
+
+
+@frozen
 class Lesson:
     """How something was done; where it went badly, `trouble` says what happened."""
 
@@ -118,7 +75,7 @@ class Lesson:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Taught:
     """What a model is asked for."""
 
@@ -187,7 +144,7 @@ def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
         lesson = Lesson(title=name, trigger=trigger, steps=each.steps, sources=sources)
         if verdicts and not verdicts[-1][0]:
             _, turn, sentence = verdicts[-1]
-            if _TROUBLE.fullmatch(sentence):
+            if phrases().patterns["trouble"].fullmatch(sentence):
                 yield replace(lesson, sources=(turn.id,), trouble=_short(sentence))
         elif verdicts or each.turns[0].kind is Kind.PROCEDURAL:
             yield lesson
@@ -202,11 +159,11 @@ def _told(turns: tuple[MemoryItem, ...]) -> SpokenSteps:
 
 def _in_order(text: str) -> tuple[list[str], str]:
     """A numbered list, what `first … then …` tells, or what the speaker did; and what stands before it."""
-    listed = [*_LISTED.finditer(text)]
+    listed = [*phrases().patterns["listed"].finditer(text)]
     if len(listed) >= FEWEST:
         is_one = [int(match[1]) for match in listed] == [*range(1, len(listed) + 1)]
         return [match[2] for match in listed] if is_one else [], text[: listed[0].start()].strip()
-    head, *parts = _MARK.split(text)
+    head, *parts = phrases().patterns["mark"].split(text)
     if len(parts) >= 2 * FEWEST - 2:
         bodies = [next(sentences(" ".join(body.split())), "") for body in parts[1::2]]
         if not parts[0].lower().startswith("first"):  # the first step stands before the first `then`
@@ -218,17 +175,17 @@ def _in_order(text: str) -> tuple[list[str], str]:
 
 
 def _is_deed(sentence: str) -> bool:
-    return bool(_DID.match(sentence) and _to_do(sentence))
+    return bool(phrases().patterns["did"].match(sentence) and _to_do(sentence))
 
 
 def _to_do(clause: str) -> str:
     """What was done as what is to be done, `I ran the tests` as `Run the tests`; empty where nothing is to be done."""
-    bare = _WHO.sub("", clause.replace("**", "").strip(), count=1)
-    where = _WHERE.match(bare)
+    bare = phrases().patterns["who"].sub("", clause.replace("**", "").strip(), count=1)
+    where = phrases().patterns["where"].match(bare)
     lead = where[0] if where else ""
     verb, space, rest = bare[len(lead) :].partition(" ")
     low = verb.strip(".,:;!").lower()
-    base = _BASES.get(low) or _BASES.get(lemma_of(low), "")
+    base = phrases().bases.get(low) or phrases().bases.get(lemma_of(low), "")
     is_asked = clause.rstrip().endswith("?")
     return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
 
@@ -240,7 +197,11 @@ def _named(told: SpokenSteps, before: Sequence[SpokenSteps]) -> tuple[str, str]:
             asked = [*filter(None, map(_request, _sentences(turn)))]
             if asked and turn.role != told.turns[0].role:
                 return asked[-1], asked[-1]
-    begun = _HEAD.fullmatch(told.head.rstrip(" :,")[-LONGEST:]) if told.turns[0].kind is Kind.PROCEDURAL else None
+    begun = (
+        phrases().patterns["head"].fullmatch(told.head.rstrip(" :,")[-LONGEST:])
+        if told.turns[0].kind is Kind.PROCEDURAL
+        else None
+    )
     if begun is None:
         return "", ""
     word, what = begun.groups()
@@ -248,8 +209,8 @@ def _named(told: SpokenSteps, before: Sequence[SpokenSteps]) -> tuple[str, str]:
 
 
 def _request(sentence: str) -> str:
-    asked = _ASKED.fullmatch(sentence.rstrip(" ?.!:")[:LONGEST])
-    return _short(asked[1] + asked[2]) if asked and asked[1].lower() not in _TALK else ""
+    asked = phrases().patterns["asked"].fullmatch(sentence.rstrip(" ?.!:")[:LONGEST])
+    return _short(asked[1] + asked[2]) if asked and asked[1].lower() not in phrases().talk else ""
 
 
 def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool, MemoryItem, str]]:
@@ -263,8 +224,8 @@ def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool,
 
 
 def _verdict(sentence: str, turn: MemoryItem, doer: str | None) -> bool | None:
-    good, bad = ([*pattern.finditer(sentence)] for pattern in (_GOOD, _BAD))
-    if turn.role != doer and (good or bad) and not (good and _UNSURE.search(sentence)):
+    good, bad = ([*pattern.finditer(sentence)] for pattern in (phrases().patterns["good"], phrases().patterns["bad"]))
+    if turn.role != doer and (good or bad) and not (good and phrases().patterns["unsure"].search(sentence)):
         return not bad or (bool(good) and good[-1].start() >= bad[-1].end())
     return {Type.OUTCOME: True, Type.ERROR: False}.get(turn.type)
 
@@ -282,7 +243,7 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
     """What a model makes of a conversation; None where it says nothing that was said there."""
     material = "\n".join(f"{each.role or 'note'}: {each.content}" for each in turns)[:MATERIAL]
     try:
-        taught = model.ask(TASK, material, Taught)
+        taught = model.ask(phrases().task, material, Taught)
     except ModelError:
         return None
     steps = [_short(each) for each in taught.steps if is_grounded(each, material)]
@@ -299,11 +260,6 @@ ENOUGH = 0.5
 """More than this share of the telling words of a trigger, or of a part of it between commas, must have been said."""
 _QUOTED = re.compile(r"[\"“„]([^\"“”„]+)[\"”“]")
 _PARTS = re.compile(r"[,;/]|\bor\b", re.IGNORECASE)
-_EMPTY = frozenset(
-    "user users person somebody someone asks ask asked asking wants want wanted needs need says say said requests"
-    " request whenever every procedure skill workflow".split()
-)
-"""Words of triggers that tell nothing."""
 _WORD = re.compile(r"[^\W_]+")
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b")
 _DAILY = re.compile(r"\b(?:daily|(?:every|each) (?:day|morning|evening|night))\b", re.IGNORECASE)
@@ -313,7 +269,7 @@ _WEEKDAY = re.compile(
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProcedureMatch:
     """A procedure that may be meant, how surely from 0 to 1, and by which words."""
 
@@ -322,7 +278,7 @@ class ProcedureMatch:
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DueProcedure:
     """A procedure whose time has come, and when that was."""
 
@@ -349,7 +305,7 @@ class StemmedText:
 
     def share(self, text: str) -> tuple[float, list[str]]:
         """Which share of the telling words of another text it has, and which these are."""
-        words = [word for word in terms(text) if word.casefold() not in _EMPTY]
+        words = [word for word in terms(text) if word.casefold() not in phrases().empty]
         found = [word for word in words if self.has(word)]
         return len(found) / len(words) if words else 0.0, found
 
@@ -436,7 +392,7 @@ SHARED = 0.5
 """Which share of the steps of the shorter one two procedures with the same title must have in common to be one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProcedureChange:
     """What is to be changed: `procedure` as it will be, in place of the one called `before`, if there is one."""
 

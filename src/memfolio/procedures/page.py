@@ -11,10 +11,12 @@ from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
+from memfolio.frozen import frozen
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.vault.log import closed_fences
+from memfolio.vault.sections import Heading, LineEdit, PageText, Span
 
 # Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
 
@@ -37,7 +39,7 @@ Line = tuple[int, str]
 """A line of a page: its number from 0, and its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AnsweredQuestion:
     """A question on the way: what was said, and as which of its answers that counts."""
 
@@ -46,7 +48,7 @@ class AnsweredQuestion:
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TreeDecision:
     """Where answers lead: to a conclusion, or to the question that is still to be answered, and how."""
 
@@ -248,7 +250,6 @@ _FORMS = {each.value: each for each in ProcedureForm} | {
     "decision tree": ProcedureForm.DECISION,
 }
 _STATUS = {"active": False} | dict.fromkeys(("retired", "deprecated", "archived"), True)
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 _BOLD = re.compile(r"\*\*([^*:]+)(?::\*\*|\*\*:|\*\*$)[ \t]*(.*)")
 _OWN = re.compile(rf"(?:({'|'.join(_FORMS)}):[ \t]*)?(.*?)(?:\.md)?", re.IGNORECASE)
 _PAIR = re.compile(r"(?<![\w-])(type|version|status|timeout)[ \t]*:[ \t]*([^|]*)", re.IGNORECASE)
@@ -276,8 +277,6 @@ _TRUTH = dict.fromkeys(("yes", "true"), True) | dict.fromkeys(("no", "false"), F
 
 Block = tuple[int, int]
 """The lines of one item, from the first to behind the last."""
-Edit = tuple[int, int, Sequence[str]]
-"""Lines, and what comes in their place."""
 
 
 def read(path: str, text: str) -> Procedure:
@@ -300,53 +299,49 @@ class ProcedurePage:
 
     def __init__(self, path: str, text: str) -> None:
         self._mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-        self.text = text
-        self._lines = text.split("\n")
+        self._page = PageText(text, _fences(text))
+        self._lines = self._page.lines
         self._content: dict[str, list[Line]] = {name: [] for name in HEADINGS}
         self._headings: dict[str, int] = {}
         self._blocks: dict[str, list[Block]] = {name: [] for name in HEADINGS}
         self._spots: dict[str, tuple[int, int, int]] = {}
         self._found: dict[str, Any] = {}
         self._problems: list[str] = []
-        self._fenced = _fenced(text)
         start, end = front_matter(text)
         self._end = len(self._lines)
-        self._front = text.count("\n", 0, end) if end else 0
-        for number in range(text.count("\n", 0, start), self._front):
+        self._front = self._page.line_at(end) if end else 0
+        for number in range(self._page.line_at(start), self._front):
             self._pairs(number)
         self._arrange(self._front + 1 if end else 0)
         name = path.rpartition("/")[2].removesuffix(".md")
-        told = {"title": name.replace("-", " "), **self._found, **self._sections()}
+        parts = {"title": name.replace("-", " "), **self._found, **self._sections()}
         problems = tuple(sorted(self._problems, key=lambda each: int(each[5:].partition(":")[0])))
-        self.procedure = Procedure(name=name, path=path, **told, problems=problems)
+        self.procedure = Procedure(name=name, path=path, **parts, problems=problems)
 
     def editing(self, after: Procedure) -> str:
         """The text with the lines that say something else than `after` put right; all others as they are."""
-        lines, edits = self._with_fields(after)
+        edits = [*self._field_edits(after)]
         before, wanted = _parts(self.procedure), _parts(after)
         for name in sorted(HEADINGS, key=lambda name: name not in self._headings):  # sections that are added come last
             if before[name] != wanted[name]:
                 edits += self._section_edits(name, before[name], wanted[name])
-        end = "\r" if "\r\n" in self.text else ""
-        for first, last, _, new in sorted(((*edit[:2], at, edit[2]) for at, edit in enumerate(edits)), reverse=True):
-            lines[first:last] = [f"{line}{end}" for text in new for line in text.split("\n")]
-        return self._mark + "\n".join(lines)
+        return self._mark + self._page.edited_lines(edits)
 
-    def _with_fields(self, after: Procedure) -> tuple[list[str], list[Edit]]:
-        """The lines with other values where fields stand, and what adds those that stand nowhere."""
+    def _field_edits(self, after: Procedure) -> Iterator[LineEdit]:
+        """Lines with other values where fields stand, and what adds those that stand nowhere."""
         before, wanted = _fields(self.procedure), _fields(after)
-        lines, added = [*self._lines], list[str]()
-        for name, value in wanted.items():
-            if before[name] != value and name not in self._spots:
-                added.append(f"{name}: {value}")
+        changed = {name: value for name, value in wanted.items() if before[name] != value}
+        added = [f"{name}: {value}" for name, value in changed.items() if name not in self._spots]
+        lines = dict[int, str]()
         for name, (number, start, end) in sorted(self._spots.items(), key=lambda spot: spot[1], reverse=True):
-            if before[name] != wanted[name]:
-                lines[number] = lines[number][:start] + wanted[name] + lines[number][end:]
-        if not added:
-            return lines, []
-        return lines, [(self._front, self._front, added) if self._front else (0, 0, ["---", *added, "---"])]
+            if name in changed:
+                line = lines.get(number, self._lines[number].rstrip("\r"))
+                lines[number] = line[:start] + changed[name] + line[end:]
+        yield from ((number, number + 1, [line]) for number, line in lines.items())
+        if added:
+            yield (self._front, self._front, added) if self._front else (0, 0, ["---", *added, "---"])
 
-    def _section_edits(self, name: str, before: Sequence[str], wanted: Sequence[str]) -> Iterator[Edit]:
+    def _section_edits(self, name: str, before: Sequence[str], wanted: Sequence[str]) -> Iterator[LineEdit]:
         blocks, heading = self._blocks[name], self._headings.get(name)
         if not blocks:
             if heading is not None:
@@ -367,7 +362,7 @@ class ProcedurePage:
                 yield *blocks[start], [f"## {HEADINGS[name]}", *new] if blocks[start][0] == heading else new
                 yield from ((*block, ()) for block in blocks[start + 1 : stop])
 
-    def _renumbering(self, blocks: Sequence[Block], before: Sequence[str], wanted: Sequence[str]) -> Iterator[Edit]:
+    def _renumbering(self, blocks: Sequence[Block], before: Sequence[str], wanted: Sequence[str]) -> Iterator[LineEdit]:
         for (first, _), old, new in zip(blocks, before, wanted, strict=True):
             if old != new:
                 number = new.partition(".")[0]
@@ -378,15 +373,15 @@ class ProcedurePage:
         section = "description"
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
-            heading, bold = _HEADING.fullmatch(line), _BOLD.fullmatch(line)
-            if number in self._fenced:
+            heading, bold = self._page.heading(number), _BOLD.fullmatch(line)
+            if self._page.is_hidden_line(number):
                 self._content.setdefault(section, []).append((number, line))
             elif line.startswith("<!--"):
                 self._pairs(number)
             elif heading:
-                is_first = line.startswith("# ") and "title" not in self._found
-                known = None if is_first or not heading[1] else _NAMES.get(heading[1].strip(": ").casefold())
-                if known is None and not self._titled(number, heading):
+                is_first = heading.level == 1 and "title" not in self._found
+                known = None if is_first else _NAMES.get(heading.title.strip(": ").casefold() or " ")
+                if known is None and not self._titled(heading):
                     self._end = number
                     return
                 section = known or ("description" if self._spots.get("title", (-1,))[0] == number else "other")
@@ -400,15 +395,15 @@ class ProcedurePage:
             else:
                 self._content.setdefault(section, []).append((number, line))
 
-    def _titled(self, number: int, heading: re.Match[str]) -> bool:
+    def _titled(self, heading: Heading) -> bool:
         """Take a heading as the title where it is one; False where a second procedure begins."""
-        form, title = _OWN.fullmatch(heading[1]).groups()  # type: ignore[union-attr]
+        number, (form, title) = heading.line, _OWN.fullmatch(heading.title).groups()  # type: ignore[union-attr]
         if form and "title" in self._found and self._content["steps"]:
             self._problems.append(f"line {number + 1}: {title[:60]!r} begins here; a page holds one procedure")
             return False
         if title and (form or "title" not in self._found):
             self._found |= {"title": title} | ({"form": _FORMS[form.lower()]} if form else {})
-            at = heading.start(1) + heading[1].index(title)
+            at = heading.column + heading.title.index(title)
             self._spots["title"] = (number, at, at + len(title))
             self._content["description"].clear()
             self._headings["description"] = number
@@ -467,7 +462,7 @@ class ProcedurePage:
     def _steps(self) -> Iterator[Step]:
         found: list[tuple[str | None, list[Line]]] = []
         for number, line in self._content["steps"]:
-            numbered = None if number in self._fenced else _NUMBERED.fullmatch(line)
+            numbered = None if self._page.is_hidden_line(number) else _NUMBERED.fullmatch(line)
             is_bullet = line[:1] in ("-", "*", "+") and _ITEM.match(line) and not _FIELD.fullmatch(line)
             if numbered:
                 found.append((numbered[1], [(number, (numbered[2] or "").strip())]))
@@ -501,12 +496,9 @@ class ProcedurePage:
         return Step(number=place, text="\n".join(words).rstrip(), **fields)
 
 
-def _fenced(text: str) -> frozenset[int]:
-    """The lines of code fences that are not within a step."""
-    if "```" not in text and "~~~" not in text:
-        return frozenset()
-    spans = (span for span in closed_fences(text) if not text[span[0] : span[0] + 3].isspace())
-    return frozenset(at for start, end in spans for at in range(text.count("\n", 0, start), text.count("\n", 0, end)))
+def _fences(text: str) -> list[Span]:
+    """Where code lies that is not within a step."""
+    return [span for span in closed_fences(text) if not text[span[0] : span[0] + 3].isspace()]
 
 
 def _value(name: str, raw: str) -> dict[str, Any]:

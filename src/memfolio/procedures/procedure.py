@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
 
 from memfolio.clock import format_duration
-from memfolio.errors import ComparisonError, InputError
+from memfolio.errors import ComparisonError
+from memfolio.expression import Infix, Reader
+from memfolio.frozen import frozen
 from memfolio.knowledge.literal import Operator, compare
 
 # When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
@@ -19,21 +20,16 @@ from memfolio.knowledge.literal import Operator, compare
 # A name is any words up to `is` or a sign; case, `_` and `-` make no difference. A value in quotes may have any
 # words.
 
-LONGEST = 1000
-DEEPEST = 20
-"""How many parentheses may stand within one another."""
-_TOKEN = re.compile(r"\s*(?:\"([^\"]*)\"|(<=|>=|!=|==|[<>=≤≥≠()])|((?:[^\s()<>=!≤≥≠\"]|!(?!=))+))")
+_TOKEN = re.compile(r"\s*(\"[^\"]*\"|<=|>=|!=|==|[<>=≤≥≠()]|(?:[^\s()<>=!≤≥≠\"]|!(?!=))+)")
 _SIGNS = dict(zip("= == != ≠ < > <= ≤ >= ≥".split(), "eq eq ne ne lt gt lte lte gte gte".split(), strict=True))
-_KEYWORDS = frozenset({"and", "or", "not", "is"})
+_JOINTS = {"or": Infix("or", 1), "and": Infix("and", 2)}
+_RESERVED = frozenset({*_SIGNS, *_JOINTS, "not", "is", "(", ")", ""})
 _SAME = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _UNTRUE = frozenset({"", "false", "0", "none", "null"})
 _HINT = "write it like `urgent is yes`, `disk < 10 and not tested` or `(a or b) and c`; put other words in quotes"
 
-Tokens = deque[tuple[str, str]]
-"""The parts of a text: what each is (`word`, `quoted`, or a sign or keyword itself) and how it is written."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepCondition:
     """A test of one value, or parts that are put together by `and`, `or` or `not`."""
 
@@ -75,75 +71,44 @@ class StepCondition:
 
 def read_condition(text: str) -> StepCondition:
     """The condition that a text states; InputError says what is wrong with it."""
-    try:
-        if len(text) > LONGEST:
-            raise ValueError(f"it has {len(text):,} characters")
-        tokens = deque(_tokens(text.rstrip()))
-        found = _joined(tokens, "or", 0)
-        if tokens:
-            raise ValueError(f"{tokens[0][1]!r} is not expected there")
-    except ValueError as error:
-        raise InputError(f"the condition {text.strip()[:60]!r}: {error}", hint=_HINT) from error
-    return found
+    reader = Reader(text, _TOKEN, f"the condition {text.strip()[:60]!r}", _HINT)
+
+    def joined(how: str, left: StepCondition, right: StepCondition, _: StepCondition | None) -> StepCondition:
+        return StepCondition(how=how, parts=(left, right))
+
+    def operand() -> StepCondition:
+        if reader.take("not"):
+            return StepCondition(how="not", parts=(reader.climb(operand, {}, joined),))
+        if reader.take("("):
+            within = reader.climb(operand, _JOINTS, joined)
+            reader.expect(")")
+            return within
+        return _test(reader)
+
+    return reader.whole(operand, _JOINTS, joined)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise ValueError(f"{text[at:].strip()[:20]!r} makes no sense")
-        quoted, sign, word = match.groups()
-        at = match.end()
-        if sign or (word and word.lower() in _KEYWORDS):
-            yield sign or word.lower(), sign or word
-        else:
-            yield ("word", word) if word else ("quoted", quoted)
-
-
-def _joined(tokens: Tokens, how: str, depth: int) -> StepCondition:
-    parts: list[StepCondition] = []
-    while not parts or _takes(tokens, how):
-        parts.append(_joined(tokens, "and", depth) if how == "or" else _single(tokens, depth))
-    return parts[0] if len(parts) == 1 else StepCondition(how=how, parts=tuple(parts))
-
-
-def _single(tokens: Tokens, depth: int) -> StepCondition:
-    if depth > DEEPEST:
-        raise ValueError("too many parts stand within one another")
-    if _takes(tokens, "not"):
-        return StepCondition(how="not", parts=(_single(tokens, depth + 1),))
-    if _takes(tokens, "("):
-        within = _joined(tokens, "or", depth + 1)
-        if not _takes(tokens, ")"):
-            raise ValueError("a parenthesis is not closed")
-        return within
-    name = _folded(_words(tokens, "a name"))
+def _test(reader: Reader) -> StepCondition:
+    name = _folded(_words(reader, "a name"))
     if not name:
-        raise ValueError("a name has no letters")
-    operator = _operator(tokens)
-    value = _words(tokens, "a value") if operator else ""
+        reader.fail("a name with letters")
+    if reader.take("is"):
+        operator: Operator | None = Operator.NE if reader.take("not") else Operator.EQ
+    else:
+        sign = reader.take(*_SIGNS)
+        operator = Operator(_SIGNS[sign]) if sign else None
+    value = _words(reader, "a value") if operator else ""
     return StepCondition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
 
 
-def _operator(tokens: Tokens) -> Operator | None:
-    if _takes(tokens, "is"):
-        return Operator.NE if _takes(tokens, "not") else Operator.EQ
-    return Operator(_SIGNS[tokens.popleft()[0]]) if tokens and tokens[0][0] in _SIGNS else None
-
-
-def _words(tokens: Tokens, what: str) -> str:
+def _words(reader: Reader, what: str) -> str:
+    """Words up to a sign or a word of the language; those in quotes are taken as they are."""
     taken: list[str] = []
-    while tokens and tokens[0][0] in ("word", "quoted"):
-        taken.append(tokens.popleft()[1])
+    while reader.peek().lower() not in _RESERVED:
+        taken.append(reader.take().strip('"'))
     if not taken:
-        raise ValueError(f"{what} is missing {f'before {tokens[0][1]!r}' if tokens else 'at its end'}")
+        reader.fail(what)
     return " ".join(taken)
-
-
-def _takes(tokens: Tokens, what: str) -> bool:
-    """Whether this comes next; then it is taken."""
-    return bool(tokens) and tokens[0][0] == what and bool(tokens.popleft())
 
 
 def _folded(name: str) -> str:
@@ -177,7 +142,7 @@ class OnError(StrEnum):
     FALLBACK = "fallback"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """One step: `text` for whoever does it, and what a page says about how it is done.
 
@@ -203,7 +168,7 @@ class Step:
     """Whether it may be done again when nobody knows whether it was done, as after a crash."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refinement:
     """One line of a procedure's history."""
 
@@ -214,7 +179,7 @@ class Refinement:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Branch:
     """A question of a decision tree with where its answers lead, or a conclusion, which has no answers."""
 
@@ -223,7 +188,7 @@ class Branch:
     line: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Procedure:
     """A procedure as its page `memory/procedures/<name>.md` tells it."""
 

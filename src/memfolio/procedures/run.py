@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import reduce
@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
+from memfolio.frozen import frozen
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.settings import Practising
 from memfolio.state import moment
@@ -42,7 +43,7 @@ class RunOutcome(StrEnum):
     ABANDONED = "abandoned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tried:
     """How often a step was tried in one way, and what became of the latest try."""
 
@@ -68,7 +69,7 @@ class Tried:
         return self.outcome in (RunOutcome.DONE, RunOutcome.SKIPPED, RunOutcome.UNDONE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Waiting:
     """What a run waits for before it goes on."""
 
@@ -83,7 +84,7 @@ class Waiting:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Run:
     """A run with the steps of the page as it was when the run began.
 
@@ -251,7 +252,7 @@ def _seconds(line: Line) -> float:
 # How well procedures work, by their latest runs. Pure.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunMetrics:
     """How the latest runs went that have ended; those that were abandoned are not counted."""
 
@@ -325,7 +326,7 @@ FEW = 3
 """How many runs must show that a step is never needed, or gives the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepFinding:
     """Something about some steps, and what it could be worth."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
@@ -21,6 +21,7 @@ from itertools import chain, product
 from typing import Any, NamedTuple
 
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
+from memfolio.frozen import frozen
 from memfolio.index.write_rows import records
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
@@ -45,7 +46,7 @@ LONG = 4000
 """How many characters of a result or an error are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepContext:
     """What a function learns about the step that it does, as its first argument."""
 

@@ -11,22 +11,25 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, reduce
 from math import e, pi
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.expression import Infix, Reader
 from memfolio.intake import nearest
 
-DEEPEST, LONGEST, MOST, LARGEST = 60, 5_000, 200, 1e300
-"""How deep parentheses may go, how many characters and operators a text may have, and how large its numbers may be."""
+LARGEST = 1e300
+"""How large numbers may be."""
 LOGICAL = frozenset("iff implies or and not box name value".split())
-COMPARISONS = frozenset("= != < <= > >=".split())
+COMPARISONS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 MODAL = dict.fromkeys("box necessarily [] □".split(), "box") | dict.fromkeys("diamond possibly <> ◇".split(), "diamond")
 DEONTIC = {"O": "box", "obligatory": "box", "P": "diamond", "permitted": "diamond"}
 DEONTIC |= {"F": "forbidden", "forbidden": "forbidden"}
 _STRENGTHS = """1 iff <-> <=> ↔ ≡; 2 implies -> => → ⊃; 3 or || | ∨; 4 and && & ∧; 6 = ==; 6 != ≠; 6 <= ≤; 6 >= ≥; 6 <
     6 >; 6 is; 7 +; 7 -; 8 *; 8 /; 8 //; 8 %; 10 **""".replace("\n", ";")
 _ROWS = [row.split() for row in _STRENGTHS.split(";")]
-_INFIX = {sign: (int(strength), op) for strength, op, *others in _ROWS for sign in (op, *others)}
+_INFIX = {
+    sign: Infix(op, int(strength), op in ("implies", "**")) for strength, op, *others in _ROWS for sign in (op, *others)
+}
 _NOT = frozenset("not ~ ¬ !".split())
 _SIGNS = sorted({*_INFIX, *_NOT, *MODAL, "(", ")", ","}, key=len, reverse=True)
 _SIGN = "|".join(re.escape(each) for each in _SIGNS if not each[0].isalpha())
@@ -66,7 +69,7 @@ def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Ex
 
     What stands in quotes is a name here, of several words.
     """
-    read = _Reader(text, place, modal or {}).whole()
+    read = _Formula(text, place, modal or {}).read()
     strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
     if alien := next(strange, None):
         raise InputError(f"{place} has {alien!s:.40}", hint="use and, or, not, implies, iff between names")
@@ -75,6 +78,10 @@ def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Ex
 
 def _truth(value: Any) -> Any:
     return 1.0 * (value != 0)  # a number, so that truths can be counted
+
+
+def _counting(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda left, right: 1.0 * compare(left, right)
 
 
 Operations = Mapping[str, Callable[..., Any]]
@@ -86,12 +93,7 @@ OPERATORS: Operations = {
     "//": operator.floordiv,
     "%": operator.mod,
     "neg": operator.neg,
-    "=": lambda left, right: 1.0 * (left == right),
-    "!=": lambda left, right: 1.0 * (left != right),
-    "<": lambda left, right: 1.0 * (left < right),
-    "<=": lambda left, right: 1.0 * (left <= right),
-    ">": lambda left, right: 1.0 * (left > right),
-    ">=": lambda left, right: 1.0 * (left >= right),
+    **{sign: _counting(getattr(operator, name)) for sign, name in COMPARISONS.items()},
     "not": lambda one: 1 - _truth(one),
     "and": lambda left, right: _truth(left) * _truth(right),
     "or": lambda left, right: _truth(_truth(left) + _truth(right)),
@@ -104,7 +106,7 @@ OPERATORS: Operations = {
 @lru_cache(maxsize=1000)
 def expression(text: str, place: str, hint: str = "") -> Expression:
     """An expression over variables; `hint` says what it should look like."""
-    return _Reader(text, place, None, hint).whole()
+    return _Formula(text, place, None, hint).read()
 
 
 def checked(term: Expression, place: str, names: Collection[str], operations: Operations) -> Expression:
@@ -172,60 +174,26 @@ def _numeric() -> Operations:
     }
 
 
-class _Reader:
-    """Reads from left to right by the strength of the operators; `modal` is None for an expression."""
+class _Formula:
+    """Reads an expression, or with `modal`, how modal operators are spelled, a formula of logic."""
 
     def __init__(self, text: str, place: str, modal: Mapping[str, str] | None, hint: str = "") -> None:
-        self._text, self._place, self._modal, self._hint = text, place, modal, hint
-        self._at = self._depth = self._count = 0
-        if len(text) > LONGEST:
-            raise InputError(f"{place} has {len(text):,} characters", hint=f"use up to {LONGEST:,}")
+        self._reader, self._place, self._modal = Reader(text, _TOKEN, place, hint), place, modal
 
-    def whole(self) -> Expression:
-        term = self._term(0)
-        if self._text[self._at :].strip():
-            self._fail("an operator")
-        return term
+    def read(self) -> Expression:
+        return self._reader.whole(self._operand, _INFIX, _joined)
 
-    def _sign(self) -> str:
-        found = _TOKEN.match(self._text, self._at)
-        return found[1] if found else ""
+    def _term(self, least: int = 0) -> Expression:
+        return self._reader.climb(self._operand, _INFIX, _joined, least)
 
-    def _take(self, *wanted: str) -> str:
-        """Go on behind the next word or sign, if it is one of those wanted."""
-        found = _TOKEN.match(self._text, self._at)
-        if not found or (wanted and found[1] not in wanted):
-            return ""
-        self._at = found.end()
-        return found[1]
-
-    def _term(self, least: int) -> Expression:
-        self._depth += 1
-        if self._depth > DEEPEST or self._count > MOST:
-            hint = f"use several shorter ones, with up to {MOST} operators"
-            raise InputError(f"{self._place} goes deeper than {DEEPEST}, or is too long", hint=hint)
-        left, compared = self._first(), None
-        while (found := _INFIX.get(self._sign().lower())) and found[0] >= least:
-            self._take()
-            self._count += 1
-            strength, op = found
-            right = self._term(strength + (op not in ("implies", "**")))
-            if compared and op in COMPARISONS:  # a < b < c
-                left = Expression("and", (left, Expression(op, (compared, right))))
-            else:
-                left = Expression(op, (left, right))
-            compared = right if op in COMPARISONS else None
-        self._depth -= 1
-        return left
-
-    def _first(self) -> Expression:
-        start, sign = self._at, self._take()
+    def _operand(self) -> Expression:
+        start, sign = self._reader.at, self._reader.take()
         if sign[:1] in ("'", '"') and sign:
             return Expression("value" if self._modal is None else "name", (), sign[1:-1])
         if sign[:1].isdecimal() or sign[:1] == ".":
             return self._number(sign)
         if sign == "(":
-            return self._closed([self._term(0)])[0]
+            return self._closed([self._term()])[0]
         if self._modal and sign in self._modal:
             return _modal(self._modal[sign], self._term(5))
         if sign.lower() in _NOT:
@@ -233,17 +201,19 @@ class _Reader:
         if sign == "-":
             return Expression("neg", (self._term(9),))
         if not sign.isidentifier() or sign.lower() in _INFIX:
-            self._at = start
-            self._fail("a name, a value or (")
+            self._reader.at = start
+            self._reader.fail("a name, a value or (")
         if sign.lower() in ("true", "false"):
             return Expression("value", (), sign.lower() == "true")
-        return Expression("name", (), sign) if self._modal is not None or not self._take("(") else self._call(sign)
+        if self._modal is None and self._reader.take("("):
+            return Expression("call", tuple(self._closed(self._arguments())), sign.lower())
+        return Expression("name", (), sign)
 
-    def _call(self, name: str) -> Expression:
-        parts = [self._term(0)]
-        while self._take(","):
-            parts.append(self._term(0))
-        return Expression("call", tuple(self._closed(parts)), name.lower())
+    def _arguments(self) -> list[Expression]:
+        parts = [self._term()]
+        while self._reader.take(","):
+            parts.append(self._term())
+        return parts
 
     def _number(self, sign: str) -> Expression:
         if not float(sign) < LARGEST:
@@ -251,13 +221,14 @@ class _Reader:
         return Expression("value", (), int(sign) if sign.isdecimal() else float(sign))
 
     def _closed(self, parts: list[Expression]) -> list[Expression]:
-        return parts if self._take(")") else self._fail("`)`")
+        self._reader.expect(")")
+        return parts
 
-    def _fail(self, expected: str) -> NoReturn:
-        rest = self._text[self._at :].strip()
-        where = f"before {rest[:30]!r}" if rest else "at the end"
-        hint = self._hint or f"it reads: {self._text[:120]}"
-        raise InputError(f"{self._place}: {expected} is missing {where}", hint=hint)
+
+def _joined(op: str, left: Expression, right: Expression, before: Expression | None) -> Expression:
+    if before and op in COMPARISONS and left.op in (*COMPARISONS, "and"):  # a < b < c
+        return Expression("and", (left, Expression(op, (before, right))))
+    return Expression(op, (left, right))
 
 
 def _modal(op: str, inside: Expression) -> Expression:

@@ -1,15 +1,23 @@
-"""What every method of reasoning gets and gives: checked inputs, what it may look at, and its result."""
+"""What every method of reasoning gets and gives: typed inputs, what it may look at, and its result.
+
+A method is a function of a NamedTuple of inputs; where it can be asked in several ways, of a union of them. The types
+say what each input must be, and `read` checks it: what is missing or makes no sense is an InputError that names the
+place (`likelihoods.rain.wet`) and says what belongs there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from functools import cache, wraps
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
@@ -19,181 +27,211 @@ from memfolio.settings import Reasoning
 from memfolio.types import EMPTY
 from memfolio.vault.fields import without_surrogates
 
-# What is given for a method: values from outside, checked one by one as they are read.
-#
-# A method reads what it needs by name: `given.share("prior")`. What is missing or makes no sense is an InputError
-# that names the place (`likelihoods[rain].wet`) and says what belongs there.
-
 MOST = 10_000
 """How many members a list or a mapping may have."""
-TOLERANCE = 1e-9
-"""How far probabilities may be from adding up to 1."""
-_MISSING = object()
+LARGEST = 1e100
+"""How large an amount may be: what is computed from such amounts stays a number."""
+
+T = TypeVar("T")
+Inputs = Mapping[str, Any]
 
 
-class Given:
-    """The inputs of one method, or a part of them; `place` is where they stand, for messages."""
+def read(kind: Any, found: Any, place: str) -> Any:
+    """A value from outside as the type says; None counts as nothing given."""
+    kind = _alternative(kind, found)
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        value = read(inside[0], found, place)
+        for check in inside[1:]:
+            value = check(place, value)
+        return value
+    if found is None:
+        raise InputError(f"{place} is missing", hint=f"give {_wanted(kind)}")
+    if origin is Literal:
+        return one_of(place, found, inside)
+    if origin is Mapping:
+        members = {str(name): each for name, each in _counted(place, _object(found, place)).items()}
+        return {name: read(inside[1], each, f"{place}.{name}") for name, each in members.items()}
+    if origin is Sequence:
+        listed = [found] if inside[0] is str and isinstance(found, str) else _list(found, place)
+        return [read(inside[0], each, f"{place}[{number}]") for number, each in enumerate(_counted(place, listed))]
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        return _record(kind, found, place)
+    return _SCALARS[kind](place, found)
 
-    def __init__(self, values: Mapping[str, Any] | None = None, place: str = "", used: dict[str, Any] | None = None):
-        if values is not None and not isinstance(values, Mapping):
-            raise InputError(f"{place or 'what is given'} is a {type(values).__name__}", hint="pass an object")
-        self._values = dict(values or {})
-        self._place = place
-        self.used: dict[str, Any] = {} if used is None else used
-        """What was read so far, with the defaults that were taken: the `inputs` of a result."""
 
-    def __contains__(self, name: str) -> bool:
-        return self._values.get(name) is not None
+def _record(kind: Any, found: Any, place: str) -> Any:
+    types, given = input_types(kind), _object(found, place or "what is given")
+    only(place, given, types)
+    optional = {name.rstrip("_") for name in kind._field_defaults}
+    wanted = [name for name in types if given.get(name) is not None or name not in optional]
+    values = {name: read(types[name], given.get(name), _inside(place, name)) for name in wanted}
+    return kind(**{name: values[name.rstrip("_")] for name in kind._fields if name.rstrip("_") in values})
 
-    def names(self) -> list[str]:
-        return [str(name) for name in self._values]
 
-    def only(self, *known: str) -> None:
-        """Refuse what the method does not read: a misspelt name would be passed over otherwise."""
-        for name in self._values:
-            if name not in known:
-                raise InputError(f"there is no {self._at(str(name))!r:.80}", hint=nearest(str(name), known))
+@cache
+def input_types(kind: Any) -> dict[str, Any]:
+    """The types of inputs by their names; a name that is a word of Python has a line behind it in code: `from_`."""
+    return {name.rstrip("_"): each for name, each in get_type_hints(kind, include_extras=True).items()}
 
-    def value(self, name: str, default: Any = _MISSING, wanted: str = "a value") -> Any:
-        """Whatever stands below a name; a default is what counts where nothing does."""
-        found = self._values.get(name)
-        if found is None:
-            if default is _MISSING:
-                raise InputError(f"{self._at(name)} is missing", hint=f"give {wanted}")
-            found = default
-        if not self._place:
-            self.used[name] = found
-        return found
 
-    def text(self, name: str, default: Any = _MISSING) -> str:
-        return self._text(self._at(name), self.value(name, default, "a text"))
+def _alternative(kind: Any, found: Any) -> Any:
+    """The one of several types that a value has the shape of."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    types = [each for each in get_args(kind) if each is not NoneType]
+    return next((each for each in types if isinstance(found, _shape(each))), types[0])
 
-    def choice(self, name: str, choices: Sequence[str], default: Any = _MISSING) -> str:
-        found = self.value(name, default, f"one of {', '.join(choices)}")
-        if found not in choices:
-            raise InputError(f"{self._at(name)} is {found!r:.60}", hint=nearest(str(found), choices))
-        return str(found)
 
-    def flag(self, name: str, default: bool = False) -> bool:
-        found = self.value(name, default, "true or false")
-        if not isinstance(found, bool):
-            raise InputError(f"{self._at(name)} is {found!r:.60}", hint="say true or false")
-        return found
+def _shape(kind: Any) -> Any:
+    """What of Python a value of a type is given as."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _shape(get_args(kind)[0])
+    if kind in (int, float):
+        return int | float
+    is_record = isinstance(kind, type) and issubclass(kind, tuple)
+    return Mapping if is_record else list | tuple if origin is Sequence else origin or kind
 
-    def number(self, name: str, default: Any = _MISSING, *, low: float = -math.inf, high: float = math.inf) -> float:
-        return number_in(self._at(name), self.value(name, default, "a number"), low, high)
 
-    def whole(self, name: str, default: Any = _MISSING, *, low: int = 0, high: int = 10**9) -> int:
-        found = self.number(name, default, low=low, high=high)
-        if found != int(found):
-            raise InputError(f"{self._at(name)} is {found:g}", hint="give a whole number")
-        return int(found)
+def _wanted(kind: Any) -> str:
+    shape = _shape(kind) if kind is not Any else object
+    if shape is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    words: dict[Any, str] = {str: "a text", Mapping: "an object", list | tuple: "a list", int | float: "a number"}
+    return words.get(shape, "true or false" if shape is bool else "a value")
 
-    def share(self, name: str, default: Any = _MISSING) -> float:
-        """A probability."""
-        return self.number(name, default, low=0, high=1)
 
-    def texts(self, name: str, default: Any = _MISSING, *, least: int = 0) -> list[str]:
-        """A list of texts; one text alone counts as such a list."""
-        found = self.value(name, default, "a list of texts")
-        return [
-            self._text(at, each)
-            for at, each in self._members(name, [found] if isinstance(found, str) else found, least)
-        ]
+def _object(found: Any, place: str) -> Inputs:
+    if not isinstance(found, Mapping):
+        raise InputError(f"{place} is a {type(found).__name__}", hint="pass an object")
+    return found
 
-    def numbers(
-        self, name: str, default: Any = _MISSING, *, low: float = -math.inf, high: float = math.inf, least: int = 0
-    ) -> list[float]:
-        found = self.value(name, default, "a list of numbers")
-        return [number_in(at, each, low, high) for at, each in self._members(name, found, least)]
 
-    def matrix(self, name: str, default: Any = _MISSING) -> list[list[float]]:
-        """A list of rows of numbers, all equally long, with at least one of each."""
-        rows = [
-            [number_in(f"{at}[{column}]", each) for column, each in enumerate(self._listed(at, row))]
-            for at, row in self._members(name, self.value(name, default, "a list of rows"), 1)
-        ]
-        if len({len(row) for row in rows}) != 1 or not rows[0]:
-            raise InputError(
-                f"the rows of {self._at(name)} differ in length", hint="give each the same number of columns"
-            )
-        return rows
+def _list(found: Any, place: str) -> Sequence[Any]:
+    if not isinstance(found, list | tuple):
+        raise InputError(f"{place} is {found!r:.60}", hint="give a list")
+    return found
 
-    def part(self, name: str, default: Any = _MISSING) -> Given:
-        """An object below a name."""
-        return Given(self.value(name, default, "an object"), self._at(name), self.used)
 
-    def parts(self, name: str, default: Any = _MISSING, *, least: int = 0) -> list[Given]:
-        """A list of objects."""
-        found = self.value(name, default, "a list of objects")
-        return [Given(each, at, self.used) for at, each in self._members(name, found, least)]
+def _counted(place: str, members: Any, least: int = 0, most: int = MOST) -> Any:
+    if not least <= len(members) <= most:
+        raise InputError(f"{place} has {len(members):,} members", hint=f"give {least} to {most:,}")
+    return members
 
-    def by_name(self, name: str, default: Any = _MISSING, *, least: int = 0) -> dict[str, Given]:
-        """An object of objects."""
-        inside = self.part(name, default)
-        self._check_count(self._at(name), len(inside.names()), least)
-        return {each: inside.part(each) for each in inside.names()}
 
-    def weights(
-        self, name: str, default: Any = _MISSING, *, low: float = -math.inf, high: float = math.inf
-    ) -> dict[str, float]:
-        """An object of numbers."""
-        inside = self.part(name, default)
-        self._check_count(self._at(name), len(inside.names()), 1)
-        return {each: inside.number(each, low=low, high=high) for each in inside.names()}
-
-    def distribution(self, name: str, default: Any = _MISSING) -> dict[str, float]:
-        """An object of probabilities that add up to 1."""
-        return adding_up(self._at(name), self.weights(name, default, low=0, high=1))
-
-    def _members(self, name: str, found: Any, least: int) -> Iterator[tuple[str, Any]]:
-        place = self._at(name)
-        listed = self._listed(place, found)
-        self._check_count(place, len(listed), least)
-        return ((f"{place}[{number}]", each) for number, each in enumerate(listed))
-
-    @staticmethod
-    def _listed(place: str, found: Any) -> Sequence[Any]:
-        if not isinstance(found, Sequence) or isinstance(found, str | bytes):
-            raise InputError(f"{place} is {found!r:.60}", hint="give a list")
-        return found
-
-    @staticmethod
-    def _check_count(place: str, count: int, least: int) -> None:
-        if count < least or count > MOST:
-            raise InputError(f"{place} has {count:,} members", hint=f"give {least} to {MOST:,}")
-
-    @staticmethod
-    def _text(place: str, found: Any) -> str:
-        if not isinstance(found, str) or not found.strip() or without_surrogates(found) != found:
-            raise InputError(f"{place} is {found!r:.60}", hint="give a text")
-        return found.strip()
-
-    def _at(self, name: str) -> str:
-        return f"{self._place}.{name}" if self._place else name
+def _inside(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
 
 
 def number_in(place: str, found: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number in a range."""
     is_number = isinstance(found, int | float) and not isinstance(found, bool) and abs(found) < 1e308
-    if not is_number or not math.isfinite(found) or not low <= found <= high:
+    if not is_number or not low <= found <= high:
         span = "" if low == -math.inf and high == math.inf else f" from {low:g} to {high:g}"
-        raise InputError(f"{place} is {found!r:.60}", hint=f"give a number{span}")
+        shown = f"{found:g}" if isinstance(found, float) else f"{found!r:.60}"
+        raise InputError(f"{place} is {shown}", hint=f"give a number{span}")
     return float(found)
 
 
-def adding_up(place: str, chances: dict[str, float]) -> dict[str, float]:
+def _whole(place: str, found: Any) -> int:
+    if number_in(place, found) != int(found):
+        raise InputError(f"{place} is {found:g}", hint="give a whole number")
+    return int(found)
+
+
+def _text(place: str, found: Any) -> str:
+    if not isinstance(found, str) or not found.strip() or without_surrogates(found) != found:
+        raise InputError(f"{place} is {found!r:.60}", hint="give a text")
+    return found.strip()
+
+
+def _flag(place: str, found: Any) -> bool:
+    if not isinstance(found, bool):
+        raise InputError(f"{place} is {found!r:.60}", hint="say true or false")
+    return found
+
+
+_SCALARS: Mapping[Any, Callable[[str, Any], Any]] = {
+    float: number_in,
+    int: _whole,
+    str: _text,
+    bool: _flag,
+    Any: lambda place, found: found,
+}
+
+
+# Checks beside the type, and the types that several methods share.
+
+
+def between(low: float, high: float) -> Callable[[str, Any], Any]:
+    def check(place: str, number: Any) -> Any:
+        number_in(place, number, low, high)
+        return number
+
+    return check
+
+
+def sized(least: int, most: int = MOST) -> Callable[[str, Any], Any]:
+    return lambda place, members: _counted(place, members, least, most)
+
+
+def adding_up(place: str, chances: Mapping[str, float]) -> Mapping[str, float]:
     """Probabilities if they add up to 1."""
     total = math.fsum(chances.values())
-    if abs(total - 1) > max(TOLERANCE, 1e-6 * len(chances) ** 0.5):
+    if abs(total - 1) > 1e-6 * max(1, len(chances)) ** 0.5:
         raise InputError(f"the probabilities of {place} add up to {total:.6g}", hint="let them add up to 1")
     return chances
+
+
+def even(place: str, rows: Sequence[Sequence[float]]) -> Sequence[Sequence[float]]:
+    """Rows if there are some, all equally long."""
+    if len({len(row) for row in _counted(place, rows, 1)}) != 1 or not rows[0]:
+        raise InputError(f"the rows of {place} differ in length", hint="give each the same number of columns")
+    return rows
+
+
+Share = Annotated[float, between(0, 1)]
+Amount = Annotated[float, between(-LARGEST, LARGEST)]
+Whole = Annotated[int, between(0, 1e9)]
+Confidence = Annotated[float, between(0.5, 0.9999)]
+Texts = Sequence[str]
+Chances = Annotated[Mapping[str, Share], sized(1), adding_up]
+Matrix = Annotated[Sequence[Sequence[float]], even]
+Several = Annotated[Sequence[T], sized(1)]
+Named = Annotated[Mapping[str, T], sized(1)]
+
+
+def one_of(place: str, name: str, names: Iterable[str]) -> str:
+    """A name if it is one of these."""
+    if name not in (choices := [*names]):
+        raise InputError(f"{place} is {name!r:.60}", hint=nearest(str(name), choices))
+    return name
+
+
+def only(place: str, given: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse members that are none of these names: a misspelt one would be passed over otherwise."""
+    choices = [*names]
+    for name in given:
+        if name not in choices:
+            raise InputError(f"there is no {_inside(place, str(name))!r:.80}", hint=nearest(str(name), choices))
 
 
 # What a method says about a problem, with everything that it rests on.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(NamedTuple):
+    """What a method found out; empty lines are left out. `Result` tells what each part is."""
+
+    conclusion: str
+    confidence: float | None = None
+    steps: Iterable[str] = ()
+    would_change: Iterable[str] = ()
+    answer: Mapping[str, Any] = EMPTY
+    notes: Iterable[str] = ()
+
+
+@frozen
 class Result:
     """A conclusion with its inputs, its steps, how sure it is, and what would change it.
 
@@ -226,26 +264,8 @@ class Result:
     problem: str = ""
 
 
-# What a method may look at beside what it is given: what the agent knows, the time, and how far it may go.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """The rooms of knowledge; a method that needs none of them never touches it."""
-
-    now: datetime
-    settings: Reasoning
-    facts: Facts
-    rules: Rules
-    inference: Inference
-    cases: Cases
-
-
-# How much an exact method may look at before it gives up.
-
-
 class Effort:
-    """Counts the cases that were looked at; past the limit it is an error, never a hang."""
+    """Counts the cases that an exact method looks at; past the limit it is an error, never a hang."""
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -260,29 +280,97 @@ class Effort:
             )
 
 
-# How far off a share may be that was counted. Pure.
+@frozen
+class World:
+    """What a method may look at beside its inputs: what the agent knows, the time, and how far it may go."""
+
+    now: datetime
+    settings: Reasoning
+    facts: Facts
+    rules: Rules
+    inference: Inference
+    cases: Cases
+
+    def effort(self) -> Effort:
+        return Effort(self.settings.work)
 
 
-def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
-    """The interval of a share (Wilson 1927)."""
-    share, spread = hits / count, z * z / count
-    centre = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
-    return max(0.0, centre - half), min(1.0, centre + half)
+Method = Callable[[Inputs, World], Result]
 
 
-# Numbers from outside as exact fractions, so that ties are ties.
+def method(code: Callable[[T, World], Finding]) -> Method:
+    """A method by the function that computes it, which has its name."""
 
-LARGEST = 1e12
+    @wraps(code)
+    def reason(values: Inputs, world: World) -> Result:
+        kind = _way(get_type_hints(code)["given"], _object(values, "what is given"))
+        found = code(read(kind, values, ""), world)
+        return Result(
+            method=code.__name__.replace("_", "-"),
+            conclusion=found.conclusion,
+            confidence=found.confidence,
+            steps=_lines(found.steps),
+            would_change=_lines(_as_far_as_possible(found.would_change)),
+            inputs=_used(kind, values),
+            answer=found.answer,
+            notes=_lines(found.notes),
+        )
+
+    return reason
+
+
+def _way(kind: Any, values: Inputs) -> Any:
+    """Of several ways to ask, the one that reads most of what is given."""
+    ways = get_args(kind) or (kind,)
+    return max(ways, key=lambda way: len(input_types(way).keys() & values.keys()))
+
+
+def _used(kind: Any, values: Inputs) -> dict[str, Any]:
+    defaults = {name.rstrip("_"): default for name, default in kind._field_defaults.items()}
+    taken = {name: default for name, default in defaults.items() if default not in (None, (), EMPTY)}
+    return taken | {name: value for name, value in values.items() if value is not None}
+
+
+def _lines(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, lines))
+
+
+def _as_far_as_possible(lines: Iterable[str]) -> Iterator[str]:
+    """What would change a result, until the effort is spent: the result itself stands without it."""
+    try:
+        yield from lines
+    except InputError:
+        yield "what else would change it was not looked at: that takes more than reason.work allows"
+
+
+# Numbers as exact fractions, so that ties are ties, and what several methods compute.
+
 FINEST = 10**12
 
 
 def exact(place: str, number: float) -> Fraction:
     """A number as it was written, to twelve places."""
-    return Fraction(str(number_in(place, number, -LARGEST, LARGEST))).limit_denominator(FINEST)
+    return Fraction(str(number_in(place, number, -FINEST, FINEST))).limit_denominator(FINEST)
 
 
 def betters(one: Iterable[Fraction], other: Iterable[Fraction]) -> bool:
     """Whether something is worth more to somebody and less to nobody."""
     pairs = list(zip(one, other, strict=True))
     return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+
+
+def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
+    """The interval of a share that was counted (Wilson 1927)."""
+    share, spread = hits / count, z * z / count
+    centre = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def smallest(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
+    """A part of a list that does what the whole does, and from which nothing can be left out."""
+    kept = list(whole)
+    for each in whole:
+        if does(rest := [one for one in kept if one is not each]):
+            kept = rest
+    return kept

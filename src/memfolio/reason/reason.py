@@ -6,16 +6,17 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
+from memfolio.frozen import frozen
 from memfolio.index.write_rows import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
-from memfolio.reason.inputs import MOST, Given, Result, World, number_in
-from memfolio.reason.methods.calibration import score
+from memfolio.reason.inputs import MOST, Inputs, Result, World, number_in
+from memfolio.reason.methods.experience import score
 from memfolio.reason.registry import (
     UNKNOWN,
     UNTOLD,
@@ -24,8 +25,10 @@ from memfolio.reason.registry import (
     Ranked,
     classify,
     code_of,
+    limits_of,
     method_named,
     methods,
+    prompt,
     rank,
     worksheet,
 )
@@ -55,7 +58,7 @@ Weights = Mapping[str, Mapping[str, float]]
 Pairs = Mapping[frozenset[str], bool | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fusion:
     """What comes out of several results: the heaviest of the `views`, what contradicts it, and what else is said.
 
@@ -189,22 +192,10 @@ def _conclusion(
 
 # A language model that gives a method its inputs, or works through its steps; what it says is marked as its word.
 
-FILL = """\
-The material is a problem. It is to be computed by the method {name}: {summary} Give the inputs of the method as one \
-JSON object in `inputs`. It needs {wants}; the rest may be left out. What it reads:
-{inputs}
-Take numbers from the problem where it has them; where it has none, estimate, and say so in `assumptions`, one short \
-sentence each. If the problem does not fit the method, answer with {{}}."""
-WORK = """\
-The material is a problem. Work through it by the method {name}: {summary} Do each of these steps and write down \
-what it asks for, one entry of `steps` a step:
-{steps}
-Then give the conclusion in one or two sentences, how sure you are of it from 0 to 1, and what would change it. Use \
-nothing as a fact that the problem does not say; an empty conclusion is right where none can be drawn."""
 LONGEST = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Filled:
     """The inputs of a method as a model gives them."""
 
@@ -212,7 +203,7 @@ class Filled:
     assumptions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Worked:
     """A worksheet that a model worked through."""
 
@@ -225,7 +216,7 @@ class Worked:
 def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The inputs of a method out of a problem, with notes on whose they are; only what the method reads is kept."""
     inputs = "\n".join(f"- {name}: {line}" for name, line in method.inputs.items())
-    task = FILL.format(name=method.name, summary=method.summary, wants=method.wants, inputs=inputs)
+    task = prompt("fill").format(name=method.name, summary=method.summary, wants=method.wants, inputs=inputs)
     filled = model.ask(task, problem, Filled)
     try:
         given = json.loads(filled.inputs)
@@ -240,7 +231,7 @@ def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tu
 def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
     """The worksheet of a method with what a model wrote down and concluded."""
     steps = "\n".join(f"{number}. {step}" for number, step in enumerate(method.steps, 1))
-    worked = model.ask(WORK.format(name=method.name, summary=method.summary, steps=steps), problem, Worked)
+    worked = model.ask(prompt("work").format(name=method.name, summary=method.summary, steps=steps), problem, Worked)
     if not worked.steps and not worked.conclusion.strip():
         raise ModelError(f"{model.name} wrote nothing down", hint="work through the steps yourself")
     return replace(
@@ -266,7 +257,7 @@ LONG = 2_000
 """How much of a problem and of a conclusion is kept, in characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgement:
     """A conclusion that was kept; `came_true` is None as long as nobody said."""
 
@@ -376,10 +367,8 @@ STRATEGY, SUGGESTED = "strategy-selection", 5
 """The worksheet to which the router adds so many methods that fit."""
 SITUATION = frozenset({"context", "beliefs", "desires", "features"})
 
-Inputs = Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reasoned:
     """What came of a problem: one result a method, what they say together, and why these methods were chosen.
 
@@ -398,7 +387,7 @@ class Reasoned:
     judgement: Judgement | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Question:
     """A problem with its kind, what was given by method, and the words from which the kind was guessed, if it was."""
 
@@ -534,7 +523,8 @@ class Reasoner:
     def _computed(self, method: Method, problem: str, given: Inputs) -> Result:
         if not method.computes:
             raise InputError(f"{method.name} reads no inputs", hint="leave them out: it is a worksheet")
-        return replace(code_of(method)(Given(given), self._world()), problem=problem)
+        found = code_of(method)(given, self._world())
+        return replace(found, problem=problem, notes=(*found.notes, *limits_of(method)))
 
     def _supplied(self, method: Method, problem: str, given: Inputs) -> Inputs:
         """What is given, with what memfolio itself knows for a method."""

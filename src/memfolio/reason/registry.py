@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
-from memfolio.reason.inputs import Given, Result, World
+from memfolio.reason.inputs import Method as Code
+from memfolio.reason.inputs import Result
 from memfolio.types import EMPTY
 
 # What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.
@@ -27,10 +29,9 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "stakes": ("low", "medium", "high"),
 }
 UNTOLD = "no word of the problem tells what kind it is"
-_WORDS = Path(__file__).parent / "data" / "words.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProblemClassification:
     """A problem by its dimensions; None is one of which nothing is said."""
 
@@ -82,21 +83,17 @@ def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
 
 @cache
 def _telling() -> list[tuple[str, str, re.Pattern[str]]]:
-    tables = tomllib.loads(_WORDS.read_text("utf-8"))
     return [
         (name, value, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
-        for name, values in tables.items()
+        for name, values in _data("words").items()
         for value, words in values.items()
     ]
 
 
 # The methods there are, as the data file tells them; the code of a method is loaded when it is used.
 
-_HERE = Path(__file__).parent
-_INPUT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.*(?:\n  .*)*)", re.MULTILINE)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Method:
     """A way to think a problem through: what it is good for, and the steps that guide whoever takes it.
 
@@ -131,16 +128,30 @@ class Method:
 
 
 @cache
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
+
+
+def prompt(name: str) -> str:
+    """What a model is asked."""
+    return str(_data("prompts")[name])
+
+
+@cache
 def methods() -> Mapping[str, Method]:
     """Every method by its name, category by category."""
-    found = {}
-    for name, table in tomllib.loads((_HERE / "data" / "methods.toml").read_text("utf-8")).items():
-        ideals = {each: tuple(table.pop(each)) for each in DIMENSIONS}
-        needs = tuple(tuple(each.split()) for each in table.pop("needs", ()))
-        inputs = _inputs(_HERE / "methods" / f"{name.replace('-', '_')}.py") if needs else {}
-        steps = tuple(table.pop("steps"))
-        found[name] = Method(name=name, ideals=ideals, needs=needs, inputs=inputs, steps=steps, **table)
-    return found
+    plain = ("category", "summary", "good_for", "settles", "cues")
+    return {
+        name: Method(
+            name=name,
+            steps=tuple(table["steps"]),
+            ideals={each: tuple(table[each]) for each in DIMENSIONS},
+            needs=tuple(tuple(each.split()) for each in table.get("needs", ())),
+            inputs=table.get("inputs", EMPTY),
+            **{each: table[each] for each in plain},
+        )
+        for name, table in _data("methods").items()
+    }
 
 
 def method_named(name: str) -> Method:
@@ -151,18 +162,16 @@ def method_named(name: str) -> Method:
     return methods()[plain]
 
 
-def code_of(method: Method) -> Callable[[Given, World], Result]:
-    """The function with which a method computes."""
-    module = import_module(f"memfolio.reason.methods.{method.name.replace('-', '_')}")
-    code: Callable[[Given, World], Result] = module.reason
+def limits_of(method: Method) -> tuple[str, ...]:
+    """What a method assumes, or cannot say, whatever it is given."""
+    return tuple(_data("methods")[method.name].get("limits", ()))
+
+
+def code_of(method: Method) -> Code:
+    """The function with which a method computes; its module is loaded when it is used."""
+    module = import_module(f"memfolio.reason.methods.{_data('methods')[method.name]['code']}")
+    code: Code = getattr(module, method.name.replace("-", "_"))
     return code
-
-
-def _inputs(code: Path) -> dict[str, str]:
-    """The inputs as the docstring of the code tells them, read from the file: importing all methods takes long."""
-    told = code.read_text("utf-8").split('"""', 2)[1]
-    lines = [(names, " ".join(line.split())) for names, line in _INPUT.findall(told)]
-    return {name: line for names, line in lines for name in names.split(", ")}
 
 
 # Which methods fit a problem: a score by its classification, with the reason for each part of it.
@@ -180,7 +189,7 @@ UNKNOWN = 0.75
 """The standing of a method of which no result was judged: that of somebody who says 0.5 to everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ranked:
     """A method with how well it fits; `parts` is what each dimension adds, `why` says the same in words.
 

@@ -1,81 +1,442 @@
-"""Causal: whether an effect can be told from data, given a graph of causes; with data, how large it is.
-
-edges: a list of "cause -> effect"; "a <-> b" is a cause of both that nobody sees
-treatment: the variable that may have an effect
-outcome: the variable that it may have an effect on
-hidden: a list of variables that cannot be observed
-given: a list of variables that are known: do treatment and outcome then still tell of each other?
-data: a list of rows, objects of values by variable, and `count`, how many such there are; the outcome in numbers
-levels: two values of the treatment to compare; without it, the larger with the smaller"""
+"""Causal methods: graphs of causes, structural causal models and fault trees."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations, groupby, product
+from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.intake import nearest
-from memfolio.reason.inputs import Effort, Given, Result, World
-from memfolio.reason.methods.causal_model import CausalGraph, Names, estimate, minimal_sets, read_graph
+from memfolio.frozen import frozen
+from memfolio.reason.expression import evaluate
+from memfolio.reason.inputs import (
+    LARGEST,
+    Amount,
+    Chances,
+    Effort,
+    Finding,
+    Inputs,
+    Named,
+    Several,
+    Share,
+    Texts,
+    World,
+    method,
+    number_in,
+    one_of,
+    only,
+    read,
+    sized,
+)
+from memfolio.types import EMPTY
+
+# A graph of causes: what is above and below what, and what is separated once other things are known.
+
+Names = frozenset[str]
+
+
+class CausalGraph:
+    """Variables with their direct causes, in the order of causes before effects."""
+
+    def __init__(self, parents: Mapping[str, Collection[str]]):
+        self.parents = {name: frozenset(each) for name, each in parents.items()}
+        try:
+            self.order = list(TopologicalSorter(self.parents).static_order())
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise InputError(f"the causes run in a circle: {circle}", hint="let nothing cause itself") from error
+
+    def above(self, names: Iterable[str]) -> Names:
+        """These variables and everything that has an influence on them."""
+        return _reached(names, self.parents)
+
+    def below(self, names: Iterable[str]) -> Names:
+        """These variables and everything that they have an influence on."""
+        found = set(names)
+        for name in self.order:
+            if self.parents[name] & found:
+                found.add(name)
+        return frozenset(found)
+
+    def without_effects(self, of: Collection[str]) -> CausalGraph:
+        return CausalGraph({name: parents - set(of) for name, parents in self.parents.items()})
+
+    def separated(self, one: Iterable[str], other: Iterable[str], known: Collection[str] = ()) -> bool:
+        """d-separation: no way from one to the other in the moral graph of what is above them."""
+        beside: dict[str, set[str]] = {name: set() for name in self.above({*one, *other, *known}) - set(known)}
+        for name in self.above({*one, *other, *known}):
+            for a, b in combinations(({name} | self.parents[name]) - set(known), 2):
+                beside[a].add(b)
+                beside[b].add(a)
+        return not _reached(set(one) - set(known), beside) & (set(other) - set(known))
+
+    def is_back_door(self, x: str, y: str, known: Names) -> bool:
+        return not known & self.below({x}) and self.without_effects({x}).separated({x}, {y}, known)
+
+
+def _reached(names: Iterable[str], ways: Mapping[str, Collection[str]]) -> Names:
+    found, left = set[str](), list(names)
+    while left:
+        if (name := left.pop()) not in found:
+            found.add(name)
+            left.extend(ways[name])
+    return frozenset(found)
+
+
+def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
+    """The graph of "cause -> effect" lines, and what is hidden in it: "a <-> b" is a cause of both that nobody sees."""
+    parents: dict[str, set[str]] = {}
+    for number, edge in enumerate(edges):
+        one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
+        if not one or not other or "->" in one + other or (one == other and arrow == "<->"):
+            raise InputError(f"edges[{number}] is {edge!r:.60}", hint="write cause -> effect, or one <-> other")
+        for end in (one, other):
+            parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
+        parents.setdefault(edge if arrow == "<->" else one, set())
+        parents[other].update([one] if arrow == "->" else [])
+    return CausalGraph(parents), frozenset(name for name in parents if "<->" in name)
+
+
+def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
+    """The sets that fit and of which no part does, the smallest first; `cost` is what looking at one takes."""
+    pool, found = sorted(names), list[Names]()
+    if fits(frozenset()):
+        return [frozenset()]
+    effort.spend(2 ** len(pool) * cost)
+    for size in range(1, len(pool) + 1):
+        for each in map(frozenset, combinations(pool, size)):
+            if not any(known <= each for known in found) and fits(each):
+                found.append(each)
+    return found
+
+
+# A structural causal model: variables with a finite number of values, and what decides each of them.
+
+Value = float | str
+Row = dict[Value, float]
+Key = tuple[Value, ...]
+Case = dict[str, Value]
+NAME = re.compile(r"[^\W\d]\w*")
+WORDS = {"true": 1.0, "false": 0.0}
+UNTURNED = "No single probability that was tried would turn it: it takes another model."
+
+
+@frozen
+class Variable:
+    """One variable: its chances by the values of its parents; the table of an equation is filled as it is needed."""
+
+    name: str
+    place: str
+    """Where it was given, for messages."""
+    parents: tuple[str, ...] = ()
+    table: dict[Key, Row] = field(default_factory=dict)
+    equation: str = ""
+
+    def row(self, key: Key) -> Row:
+        """The chances of its values, given those of its parents."""
+        if key not in self.table:
+            if not self.equation:
+                raise InputError(f"{self.place}.table says nothing of {_joined(key)!r}", hint="add this row")
+            self.table[key] = {self._computed(dict(zip(self.parents, key, strict=True))): 1.0}
+        return self.table[key]
+
+    def _computed(self, known: Case) -> float:
+        place = f"{self.place}.equation"
+        found = float(evaluate(place, self.equation, known))
+        if not math.isfinite(found):
+            raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
+        return found
+
+
+class CausalModel:
+    """Variables in the order of their causes."""
+
+    def __init__(self, variables: Iterable[Variable], effort: Effort):
+        named = {each.name: each for each in variables}
+        self.graph = CausalGraph({name: each.parents for name, each in named.items()})
+        self.variables = {name: named[name] for name in self.graph.order}
+        self.effort = effort
+
+    def spread(self, wanted: Collection[str], *, seen: Case | None = None, do: Case | None = None) -> dict[Key, float]:
+        """The probability of each combination of values of some variables together with what is seen.
+
+        What is done is set, whatever would decide it. One variable after the other is taken in, its causes before it,
+        and those that nothing else depends on are summed out at once.
+        """
+        done, known = do or {}, seen or {}
+        live, table = list[str](), dict[Key, float]({(): 1.0})
+        for name, kept in self._steps({*wanted}, {*known}, {*done}):
+            variable, found, around = self.variables[name], defaultdict[Key, float](float), [*live, name]
+            causes = [] if name in done else [live.index(each) for each in variable.parents]
+            places = [around.index(each) for each in kept]
+            for key, chance in table.items():
+                row = {done[name]: 1.0} if name in done else variable.row(tuple(key[place] for place in causes))
+                self.effort.spend(len(row))
+                for value, share in row.items():
+                    if share and known.get(name, value) == value:
+                        whole = (*key, value)
+                        found[tuple(whole[place] for place in places)] += chance * share
+            live, table = kept, found
+        return table
+
+    def _steps(self, wanted: set[str], seen: set[str], done: set[str]) -> Iterator[tuple[str, list[str]]]:
+        """The variables that matter, each with those that are still needed after it; what frees most comes first."""
+        # What leads to nothing that is asked for or seen adds up to 1.
+        causes = {name: frozenset[str]() if name in done else self.graph.parents[name] for name in self.variables}
+        needed = _reached({*wanted, *seen}, causes)
+        waiting = dict.fromkeys(name for name in self.variables if name in needed)
+        uses, live = Counter(cause for name in waiting for cause in causes[name]), list[str]()
+        while waiting:
+            ready = [name for name in waiting if not causes[name] & waiting.keys()]
+            name = min(ready, key=lambda each: (uses[each] > 0) - sum(uses[cause] == 1 for cause in causes[each]))
+            del waiting[name]
+            uses.subtract(causes[name])
+            live = [each for each in (*live, name) if each in wanted or uses[each] > 0]
+            yield name, live
+
+    def cases(self, do: Case | None = None) -> Iterator[tuple[Case, float]]:
+        """Every possible course of events with its probability."""
+        order = [name for name, _ in self._steps({*self.variables}, set(), {*(do or ())})]
+        for key, chance in self.spread(order, do=do).items():
+            yield dict(zip(order, key, strict=True)), chance
+
+    def chance(self, *events: Case, do: Case | None = None) -> float:
+        """The probability that all of some events happen."""
+        seen: Case = {}
+        for name, value in (item for event in events for item in event.items()):
+            if seen.setdefault(name, value) != value:
+                return 0.0
+        return math.fsum(self.spread((), seen=seen, do=do).values())
+
+    def event(self, values: Inputs, place: str, *, least: int = 0) -> Case:
+        """An object of values by variable, each of them one that the variable can have."""
+        case = {each: as_value(f"{place}.{each}", value) for each, value in values.items()}
+        only(place, case, self.variables)
+        if len(case) < least:
+            raise InputError(f"{place} is empty", hint="give a value for a variable of the model")
+        for each, value in case.items():
+            known = {value for row in self.variables[each].table.values() for value in row}
+            if not self.variables[each].equation and value not in known:
+                raise InputError(f"{place}.{each} is {_joined([value])}", hint=f"give one of {_joined(known)}")
+        return case
+
+    def flips(self, margin: Callable[[CausalModel], float]) -> list[str]:
+        """At which probability a margin changes its sign, as far as the effort goes; it is linear in each row."""
+        found, before = list[str](), self.effort.left
+        margin(self)
+        cost, free = 4 * (before - self.effort.left), [each for each in self.variables.values() if not each.equation]
+        for variable, key, row in ((each, *item) for each in free for item in each.table.items()):
+            for value, share in list(row.items())[: 1 if len(row) < 3 else None]:
+                if self.effort.left < cost:
+                    return found
+                low, high = (self._shifted(variable, key, value, to, margin) for to in (0.0, 1.0))
+                if min(low, high) < 0 < max(low, high):
+                    edge, given = low / (low - high), f" given {_joined(key)}" if key else ""
+                    way = "fell below" if edge < share else "rose above"
+                    found.append(f"if P({said({variable.name: value})}{given}) {way} {edge:.4g} (it is {share:.4g})")
+        return found
+
+    def with_row(self, variable: Variable, key: Key, row: Row) -> CausalModel:
+        """The same model with one row of a table changed."""
+        changed = replace(variable, table={**variable.table, key: row})
+        return CausalModel([*self.variables.values(), changed], self.effort)
+
+    def _shifted(
+        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[CausalModel], float]
+    ) -> float:
+        """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
+        row, rest = variable.table[key], 1 - variable.table[key][value]
+        others = {each: (1 - to) * (row[each] / rest if rest else 1 / (len(row) - 1)) for each in row if each != value}
+        try:
+            return margin(self.with_row(variable, key, {**others, value: to}))
+        except InputError:
+            return 0.0
+
+
+class VariableInputs(NamedTuple):
+    """A variable as it is given: what decides it, or its chances, which may be limited to some states."""
+
+    equation: str = ""
+    parents: Texts = ()
+    table: Any = None
+    states: Texts = ()
+
+
+Model = Annotated[Mapping[str, VariableInputs], sized(1, 200)]
+
+
+def read_model(given: Mapping[str, VariableInputs], effort: Effort, place: str = "model") -> CausalModel:
+    """The model of a method's inputs, checked: every parent is there, no circle, every row adds up to 1."""
+    return CausalModel([_variable(name, f"{place}.{name}", part, set(given)) for name, part in given.items()], effort)
+
+
+def _variable(name: str, place: str, given: VariableInputs, names: set[str]) -> Variable:
+    if given.equation:
+        parents = tuple(sorted(set(NAME.findall(given.equation)) & names))
+        return Variable(name=name, place=place, parents=parents, equation=given.equation)
+    if any(len({*each}) < len(each) for each in (given.parents, given.states)):
+        raise InputError(f"{place} names a parent or a state twice", hint="name each once")
+    for parent in given.parents:
+        one_of(f"{place}.parents", parent, names)
+    parents, table = tuple(given.parents), dict[Key, Row]()
+    for key, row in read(Mapping[str, Any], given.table, f"{place}.table").items() if parents else [("", given.table)]:
+        values = tuple(as_value(name, each.strip()) for each in key.split(",")) if parents else ()
+        if len(values) != len(parents) or values in table:
+            hint = f"join {len(parents)} values by commas, and give each row once"
+            raise InputError(f"{place}.table.{key} is no row", hint=hint)
+        table[values] = _row(row, f"{place}.table{f'.{key}' if parents else ''}", given.states)
+    return Variable(name=name, place=place, parents=parents, table=table)
+
+
+def _row(found: Any, place: str, states: Texts) -> Row:
+    """The chances of each value: an object of them, or the chance of the first of two, which are true and false."""
+    if not isinstance(found, Mapping) and len(states) in (0, 2):
+        share = read(Share, found, place)
+        found = dict(zip(states or ("true", "false"), (share, 1 - share), strict=True))
+    given = read(Chances, found, place)
+    only(place, given, states or given)
+    row = {as_value(place, value): given.get(value, 0.0) for value in states or given}
+    if len(row) < len(states or given):
+        raise InputError(f"{place} names a value twice: {', '.join(given):.60}", hint="true is 1, and false is 0")
+    return row
+
+
+def as_value(place: str, found: Any) -> Value:
+    """A value as models hold them: numbers as numbers, true and false as 1 and 0, anything else as text."""
+    if isinstance(found, bool):
+        return float(found)
+    if not isinstance(found, str):
+        return float(read(float, found, place))
+    try:
+        number = WORDS[found.lower()] if found.lower() in WORDS else float(found)
+    except ValueError:
+        return found
+    return number if math.isfinite(number) else found
+
+
+def said(event: Mapping[str, Value]) -> str:
+    """An event in words."""
+    return " and ".join(f"{name} = {_joined([value])}" for name, value in event.items())
+
+
+def _joined(values: Iterable[Value]) -> str:
+    return ", ".join(each if isinstance(each, str) else f"{each:g}" for each in values)
+
+
+# Observed rows, counted: the mean of an outcome at two levels of a treatment, plain and adjusted.
+
+SHOWN_STRATA = 50
+Rows = Several[Mapping[str, Any]]
+Cells = dict[Value, tuple[float, float]]
+"""For each level of the treatment the number of rows, and the sum of their outcomes."""
+
+
+def estimate(data: Any, named: Sequence[Any] | None, x: str, y: str, by: Names) -> tuple[dict[str, float], list[str]]:
+    """The means at two levels, and their difference: in each stratum of some variables, weighted by its size.
+
+    The second is how it was reached, stratum by stratum.
+    """
+    names, strata = sorted(by), _strata(read(Rows, data, "data"), x, y, sorted(by))
+    levels = _levels(named, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
+    shared = {key: cells for key, cells in strata.items() if all(level in cells for level in levels)}
+    sizes = {key: math.fsum(count for count, _ in cells.values()) for key, cells in shared.items()}
+    if not shared:
+        raise InputError(f"data has both levels of {x} in no stratum of {', '.join(names)}", hint="give rows for both")
+    high = low = 0.0
+    left = len(strata) - len(shared)
+    steps = [f"Left out: {left} strata of {', '.join(names)} with one level only."] if left else []
+    for key, cells in shared.items():
+        share = sizes[key] / math.fsum(sizes.values())
+        one, other = (cells[level][1] / cells[level][0] for level in levels)
+        high, low = high + share * one, low + share * other
+        where = f"Where {said(dict(zip(names, key, strict=True)))} ({share:.1%})" if names else "Without adjusting"
+        steps.append(f"{where}: {y} is {one:.4g} with {said({x: levels[0]})}, {other:.4g} with {said({x: levels[1]})}.")
+    return {"high": high, "low": low, "effect": high - low}, steps[:SHOWN_STRATA]
+
+
+def _strata(rows: Sequence[Inputs], x: str, y: str, names: list[str]) -> dict[Key, Cells]:
+    strata: dict[Key, Cells] = defaultdict(dict)
+    for at, row in enumerate(rows):
+        *key, level, found = (as_value(f"data[{at}].{name}", row.get(name)) for name in (*names, x, y))
+        outcome = read(Amount, found, f"data[{at}].{y}")
+        count = number_in(f"data[{at}].count", row.get("count", 1), 0, LARGEST)
+        if count:
+            before, total = strata[tuple(key)].get(level, (0.0, 0.0))
+            strata[tuple(key)][level] = before + count, total + outcome * count
+    return strata
+
+
+def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Value]:
+    ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
+    levels = ordered if named is None else [as_value("levels", each) for each in named]
+    if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
+        raise InputError(
+            f"levels is {named or ordered!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data"
+        )
+    return levels
+
+
+# Whether an effect can be told from data, given a graph of causes; with data, how large it is.
 
 NO_ERROR = "The numbers are those of the rows that were given: how far chance moves them is not reckoned."
 OTHER_WAYS = "No observed set closes the back doors; a front door, an instrument or an experiment may still tell it."
 SIMPSON = "Simpson's paradox: the association turns round once it is adjusted."
-GRAPH = "All of it holds only as far as the graph does: an edge that is left out is a claim, too."
 
 
-def reason(given: Given, world: World) -> Result:
+class Graph(NamedTuple):
+    edges: Annotated[Texts, sized(1, 100)]
+    treatment: str
+    outcome: str
+    hidden: Texts = ()
+    given: Texts = ()
+    data: Any = None
+    levels: Sequence[Any] | None = None
+
+
+@method
+def causal(given: Graph, world: World) -> Finding:
     """The roles of the variables, the sets that serve, and the effect beside the plain association."""
-    given.only("edges", "treatment", "outcome", "hidden", "given", "data", "levels")
-    graph, unseen = read_graph(given.texts("edges", least=1))
-    hidden = unseen | _names(given, "hidden", graph)
-    x, y = _ends(given, graph, hidden)
+    graph, unseen = read_graph(given.edges)
+    x, y, known = given.treatment, given.outcome, frozenset(given.given)
+    for place, names in {"hidden": given.hidden, "given": known, "treatment": [x], "outcome": [y]}.items():
+        for name in names:
+            one_of(place, name, graph.order)
+    hidden = unseen | {*given.hidden}
+    if x == y or {x, y} & hidden:
+        raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
     free, cost = graph.above({x, y}) - hidden - graph.below({x}) - {y}, 10 * len(graph.parents)
-    sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), Effort(world.settings.work), cost)
-    known = _names(given, "given", graph)
+    sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), world.effort(), cost)
     roles, separated = _roles(graph, x, y, sets, hidden), graph.separated({x}, {y}, known)
-    by = [frozenset[str](), *sets[:1]] if "data" in given else []
-    told = [estimate(given, x, y, each) for each in by]
-    estimates, effects = [each for each, _ in told], [each["effect"] for each, _ in told]
-    return Result(
-        method="causal",
-        conclusion=_conclusion(graph, x, y, sets, effects),
+    by = [frozenset[str](), *sets[:1]] if given.data is not None else []
+    found = [estimate(given.data, given.levels, x, y, each) for each in by]
+    estimates, effects = [each for each, _ in found], [each["effect"] for each, _ in found]
+    return Finding(
+        _conclusion(graph, x, y, sets, effects),
         confidence=None if estimates else 1.0,
-        steps=(
+        steps=[
             *(f"{role.capitalize()}: {_listed(names)}." for role, names in roles.items()),
             f"Sets that close every back door: {_sets(sets)}.",
             f"Given {_listed(known)}, {x} and {y} are {'' if separated else 'not '}separated.",
-            *(step for _, steps in told for step in steps),
-        ),
-        would_change=tuple(_would_change(graph, x, y, sets[0])) if sets else (),
-        inputs=given.used,
+            *(step for _, steps in found for step in steps),
+        ],
+        would_change=_would_change(graph, x, y, sets[0]) if sets else (),
         answer={
             "separated": separated,
             "back_door": [sorted(each) for each in sets],
             **{role: sorted(names) for role, names in roles.items()},
             "estimates": estimates,
         },
-        notes=(
-            GRAPH,
-            *([] if sets else [OTHER_WAYS]),
-            *([NO_ERROR] if estimates else []),
-            *([SIMPSON] if min(effects, default=0) < 0 < max(effects, default=0) else []),
-        ),
+        notes=[
+            "" if sets else OTHER_WAYS,
+            NO_ERROR if estimates else "",
+            SIMPSON if min(effects, default=0) < 0 < max(effects, default=0) else "",
+        ],
     )
-
-
-def _names(given: Given, place: str, graph: CausalGraph) -> Names:
-    names = given.texts(place, [])
-    if unknown := [each for each in names if each not in graph.parents]:
-        raise InputError(f"{place} is {unknown[0]!r:.60}, which no edge has", hint=nearest(unknown[0], graph.order))
-    return frozenset(names)
-
-
-def _ends(given: Given, graph: CausalGraph, hidden: Names) -> tuple[str, str]:
-    given.text("treatment"), given.text("outcome")
-    (x,), (y,) = _names(given, "treatment", graph), _names(given, "outcome", graph)
-    if x == y or {x, y} & hidden:
-        raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
-    return x, y
 
 
 def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names], hidden: Names) -> dict[str, Names]:
@@ -124,3 +485,278 @@ def _listed(names: Collection[str]) -> str:
 
 def _sets(sets: list[Names]) -> str:
     return "; ".join(f"{{{', '.join(sorted(each))}}}" for each in sets[:12]) or "none"
+
+
+# What doing something would bring about in a causal model, beside what merely goes with it.
+
+
+class Intervention(NamedTuple):
+    model: Model
+    do: Inputs | Several[Inputs]
+    outcome: Inputs
+
+
+@method
+def interventional(given: Intervention, world: World) -> Finding:
+    """The probability of the outcome under each act, beside that without one and that of seeing it only."""
+    model = read_model(given.model, world.effort())
+    outcome = model.event(given.outcome, "outcome", least=1)
+    done = [given.do] if isinstance(given.do, Mapping) else given.do
+    acts = [model.event(each, f"do[{at}]" if done is given.do else "do", least=1) for at, each in enumerate(done)]
+    plain, *chances = [model.chance(outcome, do=act) for act in ({}, *acts)]
+    order = sorted(range(len(acts)), key=lambda at: -chances[at])
+    act, rival = acts[order[0]], acts[order[1]] if order[1:] else {}
+    top, effect = chances[order[0]], chances[order[0]] - (chances[order[1]] if rival else plain)
+    against = f"doing {said(rival)}" if rival else "doing nothing"
+    rows: list[dict[str, Any]] = [
+        {"do": act, "chance": chance, "observed": _when_seen(model, outcome, act)}
+        for act, chance in zip(acts, chances, strict=True)
+    ]
+    flips = model.flips(lambda it: it.chance(outcome, do=act) - it.chance(outcome, do=rival))
+    return Finding(
+        f"Doing {said(act)} makes P({said(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
+        confidence=1.0,
+        steps=[f"Nothing done: P({said(outcome)}) = {plain:.4g}.", *map(_act_line, rows)],
+        would_change=[f"The order would turn {each}." for each in flips] or [UNTURNED],
+        answer={"best": said(act), "options": [said(each) for each in acts], "act": act}
+        | {"without": plain, "effect": effect, "acts": rows},
+        notes=[f"{said(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
+    )
+
+
+def _when_seen(model: CausalModel, outcome: Case, act: Case) -> float | None:
+    """The probability of the outcome where the act is only seen; None where it is never seen."""
+    ground = model.chance(act)
+    return model.chance(outcome, act) / ground if ground else None
+
+
+def _act_line(row: dict[str, Any]) -> str:
+    seen = "never seen" if row["observed"] is None else f"{row['observed']:.4g} when only seen"
+    return f"{said(row['do'])}: {row['chance']:.4g} when done, {seen}."
+
+
+# What would have been, had something been otherwise, against the same background.
+
+Worlds = list[tuple[Case, float]]
+SHOWN_WORLDS = 8
+OPEN = "give an equation with a variable for chance: a table leaves open what would have been"
+
+
+class Supposition(NamedTuple):
+    model: Model
+    had: Inputs
+    outcome: Inputs
+    evidence: Inputs = EMPTY
+
+
+@method
+def counterfactual(given: Supposition, world: World) -> Finding:
+    """The probability of the outcome in the other course of events, and how necessary and sufficient the cause was."""
+    model = read_model(given.model, world.effort())
+    if loose := [name for name, each in model.variables.items() if each.parents and not each.equation]:
+        raise InputError(f"model.{loose[0]} has a table with parents", hint=OPEN)
+    evidence = model.event(given.evidence, "evidence")
+    had, outcome = model.event(given.had, "had", least=1), model.event(given.outcome, "outcome", least=1)
+    worlds = _worlds(model, evidence)
+    if not worlds:
+        raise InputError(f"evidence never happens: {said(evidence)}", hint="give what can be in the model")
+    would = _share_where(model, worlds, had, outcome)
+    causation = _causation(model, evidence, had, outcome)
+    flips = model.flips(lambda other: _margin(other, evidence, had, outcome))
+    but_for = "is" if would == 1 else "is not" if would == 0 else "may be"
+    happened = any(outcome.items() <= case.items() for case, _ in worlds)
+    return Finding(
+        f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
+        f" (probability {would:.4g} that it would).",
+        confidence=max(would, 1 - would),
+        steps=[
+            f"Abduction: what happened ({said(evidence) or 'nothing known'}) leaves {_backgrounds(model, worlds)}.",
+            f"Action: what decides {', '.join(had)} is cut, and {said(had)} is set.",
+            f"Prediction: {said(outcome)} in backgrounds that weigh {would:.4g} together.",
+            *(f"Probability of {name}: {value:.4g}." for name, value in causation.items() if value is not None),
+        ],
+        would_change=[f"The answer would turn {each}." for each in flips] or [UNTURNED],
+        answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
+        notes=["" if happened else f"What {', '.join(had)} was {but_for} a but-for cause."],
+    )
+
+
+def _worlds(model: CausalModel, evidence: Case) -> Worlds:
+    return [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
+
+
+def _holds(model: CausalModel, case: Case, had: Case, outcome: Case) -> bool:
+    """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
+    background = {name: case[name] for name, each in model.variables.items() if not each.equation}
+    return outcome.items() <= next(model.cases(background | had))[0].items()
+
+
+def _weight_where(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
+    return math.fsum(share for case, share in worlds if _holds(model, case, had, outcome))
+
+
+def _share_where(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
+    return min(1.0, _weight_where(model, worlds, had, outcome) / math.fsum(share for _, share in worlds))
+
+
+def _margin(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> float:
+    worlds = _worlds(model, evidence)
+    return _weight_where(model, worlds, had, outcome) - math.fsum(share for _, share in worlds) / 2
+
+
+def _causation(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
+    """Necessity and sufficiency of what happened, against what is supposed instead, for what came of it."""
+    if not {*had, *outcome} <= set(evidence):
+        return {}
+    cause, effect = ({name: evidence[name] for name in names} for names in (had, outcome))
+    both = _worlds(model, cause | effect)
+    neither = [each for each in _worlds(model, had) if not effect.items() <= each[0].items()]
+    needed = [each for each in _worlds(model, {}) if not _holds(model, each[0], had, effect)]
+    return {
+        "necessity": 1 - _share_where(model, both, had, effect) if both else None,
+        "sufficiency": _share_where(model, neither, cause, effect) if neither else None,
+        "necessity and sufficiency": _weight_where(model, needed, cause, effect),
+    }
+
+
+def _backgrounds(model: CausalModel, worlds: Worlds) -> str:
+    free = [name for name, each in model.variables.items() if not each.equation]
+    total = math.fsum(share for _, share in worlds)
+    told = [
+        f"{said({name: case[name] for name in free})} ({share / total:.4g})" for case, share in worlds[:SHOWN_WORLDS]
+    ]
+    return "; ".join(told) + (f" and {len(worlds) - SHOWN_WORLDS} more" if len(worlds) > SHOWN_WORLDS else "")
+
+
+# Which events, alone or together, are at the root of a failure, by a fault tree.
+
+Sets = frozenset[Names]
+MOST_EVENTS, SHOWN_WAYS = 300, 20
+
+
+class Gate(NamedTuple):
+    gate: Literal["and", "or", "at least"]
+    of: Several[str]
+    least: int | None = None
+
+
+class FaultTree(NamedTuple):
+    gates: Named[Gate]
+    top: str | None = None
+    chances: Mapping[str, Share] | None = None
+
+
+@method
+def root_cause(given: FaultTree, world: World) -> Finding:
+    """The smallest groups of events that suffice, the most probable first, and how much hangs on each event."""
+    effort, gates = world.effort(), given.gates
+    used = {each for gate in gates.values() for each in gate.of}
+    tree = CausalGraph({**dict.fromkeys(used, ()), **{name: gate.of for name, gate in gates.items()}})
+    tops = [each for each in gates if each not in used]
+    top = one_of("top", read(str, given.top or (tops[0] if len(tops) == 1 else None), "top"), gates)
+    cuts = _cut_sets(top, tree, gates, effort)
+    chances = _event_chances(given.chances, used - set(gates), frozenset().union(*cuts))
+    ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
+    options = [" with ".join(sorted(cut)) for cut in ranked]
+    ways = [f"{name}{_product(cut, chances)}" for name, cut in zip(options, ranked, strict=True)]
+    failing = CutSetProbability(chances, effort)
+    risk = failing.chance(cuts) if chances else None
+    weights = failing.importance(cuts)
+    leading = sorted(weights, key=lambda each: -weights[each])
+    total = f" P({top}) = {risk:.4g}." if risk is not None else ""
+    return Finding(
+        f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{total}",
+        confidence=1.0,
+        steps=[
+            *(f"Minimal cut set: {way}." for way in ways[:SHOWN_WAYS]),
+            *(f"{name}: Birnbaum importance {weights[name]:.4g}." for name in leading[:SHOWN_WAYS]),
+        ],
+        would_change=[
+            f"Without {each}, P({top}) would be {(risk or 0) - chances[each] * weights[each]:.4g}."
+            for each in sorted(leading, key=lambda each: -chances[each] * weights[each])[:SHOWN_WAYS]
+        ]
+        or [f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN_WAYS]],
+        answer={
+            "best": options[0],
+            "options": options,
+            "cut_sets": [sorted(cut) for cut in ranked],
+            "probability": risk,
+            "importance": {each: weights[each] for each in leading},
+        },
+        notes=[f"{min(cut)} alone is enough." for cut in ranked[:SHOWN_WAYS] if len(cut) == 1],
+    )
+
+
+def _event_chances(given: Mapping[str, float] | None, known: set[str], events: Names) -> dict[str, float]:
+    if given is None:
+        return {}
+    only("chances", given, known)
+    if len(events) > MOST_EVENTS:
+        raise InputError(f"chances is for {len(events):,} events", hint=f"give at most {MOST_EVENTS}, or no chances")
+    return {each: read(Share, given.get(each), f"chances.{each}") for each in events}
+
+
+def _product(cut: Names, chances: Mapping[str, float]) -> str:
+    return f" ({math.prod(chances[each] for each in cut):.4g})" if chances else ""
+
+
+def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, Gate], effort: Effort) -> Sets:
+    """The smallest groups of events that bring about the top, from the events upward."""
+    sets: dict[str, Sets] = {}
+    for name in tree.order:
+        if name not in gates:
+            sets[name] = frozenset({frozenset({name})})
+            continue
+        of, gate = tree.parents[name], gates[name]
+        least = {"and": len(of), "or": 1}.get(gate.gate)
+        if least is None:
+            least = int(number_in(f"gates.{name}.least", gate.least, 1, len(of)))
+        effort.spend(math.comb(len(of), least))
+        found: set[Names] = set()
+        for group in combinations(sorted(of), least):
+            effort.spend(4 * math.prod(len(sets[each]) for each in group))
+            found.update(frozenset().union(*each) for each in product(*(sets[each] for each in group)))
+        sets[name] = _minimal(found, effort)
+    return sets[top]
+
+
+def _minimal(sets: Iterable[Names], effort: Effort) -> Sets:
+    kept: list[Names] = []
+    for _, alike in groupby(sorted(sets, key=len), key=len):
+        smaller = list(kept)
+        for each in alike:
+            effort.spend(1 + len(smaller))
+            if not any(other <= each for other in smaller):
+                kept.append(each)
+    return frozenset(kept)
+
+
+class CutSetProbability:
+    """The exact probability that some cut set happens: by one event after the other, happening or not."""
+
+    def __init__(self, chances: Mapping[str, float], effort: Effort):
+        self.chances, self.effort = chances, effort
+        self.known: dict[Sets, float] = {frozenset(): 0.0, frozenset({frozenset()}): 1.0}
+        self.splits: dict[Sets, tuple[str, Sets, Sets]] = {}
+
+    def chance(self, cuts: Sets) -> float:
+        if cuts not in self.known:
+            self.effort.spend(len(cuts))
+            event = min(map(min, cuts))
+            happens = frozenset(cut - {event} for cut in cuts)
+            happens = frozenset({frozenset()}) if frozenset() in happens else happens
+            otherwise = frozenset(cut for cut in cuts if event not in cut)
+            share = self.chances[event]
+            self.known[cuts] = share * self.chance(happens) + (1 - share) * self.chance(otherwise)
+            self.splits[cuts] = event, happens, otherwise
+        return self.known[cuts]
+
+    def importance(self, cuts: Sets) -> dict[str, float]:
+        """Birnbaum's: how much more probable the failure is when an event happens than when it does not."""
+        reached, found = {cuts: 1.0}, dict.fromkeys(sorted(self.chances), 0.0)
+        # What a split leads to was split before it, so that backwards each is reached before what it leads to.
+        for each, (event, happens, otherwise) in reversed(self.splits.items()):
+            found[event] += reached[each] * (self.known[happens] - self.known[otherwise])
+            reached[happens] = reached.get(happens, 0.0) + reached[each] * self.chances[event]
+            reached[otherwise] = reached.get(otherwise, 0.0) + reached[each] * (1 - self.chances[event])
+        return found

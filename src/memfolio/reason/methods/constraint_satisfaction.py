@@ -1,26 +1,21 @@
-"""Values for variables that meet all constraints, or the constraints that cannot be met together.
-
-variables: for each name its values, as a list of numbers and texts, or as {"from": 1, "to": 9}
-constraints: expressions such as: x + y < 10, alldifferent(x, y, z), a = "red" implies b != "red"; also abs, min, max
-solutions: how many to find at most; 2 without it, which shows whether there is only one"""
+"""Values for variables that meet all constraints, or the constraints that cannot be met together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from math import nan, prod
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
-from memfolio.reason.inputs import Effort, Given, Result, World, number_in
-from memfolio.reason.methods.logic import as_far_as_possible, smallest, told
+from memfolio.reason.inputs import Effort, Finding, Texts, World, between, method, number_in, sized, smallest
 
 Value = int | float | str
 Values = Mapping[str, Value]
 Domains = Mapping[str, Sequence[Value]]
-FEW, MOST = 64, 300
-"""Up to so many combinations of the other values are tried to see whether a value can stay; how many variables."""
+FEW = 64
+"""Up to so many combinations of the other values are tried to see whether a value can stay."""
 HIGHEST = 20
 """The largest power that is raised to, of numbers up to a million."""
 
@@ -155,32 +150,41 @@ def _split(term: Expression) -> list[Expression]:
     return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
 
 
-def reason(given: Given, world: World) -> Result:
+class Span(NamedTuple):
+    from_: Annotated[int, between(-1e9, 1e9)]
+    to: int
+
+
+class Constraints(NamedTuple):
+    variables: Annotated[Mapping[str, Span | Sequence[Any]], sized(1, 300)]
+    constraints: Texts = ()
+    solutions: Annotated[int, between(1, 10_000)] = 2
+
+
+@method
+def constraint_satisfaction(given: Constraints, world: World) -> Finding:
     """The solutions, or the smallest set of constraints that cannot be met together."""
-    given.only("variables", "constraints", "solutions")
-    part = given.part("variables")
-    domains = {name: _domain(part, name) for name in part.names()}
-    if not 1 <= len(domains) <= MOST:
-        raise InputError(f"there are {len(domains):,} variables", hint=f"give 1 to {MOST}")
-    texts = {f"constraints[{at}]": each for at, each in enumerate(given.texts("constraints", []))}
+    domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
+    texts = {f"constraints[{at}]": each for at, each in enumerate(given.constraints)}
     said = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
-    problem, wanted = (
-        Problem(domains, said, Effort(world.settings.work)),
-        given.whole("solutions", 2, low=1, high=10_000),
-    )
+    problem, wanted = Problem(domains, said, world.effort()), given.solutions
     found = list(islice(problem.solutions(list(said)), wanted))
     if not found:
-        return _contradiction(problem, given)
+        return _contradiction(problem)
     is_all = len(found) < wanted
     count = f"{'all' if is_all else 'the first'} {len(found)} solutions"
     words = "the only solution" if is_all and len(found) == 1 else count
-    steps = [f"{len(domains)} variables have {prod(map(len, domains.values())):,} combinations of values"]
-    steps += [f"values that some constraint of {len(said)} excludes were struck out, and the rest searched"]
-    answer = {"solutions": found, "complete": is_all}
-    change = as_far_as_possible(_changes(problem))
-    notes = [] if is_all else [f"there may be more than these {len(found)}"]
-    shown = "; or ".join(map(_shown, found[:3]))
-    return told(given, "constraint-satisfaction", f"{words}: {shown}", steps, change, answer, notes)
+    return Finding(
+        f"{words}: {'; or '.join(map(_shown, found[:3]))}",
+        confidence=1.0,
+        steps=[
+            f"{len(domains)} variables have {prod(map(len, domains.values())):,} combinations of values",
+            f"values that some constraint of {len(said)} excludes were struck out, and the rest searched",
+        ],
+        would_change=_changes(problem),
+        answer={"solutions": found, "complete": is_all},
+        notes=["" if is_all else f"there may be more than these {len(found)}"],
+    )
 
 
 def _changes(problem: Problem) -> Iterator[str]:
@@ -191,32 +195,34 @@ def _changes(problem: Problem) -> Iterator[str]:
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 
-def _contradiction(problem: Problem, given: Given) -> Result:
+def _contradiction(problem: Problem) -> Finding:
     every = list(problem.constraints)
     core = smallest(every, lambda some: next(problem.solutions(some), None) is None)
     freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
-    steps = ["every combination of values breaks a constraint", f"each of these is needed for that: {'; '.join(core)}"]
-    notes = [] if freed else ["no single constraint, left out, is enough: there are several conflicts"]
-    answer = {"solutions": [], "complete": True, "conflict": core}
-    change = [f"without {each!r} there is a solution" for each in freed]
-    words = f"there is no solution: these cannot be met together: {'; '.join(core)}"
-    return told(given, "constraint-satisfaction", words, steps, change, answer, notes)
+    return Finding(
+        f"there is no solution: these cannot be met together: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[
+            "every combination of values breaks a constraint",
+            f"each of these is needed for that: {'; '.join(core)}",
+        ],
+        would_change=[f"without {each!r} there is a solution" for each in freed],
+        answer={"solutions": [], "complete": True, "conflict": core},
+        notes=["" if freed else "no single constraint, left out, is enough: there are several conflicts"],
+    )
 
 
-def _domain(part: Given, name: str) -> Sequence[Value]:
+def _domain(values: Span | Sequence[Any], place: str) -> Sequence[Value]:
     """The values of a variable, numbers by their size before texts."""
-    found = part.value(name, wanted="a list of values")
-    if isinstance(found, Mapping):
-        span = part.part(name)
-        span.only("from", "to")
-        low = span.whole("from", low=-(10**9))
-        return range(low, span.whole("to", low=low, high=low + 10_000) + 1)
-    if not isinstance(found, list | tuple) or not found:
-        raise InputError(f"variables.{name} is {found!r:.60}", hint='give a list of values, or {"from": 1, "to": 9}')
-    for at, each in enumerate(found):
+    if isinstance(values, Span):
+        low = values.from_
+        return range(low, int(number_in(f"{place}.to", values.to, low, low + 10_000)) + 1)
+    if not values:
+        raise InputError(f"{place} is []", hint='give a list of values, or {"from": 1, "to": 9}')
+    for at, each in enumerate(values):
         if not isinstance(each, str):
-            number_in(f"variables.{name}[{at}]", each, -1e30, 1e30)
-    return sorted(dict.fromkeys(found), key=lambda each: (isinstance(each, str), each))
+            number_in(f"{place}[{at}]", each, -1e30, 1e30)
+    return sorted(dict.fromkeys(values), key=lambda each: (isinstance(each, str), each))
 
 
 def _shown(values: Values) -> str:

@@ -9,8 +9,6 @@ from itertools import pairwise
 GRID = 64
 """In how many steps a range is searched on each side of the present value."""
 CLOSE = 1e-9
-LARGEST = 1e100
-"""How large an amount may be: what is computed from such amounts stays a number."""
 MOST_SHOWN = 20
 
 

@@ -1,35 +1,29 @@
-"""Fuzzy logic: what rules in words conclude from numbers (Mamdani).
-
-variables: an object, each variable with `low`, `high` and `sets`: each word with {"triangle": [a, b, c]},
-  {"trapezoid": [a, b, c, d]} or {"gaussian": [middle, width]}
-rules: a list of texts such as: if service is excellent or food is not rancid then tip is generous
-values: an object, each variable of the conditions with its number"""
+"""Fuzzy logic: what rules in words conclude from numbers (Mamdani)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
+from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
-from memfolio.reason.inputs import Given, Result, World
-from memfolio.reason.methods.flips import LARGEST, brief, leaders, listed, searched_flip
+from memfolio.reason.inputs import Amount, Finding, Named, Texts, World, method, number_in, only, sized
+from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip
 
 SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
 POINTS = 1001
 STEPS = [step / 4 for step in range(-24, 25)]
 """At how many points of its range a conclusion is looked at, and at which widths from the middle of a gaussian set."""
-MOST_RULES = 200
 MOST_VARIED = 400
 """How many rules, times values that are varied, are looked at to find where a conclusion turns over."""
 FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and words are single words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FuzzyVariable:
     """A quantity and the words for it, each with the four corners of a trapezoid or a middle and a width."""
 
@@ -61,7 +55,7 @@ class FuzzyVariable:
         return "nothing" if at is None else leaders(self.fits(at))[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FuzzyRules:
     """Rules, each a condition and the word it concludes for a variable."""
 
@@ -115,63 +109,72 @@ class FuzzyRules:
             raise InputError(f"a rule says {name} is {word!r:.60}", hint=nearest(word, list(self.variables[name].sets)))
 
 
-def reason(given: Given, world: World) -> Result:
+class Shape(NamedTuple):
+    triangle: Sequence[Amount] = ()
+    trapezoid: Sequence[Amount] = ()
+    gaussian: Sequence[Amount] = ()
+
+    def corners(self, place: str) -> list[float]:
+        """Four corners, or the middle and the width of a gaussian set."""
+        [(shape, numbers)] = [each for each in self._asdict().items() if each[1]] or [("", ())]
+        is_rising = sorted(numbers) == [*numbers] != [*numbers][::-1]
+        if len(numbers) != SHAPES.get(shape) or not (numbers[1] > 0 if shape == "gaussian" else is_rising):
+            hint = "give a rising triangle or trapezoid, or gaussian [middle, width]"
+            raise InputError(f"{place} is no set", hint=hint)
+        return [numbers[0], numbers[1], numbers[1], numbers[2]] if shape == "triangle" else [*numbers]
+
+
+class Quantity(NamedTuple):
+    low: Amount
+    high: Amount
+    sets: Named[Shape]
+
+
+class Fuzzy(NamedTuple):
+    variables: Annotated[Mapping[str, Quantity], sized(2)]
+    rules: Annotated[Texts, sized(1, 200)]
+    values: Mapping[str, float]
+
+
+@method
+def fuzzy(given: Fuzzy, world: World) -> Finding:
     """The number each conclusion comes to, and how far each rule held."""
-    given.only("variables", "rules", "values")
-    parts, texts, inside = given.by_name("variables", least=2), given.texts("rules", least=1), given.part("values")
-    variables = {name: _variable(part, f"variables.{name}") for name, part in parts.items()}
-    if len(texts) > MOST_RULES:
-        raise InputError(f"rules has {len(texts)} members", hint=f"give at most {MOST_RULES}")
+    variables = {name: _variable(part, f"variables.{name}") for name, part in given.variables.items()}
+    texts, values = given.rules, given.values
     rules = FuzzyRules(variables=variables, rules=[_rule(f"rules[{n}]", text) for n, text in enumerate(texts)])
     for _, name, word in rules.rules:
         rules.check(name, word)
-    inside.only(*variables)
-    values = {name: inside.number(name, low=variables[name].low, high=variables[name].high) for name in inside.names()}
+    only("values", values, variables)
+    for name, value in values.items():
+        number_in(f"values.{name}", value, variables[name].low, variables[name].high)
     degrees, found = rules.degrees(values), rules.conclude(values)
     words = {name: variables[name].word(at) for name, at in found.items()}
-    said = [f"{name} is {brief(at)} ({words[name]})" for name, at in found.items() if at is not None]
+    concluded = [f"{name} is {brief(at)} ({words[name]})" for name, at in found.items() if at is not None]
     silent = [f"no rule says anything about {name}" for name, at in found.items() if at is None]
-    return Result(
-        method="fuzzy",
-        conclusion="; ".join([*said, *silent]) + ".",
-        steps=(
+    return Finding(
+        "; ".join([*concluded, *silent]) + ".",
+        steps=[
             *(f"{name} {brief(at)}: {listed(variables[name].fits(at))}." for name, at in values.items()),
             *(f"{brief(degree)}: {text}." for degree, text in zip(degrees, texts, strict=True)),
-        ),
-        would_change=tuple(_flips(rules, values, list(found))),
-        inputs=given.used,
+        ],
+        would_change=_flips(rules, values, list(found)),
         answer={"values": found, "words": words, "rules": degrees},
-        notes=(
-            "A degree says how well a word fits, not how probable something is: so there is no confidence.",
-            "`and` takes the least degree, `or` the greatest; conclusions are cut, joined, and their centre taken.",
-        ),
     )
 
 
-def _variable(part: Given, place: str) -> FuzzyVariable:
+def _variable(given: Quantity, place: str) -> FuzzyVariable:
     import numpy
 
-    part.only("low", "high", "sets")
-    low = part.number("low", low=-LARGEST, high=LARGEST)
-    high = part.number("high", low=math.nextafter(low, math.inf), high=LARGEST)
+    low, high = given.low, given.high
+    number_in(f"{place}.high", high, math.nextafter(low, math.inf))
     sets, points = {}, list(numpy.linspace(low, high, POINTS))
-    for word, each in part.by_name("sets", least=1).items():
-        sets[word] = _set(each, f"{place}.sets.{word}")
-        corners = sets[word] if len(sets[word]) == 4 else [sets[word][0] + sets[word][1] * step for step in STEPS]
+    for word, shape in given.sets.items():
+        sets[word] = numbers = shape.corners(f"{place}.sets.{word}")
+        corners = numbers if len(numbers) == 4 else [numbers[0] + numbers[1] * step for step in STEPS]
         points += corners
         if min(corners) >= high or max(corners) <= low:
             raise InputError(f"{place}.sets.{word} lies outside its range", hint=f"let it reach {low:g} to {high:g}")
     return FuzzyVariable(low=low, high=high, sets=sets, points=numpy.unique(numpy.clip(points, low, high)))
-
-
-def _set(part: Given, place: str) -> list[float]:
-    part.only(*SHAPES)
-    shape = next(iter(part.names()), "")
-    numbers = part.numbers(shape, low=-LARGEST, high=LARGEST) if len(part.names()) == 1 else []
-    is_whole = len(numbers) == SHAPES.get(shape)
-    if not is_whole or not (numbers[1] > 0 if shape == "gaussian" else sorted(numbers) == numbers != numbers[::-1]):
-        raise InputError(f"{place} is no set", hint="give a rising triangle or trapezoid, or gaussian [middle, width]")
-    return [numbers[0], numbers[1], numbers[1], numbers[2]] if shape == "triangle" else numbers
 
 
 def _rule(place: str, text: str) -> tuple[Expression, str, str]:
@@ -184,13 +187,11 @@ def _rule(place: str, text: str) -> tuple[Expression, str, str]:
     raise InputError(f"{place} concludes {said!r:.60}", hint=FORM)
 
 
-def _flips(rules: FuzzyRules, values: dict[str, float], outputs: list[str]) -> list[str]:
+def _flips(rules: FuzzyRules, values: Mapping[str, float], outputs: list[str]) -> Iterator[str]:
     def word_at(name: str, output: str, moved: float) -> str:
         return rules.variables[output].word(rules.conclude({**values, name: moved})[output])
 
-    found = []
     for name, output in [(name, output) for name in values for output in outputs][: MOST_VARIED // len(rules.rules)]:
         variable = rules.variables[name]
         if flip := searched_flip(partial(word_at, name, output), values[name], variable.low, variable.high):
-            found.append(f"{output} becomes {flip.leader} once {name} {flip.past(values[name])}.")
-    return found
+            yield f"{output} becomes {flip.leader} once {name} {flip.past(values[name])}."

@@ -1,23 +1,14 @@
-"""What can be generalised from cases: rules that most cases follow.
-
-instances: cases, each an object of features, such as {"outlook": "sunny", "play": "no"}
-target: the feature that rules are to predict; without it, any
-subjects: instead of instances, a pattern of subjects of the store whose facts are the features; * for all
-closed: true if a feature that a case does not name is taken for absent, otherwise it is unknown
-conditions: up to how many conditions a rule may have: 1 or 2; 1 without it
-least: how many cases a rule must rest on; 2 without it
-share: the share of cases in which it must be right; 0.5 without it"""
+"""What can be generalised from cases: rules that most cases follow."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World, wilson
-from memfolio.reason.methods.logic import told
+from memfolio.reason.inputs import Effort, Finding, Inputs, Several, Share, World, between, method, read, wilson
 
 Z = 1.959964
 """Standard errors of a 95 % interval."""
@@ -56,23 +47,31 @@ class Law(NamedTuple):
         return {"when": dict(self.when), "then": dict([self.then]), **counts, **chances}
 
 
-def reason(given: Given, world: World) -> Result:
+class Generalising(NamedTuple):
+    instances: Several[Inputs] | None = None
+    subjects: str | None = None
+    target: str | None = None
+    closed: bool = False
+    conditions: Annotated[int, between(1, 2)] = 1
+    least: Annotated[int, between(1, 1e9)] = 2
+    share: Share = 0.5
+
+
+@method
+def inductive(given: Generalising, world: World) -> Finding:
     """The best supported rules."""
-    given.only("instances", "target", "subjects", "closed", "conditions", "least", "share")
-    cases = _from_store(given, world) if "subjects" in given else _from_given(given)
-    target, is_closed = given.text("target") if "target" in given else None, given.flag("closed")
-    least, share = given.whole("least", 2, low=1), given.share("share", 0.5)
-    size = given.whole("conditions", 1, low=1, high=2)
-    found = _laws(cases, target, is_closed, size, Effort(world.settings.work))
-    laws = [each for each in found if each.seen >= least and each.right >= share * each.seen]
+    cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
+    found = _laws(cases, given.target, given.closed, given.conditions, world.effort())
+    laws = [each for each in found if each.seen >= given.least and each.right >= given.share * each.seen]
     laws.sort(key=lambda each: (-each.interval[0], len(each.when), each.when, each.then))
-    notes = ["this holds for the cases at hand; that others are like them is assumed"]
-    notes += [f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against]
-    words = f"what is {laws[0]}" if laws else "no rule holds in enough cases"
-    steps = [f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])]
-    answer = {"rules": [each.as_values() for each in laws[:MOST]]}
-    sure = succession(laws[0].right, laws[0].seen) if laws else None
-    return told(given, "inductive", words, steps, _changes(laws), answer, notes, sure)
+    return Finding(
+        f"what is {laws[0]}" if laws else "no rule holds in enough cases",
+        confidence=succession(laws[0].right, laws[0].seen) if laws else None,
+        steps=[f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])],
+        would_change=_changes(laws),
+        answer={"rules": [each.as_values() for each in laws[:MOST]]},
+        notes=[f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against],
+    )
 
 
 def _laws(cases: Cases, target: str | None, is_closed: bool, size: int, effort: Effort) -> Iterator[Law]:
@@ -104,23 +103,24 @@ def _changes(laws: list[Law]) -> Iterator[str]:
         yield f"{max(1, 2 * best.right - best.seen + 1)} more against it: then most cases would be"
 
 
-def _from_given(given: Given) -> Cases:
+def _from_given(instances: Sequence[Inputs] | None) -> Cases:
     return {
-        f"case {at}": {(name, _word(part, name)) for name in part.names() if name in part}
-        for at, part in enumerate(given.parts("instances", least=1), start=1)
+        f"case {at}": {
+            (name, _word(value, f"instances[{at - 1}].{name}")) for name, value in case.items() if value is not None
+        }
+        for at, case in enumerate(read(Sequence[Inputs], instances, "instances"), start=1)
     }
 
 
-def _word(part: Given, name: str) -> str:
-    value = part.value(name)
+def _word(value: Any, place: str) -> str:
     if not isinstance(value, int | float):
-        return part.text(name)
+        return str(read(str, value, place))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _from_store(given: Given, world: World) -> Cases:
+def _from_store(subjects: str, world: World) -> Cases:
     cases = defaultdict[str, set[Trait]](set)
-    found = world.facts.query(given.text("subjects"), limit=MOST + 1)
+    found = world.facts.query(subjects, limit=MOST + 1)
     if not 0 < len(found) <= MOST:
         count = "no" if not found else f"more than {MOST:,}"
         raise InputError(f"there are {count} facts about such subjects", hint="use another pattern, such as Bird*")

@@ -1,72 +1,50 @@
-"""What formal methods share: possible worlds, theories, suppositions, and how a result is told."""
+"""Formal methods that share possible worlds, suppositions and theories: deductive, modal and deontic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import and_
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memfolio.errors import InputError, RuleError
+from memfolio.frozen import frozen
 from memfolio.index.rows import to_us
-from memfolio.knowledge.engine import Beside
+from memfolio.knowledge.engine import Beside, findings
 from memfolio.knowledge.inference import as_goal
 from memfolio.knowledge.join import Atom, MemoryRelations, Relations, Triple
-from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.rule import Condition, Rule, check_rule, parse, variables
+from memfolio.knowledge.prove import Proof, ProofVerdict, Prover, prove
+from memfolio.knowledge.rule import Condition, Rule, RuleType, check_rule, parse, render_part, variables
 from memfolio.knowledge.rules import as_rule
-from memfolio.reason.expression import Expression, formula
-from memfolio.reason.inputs import Effort, Given, Result, World
-
-# The facts and rules that are given with a question, and count for it only.
-
-# How a formal method tells its result: exact for what it was given, unless it says otherwise.
+from memfolio.knowledge.tree import ProofNode, as_text, sentence
+from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
+from memfolio.reason.inputs import Effort, Finding, Several, Texts, World, method, one_of, smallest
+from memfolio.types import EMPTY
 
 T = TypeVar("T")
 
-
-def told(
-    given: Given,
-    method: str,
-    conclusion: str,
-    steps: Iterable[str],
-    change: Iterable[str],
-    answer: Mapping[str, Any],
-    notes: Iterable[str] = (),
-    confidence: float | None = 1.0,
-) -> Result:
-    """The result of a method, with what it read as its inputs."""
-    found: dict[str, Any] = {"steps": tuple(steps), "would_change": tuple(change), "notes": tuple(notes)}
-    return Result(
-        method=method, conclusion=conclusion, confidence=confidence, inputs=given.used, answer=answer, **found
-    )
+# The facts and rules that are given with a question, and count for it only.
 
 
-def as_far_as_possible(lines: Iterator[str]) -> Iterator[str]:
-    """What would change a result, until the effort is spent: the result itself stands without it."""
-    try:
-        yield from lines
-    except InputError:
-        yield "what else would change it was not looked at: that takes more than reason.work allows"
+class Supposing(Protocol):
+    """The inputs of methods that work on facts and rules."""
 
-
-def smallest(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
-    """A part of a list that does what the whole does, and from which nothing can be left out."""
-    kept = list(whole)
-    for each in whole:
-        if does(rest := [one for one in kept if one is not each]):
-            kept = rest
-    return kept
+    @property
+    def facts(self) -> Texts: ...
+    @property
+    def rules(self) -> Texts: ...
+    @property
+    def only_given(self) -> bool: ...
 
 
 class Supposed:
     """What is given as `facts` and `rules`, beside what the agent knows, or with `only_given` alone."""
 
-    def __init__(self, given: Given, world: World) -> None:
-        self._world, self._is_alone, self.now = world, given.flag("only_given"), to_us(world.now)
-        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(given.texts("facts", []))]
-        said = [_rule(each, at) for at, each in enumerate(given.texts("rules", []))]
+    def __init__(self, given: Supposing, world: World) -> None:
+        self._world, self._is_alone, self.now = world, given.only_given, to_us(world.now)
+        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(given.facts)]
+        said = [_rule(each, at) for at, each in enumerate(given.rules)]
         self.rules = [*([] if self._is_alone else world.rules.list(enabled=True)), *said]
 
     def ask(self, question: Callable[[Prover], T], without: Collection[Triple] = ()) -> T:
@@ -114,7 +92,7 @@ def _rule(text: str, at: int) -> Rule:
         raise InputError(f"rules[{at}]: {error.message}", hint=error.hint) from error
 
 
-# Possible worlds as bits of whole numbers: where a formula is true, in one model or in all models of a logic. Pure.
+# Possible worlds as bits of whole numbers: where a formula is true, in one model or in all of them. Pure.
 
 LOGICS: Mapping[str, tuple[str, ...]] = {
     "K": (),
@@ -150,7 +128,7 @@ def bits(mask: int) -> Iterator[int]:
         mask &= mask - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KripkeModel:
     """Worlds, which of them each one sees, and where each name is true."""
 
@@ -192,51 +170,74 @@ class KripkeModel:
         return found + [f"{name} sees a world" for name in blind if "serial" in LOGICS[logic]]
 
 
-def read_model(given: Given, relation: str, logic: str, effort: Effort) -> KripkeModel:
-    """The model in `worlds`, a relation such as `sees`, and `true`; its relation is as the logic wants it."""
-    worlds = list(dict.fromkeys(given.texts("worlds", least=1)))
-    effort.spend(len(worlds) ** 3)
-    place = {name: at for at, name in enumerate(worlds)}
-    seen, true = given.part(relation, {}), given.part("true", {})
-    sees = {world: seen.texts(world, []) for world in (*worlds, *seen.names())}
-    for name in (*sees, *true.names(), *(each for some in sees.values() for each in some)):
+def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Texts], logic: str) -> KripkeModel:
+    """A model whose relation is as the logic wants it."""
+    names = list(dict.fromkeys(worlds))
+    place = {name: at for at, name in enumerate(names)}
+    for name in (*sees, *true, *(each for some in sees.values() for each in some)):
         if name not in place:
-            raise InputError(f"{relation} or true names {name!r:.60}, which is no world", hint="list it in worlds")
+            raise InputError(f"{name!r:.60}, which is no world, is named", hint="list it in worlds")
+    seen = [sum(1 << place[each] for each in set(sees.get(one, ()))) for one in names]
     atoms = dict[str, int]()
-    for world in true.names():
-        for name in true.texts(world):
+    for world, facts in true.items():
+        for name in facts:
             atoms[name] = atoms.get(name, 0) | 1 << place[world]
-    model = KripkeModel(
-        worlds=worlds, sees=[sum(1 << place[each] for each in set(sees[one])) for one in worlds], atoms=atoms
-    )
+    model = KripkeModel(worlds=names, sees=seen, atoms=atoms)
     if lacking := model.lacking(logic):
-        raise InputError(f"for {logic} it is missing that {'; '.join(lacking[:10])}", hint=f"add it to {relation}")
+        raise InputError(f"for {logic} it is missing that {'; '.join(lacking[:10])}", hint="add it to the relation")
     return model
 
 
+def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, effort: Effort) -> Finding:
+    """Whether a formula is true at a world of a model, or at all of them."""
+    goal = 1 << model.worlds.index(one_of("at", at, model.worlds)) if at else model.everywhere
+    where = model.where(asked)
+    false = ", ".join(model.named(goal & ~where))
+    parts = {each: ", ".join(model.named(model.where(each))) for each in asked.within()}
+    effort.spend(len(model.worlds) ** 2 * (len(model.worlds) + len(parts)))
+    others = _neighbours(asked, model)
+    verdict = f"false at {false}" if false else f"true at {at or 'every world'}"
+    return Finding(
+        f"{text} is {verdict}",
+        confidence=1.0,
+        steps=[f"{each} is true at {places or 'no world'}" for each, places in parts.items()],
+        would_change=[words for words, other in others if bool(goal & ~other.where(asked)) != bool(false)],
+        answer={"holds": not false, "claim": text, "true_at": model.named(where), "model": model.as_values()},
+    )
+
+
+def _neighbours(asked: Expression, model: KripkeModel) -> Iterator[tuple[str, KripkeModel]]:
+    """The models that differ in a single truth or arrow."""
+    for at, world in enumerate(model.worlds):
+        for name in sorted(asked.names()):
+            mask = model.atoms.get(name, 0) ^ 1 << at
+            words = f"if {name} were {'true' if mask >> at & 1 else 'false'} at {world}"
+            yield words, replace(model, atoms={**model.atoms, name: mask})
+        for to, other in enumerate(model.worlds):
+            sees = [seen ^ (1 << to) * (place == at) for place, seen in enumerate(model.sees)]
+            yield f"if {world} {'saw' if sees[at] >> to & 1 else 'did not see'} {other}", replace(model, sees=sees)
+
+
 class Space:
-    """All sets of subformulas that some world of some model of a logic can make true: a finite canonical model.
+    """All sets of subformulas that a world can make true which sees some world: a finite canonical model of logic D.
 
     A row is a bit, and says which names and boxes are true. Rows with a box that is not true and no world to show why
     are struck out until none is left, as in Pratt's elimination of Hintikka sets. `background` holds at every world.
+    Without boxes this is a table of truths.
     """
 
-    def __init__(
-        self, formulas: Iterable[Expression], logic: str, effort: Effort, background: Sequence[Expression] = ()
-    ) -> None:
+    def __init__(self, formulas: Iterable[Expression], effort: Effort, background: Sequence[Expression] = ()) -> None:
         parts = dict.fromkeys(each for term in (*formulas, *background) for each in term.within())
         self.names = sorted({str(each.value) for each in parts if each.op == "name"})
         boxes = [each for each in parts if each.op == "box"]
-        size, self._kind = len(self.names) + len(boxes), LOGICS[logic]
-        effort.spend(4**size // 2048 if boxes or "serial" in self._kind else 2**size)
+        size = len(self.names) + len(boxes)
+        effort.spend(4**size // 2048 if boxes else 2**size)
         self.live = every = (1 << (1 << size)) - 1
         columns = enumerate((*self.names, *boxes))
         self._masks = {each: every // ((1 << (1 << at)) + 1) << (1 << at) for at, each in columns}
         self._boxes = [(self._masks[box], self.where(box.parts[0])) for box in boxes]
         for term in background:
             self.live &= self.where(term)
-        for mask, inside in self._boxes if "reflexive" in self._kind else ():
-            self.live &= ~mask | inside
         while gone := sum(1 << row for row in bits(self.live if boxes else 0) if not all(self.witnesses(row))):
             self.live &= ~gone
 
@@ -250,21 +251,12 @@ class Space:
 
     def seen(self, row: int) -> int:
         """The rows that a row sees."""
-        found, (is_both, is_far) = self.live, (each in self._kind for each in ("symmetric", "transitive"))
-        for mask, inside in self._boxes:
-            if mask >> row & 1:
-                found &= inside & (mask if is_far else inside)
-            elif "euclidean" in self._kind or (is_both and is_far):
-                found &= ~mask
-            if is_both and not inside >> row & 1:
-                found &= ~mask
-        return found
+        return reduce(and_, (inside for mask, inside in self._boxes if mask >> row & 1), self.live)
 
     def witnesses(self, row: int) -> list[int]:
-        """For each box that is not true at a row, rows that show why; for a serial relation, those it sees."""
+        """For each box that is not true at a row, rows that show why; and those it sees, which must be some."""
         seen = self.seen(row)
-        shown = [seen & ~inside for mask, inside in self._boxes if not mask >> row & 1]
-        return [*shown, seen] if "serial" in self._kind else shown
+        return [*(seen & ~inside for mask, inside in self._boxes if not mask >> row & 1), seen]
 
     def model(self, row: int) -> KripkeModel:
         """A small model in which the first world makes true what the row does."""
@@ -285,24 +277,23 @@ class Space:
 # What follows from formulas that are taken to be true, which of them are needed for it, and which contradict.
 
 
-def formulas(given: Given, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Expression]:
+def formulas(texts: Texts, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Expression]:
     """A list of formulas, by their texts."""
-    return {each: formula(each, f"{name}[{at}]", modal) for at, each in enumerate(given.texts(name, []))}
+    return {each: formula(each, f"{name}[{at}]", modal) for at, each in enumerate(texts)}
 
 
 class Theory:
-    """Premises by their texts, and a goal, in a logic; `background` holds at every world."""
+    """Premises by their texts, and a goal; `background` holds at every world."""
 
     def __init__(
         self,
         premises: Mapping[str, Expression],
         goal: Expression | None,
-        logic: str,
         effort: Effort,
         background: Sequence[Expression] = (),
     ) -> None:
         self.premises, self.goal, self._effort = premises, goal, effort
-        self.space = Space([*premises.values(), *filter(None, [goal])], logic, effort, background)
+        self.space = Space([*premises.values(), *filter(None, [goal])], effort, background)
         self._masks = {text: self.space.where(term) for text, term in premises.items()}
 
     def where(self, said: Iterable[str] | None = None, gone: str = "") -> int:
@@ -315,8 +306,8 @@ class Theory:
         """Premises that contradict each other, none of them to spare."""
         return smallest(list(self.premises), lambda some: not self.where(some))
 
-    def about(self, text: str) -> tuple[str, list[str], list[str], dict[str, Any], int | None]:
-        """Whether the goal follows: in words, steps, what would change it, values, and a row that shows why not."""
+    def about(self, text: str) -> tuple[Finding, int | None]:
+        """Whether the goal follows, and a row that shows why not."""
         assert self.goal
         rows, true = self.where(), self.space.where(self.goal)
         row, is_excluded = next(bits(rows & ~true), None), not rows & true
@@ -325,11 +316,231 @@ class Theory:
             needed = smallest(list(self.premises), lambda some: not self.where(some) & ~true)
             steps = [f"it follows from {'; '.join(needed) or 'nothing at all: it is valid'}"]
             change = [f"without {each!r}" for each in needed if self.where(gone=each) & ~true]
-            return f"{text} follows", steps, change, answer, row
+            return Finding(f"{text} follows", 1.0, steps, change, answer), row
         if is_excluded:
             steps = ["nothing that makes the premises true makes it true"]
             change = [f"without {each!r}" for each in self.premises if self.where(gone=each) & true]
-            return f"{text} is excluded", steps, change, answer, row
+            return Finding(f"{text} is excluded", 1.0, steps, change, answer), row
         shown = ", ".join(f"{name} is {str(truth).lower()}" for name, truth in self.space.truths(row).items())
         steps = [f"where {shown}, the premises can be true and {text} false"]
-        return f"{text} does not follow, nor does its opposite", steps, [f"if also {text}"], answer, row
+        return Finding(f"{text} does not follow, nor does its opposite", 1.0, steps, [f"if also {text}"], answer), row
+
+
+# What is necessary and possible in a model of possible worlds.
+
+
+class PossibleWorlds(NamedTuple):
+    formula: str
+    worlds: Several[str]
+    sees: Mapping[str, Texts] = EMPTY
+    true: Mapping[str, Texts] = EMPTY
+    at: str | None = None
+    logic: Literal["K", "D", "T", "B", "S4", "S5", "KD45"] = "K"
+
+
+@method
+def modal(given: PossibleWorlds, world: World) -> Finding:
+    """Whether a formula is true at a world of a model, or at all of them."""
+    asked, effort = formula(given.formula, "formula", MODAL), world.effort()
+    effort.spend(len(given.worlds) ** 3)
+    model = read_model(given.worlds, given.sees, given.true, given.logic)
+    return in_model(given.formula, asked, model, given.at, effort)
+
+
+# What is obligatory, permitted and forbidden in standard deontic logic, and where norms contradict each other.
+
+DUTIES = "obligatory", "forbidden"
+LIMITS = (
+    "in this logic whatever follows from what ought to be ought to be, too: O a gives O(a or b) (Ross's paradox)",
+    "a norm for the case that another is violated contradicts that one, or is empty, in some wordings (Chisholm's)",
+)
+
+
+class Norms(NamedTuple):
+    norms: Texts = ()
+    facts: Texts = ()
+    background: Texts = ()
+    question: str | None = None
+
+
+class IdealWorlds(NamedTuple):
+    formula: str
+    worlds: Several[str]
+    ideal: Mapping[str, Texts]
+    true: Mapping[str, Texts] = EMPTY
+    at: str | None = None
+
+
+@method
+def deontic(given: Norms | IdealWorlds, world: World) -> Finding:
+    """What follows from norms and facts, or whether a formula is true in a model."""
+    effort = world.effort()
+    if isinstance(given, IdealWorlds):
+        asked = formula(given.formula, "formula", DEONTIC)
+        effort.spend(len(given.worlds) ** 3)
+        return in_model(given.formula, asked, read_model(given.worlds, given.ideal, given.true, "D"), given.at, effort)
+    premises = formulas(given.norms, "norms", DEONTIC) | formulas(given.facts, "facts", DEONTIC)
+    background = [*formulas(given.background, "background", DEONTIC).values()]
+    question = formula(given.question, "question", DEONTIC) if given.question else None
+    theory = Theory(premises, question, effort, background)
+    if not theory.space.live:
+        raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
+    return _consequences(theory, given.question) if theory.where() else _contradiction(theory)
+
+
+def _consequences(theory: Theory, question: str | None) -> Finding:
+    status = {name: _duty(theory, name) for name in theory.space.names}
+    broken = _violated_duties(theory, status)
+    steps = [*(f"{name} is {state}" for name, state in status.items()), *(f"O {each} is violated" for each in broken)]
+    answer: dict[str, Any] = {"consistent": True, "status": status, "violated": broken}
+    if question:
+        found, row = theory.about(question)
+        counter = None if row is None else theory.space.model(row).as_values()
+        answer |= {**found.answer, "countermodel": counter}
+        return found._replace(steps=[*steps, *found.steps], answer=answer, notes=LIMITS)
+    needed = [said for said, term in theory.premises.items() if theory.where(gone=said) & ~theory.space.where(term)]
+    words = "; ".join(steps) or "nothing is said"
+    return Finding(words, 1.0, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
+
+
+def _duty(theory: Theory, name: str) -> str:
+    """What follows for an act: it is permitted where no possible world has ideal ones all without it."""
+    rows, here = list(bits(theory.where())), theory.space.where(Expression("name", (), name))
+    if not any(theory.space.seen(row) & ~here for row in rows):
+        return "obligatory"
+    if not any(theory.space.seen(row) & here for row in rows):
+        return "forbidden"
+    could_lack = any(all(some & ~here for some in theory.space.witnesses(row)) for row in rows)
+    return "left open" if could_lack else "permitted"
+
+
+def _violated_duties(theory: Theory, status: dict[str, str]) -> list[str]:
+    """The duties that the facts break."""
+    names = [(Expression("name", (), name), state) for name, state in status.items()]
+    duties = [name if state == "obligatory" else negation(name) for name, state in names if state in DUTIES]
+    return [str(each) for each in duties if not theory.where() & theory.space.where(each)]
+
+
+def _contradiction(theory: Theory) -> Finding:
+    core = theory.conflict()
+    return Finding(
+        f"the norms contradict each other: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[f"no world with an ideal alternative makes all of these true: {'; '.join(core)}"],
+        would_change=[f"without {gone!r}" for gone in core if theory.where(gone=gone)],
+        answer={"consistent": False, "conflict": core},
+        notes=[*LIMITS, "from a contradiction everything follows, so nothing else is concluded"],
+    )
+
+
+# What follows with certainty: from facts and rules, or from formulas.
+
+TRIED, SHOWN = 20, 5
+"""How many facts are tried for what would change it, and how many answers are told."""
+OPPOSITES = {"true": "false", "false": "true", "yes": "no", "no": "yes"}
+
+
+class Goal(NamedTuple):
+    goal: str
+    facts: Texts = ()
+    rules: Texts = ()
+    only_given: bool = False
+
+
+class Argument(NamedTuple):
+    conclusion: str
+    premises: Texts = ()
+
+
+@method
+def deductive(given: Goal | Argument, world: World) -> Finding:
+    """Whether a goal or a conclusion follows, why, and what is missing."""
+    if isinstance(given, Argument):
+        return _by_formulas(given, world)
+    known, said = Supposed(given, world), given.goal
+    is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
+    goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
+    proofs = [_proved(goal, known) for goal in goals]
+    proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
+    return _by_rules(proof, known, said)
+
+
+def _proved(goal: Condition, known: Supposed, *without: Triple) -> Proof:
+    return known.ask(lambda prover: prove(goal, prover, now=known.now), without)
+
+
+def _by_rules(proof: Proof, known: Supposed, claim: str) -> Finding:
+    nodes, gaps = [each.proof for each in proof.answers], [str(each) for each in proof.gaps]
+    against = [*_denials(proof, known), *_violations(proof, known)] if nodes else []
+    words = f"it does not follow that {render_part(proof.goal)}"
+    steps = [f"a rule leads to it, but it is missing that {gaps[0]}" if gaps else "no fact and no rule leads to it"]
+    if proof.undecided:
+        words, steps = f"whether {render_part(proof.goal)} is {proof.undecided}", ["the search was cut before its end"]
+    if nodes:
+        words = f"it follows that {', '.join(sentence(each.triple) for each in nodes[:SHOWN])}"
+        steps = [line for node in nodes[:SHOWN] for line in as_text(node).splitlines()]
+    return Finding(
+        f"{words}; but so does what contradicts it: {'; '.join(against)}" if against else words,
+        confidence=nodes[0].confidence if nodes and not against else None,
+        steps=steps,
+        would_change=[*_needed(proof, known), *(f"it would follow with: {each}" for each in gaps)],
+        answer={
+            "holds": bool(nodes and not against) or None,
+            "claim": claim,
+            "verdict": str(proof.verdict),
+            "answers": [dict(each.binding) for each in proof.answers],
+            "missing": gaps,
+            "contradicted_by": against,
+        },
+        notes=[
+            *proof.problems,
+            "the search was cut: more may follow" if proof.truncated else "",
+            "" if nodes or proof.undecided else "what does not follow is not thereby false",
+        ],
+    )
+
+
+def _within(node: ProofNode) -> Iterator[ProofNode]:
+    """A conclusion and all that it rests on."""
+    yield node
+    for way in node.ways:
+        for premise in way.premises:
+            yield from _within(premise)
+
+
+def _needed(proof: Proof, known: Supposed) -> Iterator[str]:
+    """The facts without which the first answer would not follow any more, and those that must not be there."""
+    for answer in proof.answers[:1]:
+        goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
+        for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
+            if _proved(goal, known, fact).verdict in (ProofVerdict.GAPS, ProofVerdict.UNPROVABLE):
+                yield f"without the fact {sentence(fact)}"
+        tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)
+        yield from (f"if it were known that {each[4:]}" for each in tests if each.startswith("not "))
+
+
+def _denials(proof: Proof, known: Supposed) -> Iterator[str]:
+    """What follows and denies the answers that are told."""
+    for answer in proof.answers[:SHOWN]:
+        subject, predicate, target = answer.atom.triple
+        names = f"not_{predicate}", f"not-{predicate}", f"not{predicate[0].upper()}{predicate[1:]}"
+        denials = [(subject, name, target) for name in names]
+        denials += [(subject, predicate, OPPOSITES[target.lower()])] if target.lower() in OPPOSITES else []
+        yield from (sentence(each) for each in denials if _proved(Condition(*each), known).answers)
+
+
+def _violations(proof: Proof, known: Supposed) -> list[str]:
+    """The constraints that the answers and what they rest on violate."""
+    constraints = [each for each in known.rules if each.type is RuleType.CONSTRAINT]
+    used = {node.triple for each in proof.answers for node in _within(each.proof)}
+    found = known.ask(lambda prover: findings(prover, constraints, known.now))
+    return [each.text for each in found if used & {atom.triple for atom in each.supports}]
+
+
+def _by_formulas(given: Argument, world: World) -> Finding:
+    theory = Theory(formulas(given.premises, "premises"), formula(given.conclusion, "conclusion"), world.effort())
+    found, row = theory.about(given.conclusion)
+    is_consistent = bool(theory.where())
+    counter = None if row is None else theory.space.truths(row)
+    notes = ["" if is_consistent else "the premises contradict each other, so everything follows from them"]
+    return found._replace(answer={**found.answer, "consistent": is_consistent, "countermodel": counter}, notes=notes)

@@ -1,8 +1,4 @@
-"""How intervals of time lie to each other, in Allen's interval algebra.
-
-intervals: for each name {"start": ..., "end": ...}, all as numbers or all as dates and times of ISO 8601
-constraints: what is known, such as: "lunch during meeting", "A before or meets B"
-between: two names whose relation is asked, such as ["A", "C"]; without it all pairs are told"""
+"""How intervals of time lie to each other, in Allen's interval algebra."""
 
 from __future__ import annotations
 
@@ -11,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from itertools import combinations, islice, product
+from typing import NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Given, Result, World, number_in
-from memfolio.reason.methods.logic import as_far_as_possible, smallest, told
+from memfolio.reason.inputs import Effort, Finding, Texts, World, method, smallest
+from memfolio.types import EMPTY
 
 INVERSES = {"before": "after", "meets": "met by", "overlaps": "overlapped by", "starts": "started by"}
 INVERSES |= {"during": "contains", "finishes": "finished by", "equals": "equals"}
@@ -54,29 +51,41 @@ def composed(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
     return frozenset(each for pair in product(left, right) for each in composition()[pair])
 
 
-def reason(given: Given, world: World) -> Result:
+class Interval(NamedTuple):
+    start: float | str
+    end: float | str
+
+
+class Intervals(NamedTuple):
+    intervals: Mapping[str, Interval] = EMPTY
+    constraints: Texts = ()
+    between: Texts = ()
+
+
+@method
+def temporal(given: Intervals, world: World) -> Finding:
     """Whether what is said can be so, and which relations follow."""
-    given.only("intervals", "constraints", "between")
-    spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.by_name("intervals", {}).items()}
-    if len({is_date for _, is_date in spans.values()}) > 1:
+    spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
+    if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
         raise InputError("intervals have numbers and dates", hint="give all as numbers, or all as dates")
-    said = {each: _said(each, f"constraints[{at}]") for at, each in enumerate(given.texts("constraints", []))}
+    said = {each: _said(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
     for one, other in combinations(spans, 2):
-        held = relation(spans[one][0], spans[other][0])
-        said[f"{one} {held} {other}"] = one, frozenset({held}), other
+        known = relation(spans[one], spans[other])
+        said[f"{one} {known} {other}"] = one, frozenset({known}), other
     names = list(dict.fromkeys([*spans, *(name for one, _, other in said.values() for name in (one, other))]))
-    asked, effort = given.texts("between", []), Effort(world.settings.work)
+    asked, effort = given.between, world.effort()
     if len(names) < 2 or (asked and (len(asked) != 2 or not set(asked) <= set(names))):
         raise InputError("there are no two intervals to compare", hint="name two in intervals, constraints and between")
     if network := solve(names, said.values(), effort):
-        return _follows(said, network, names, asked, given, effort)
+        return _follows(said, network, names, asked, effort)
     core = smallest(list(said), lambda some: solve(names, [said[each] for each in some], effort) is None)
-    steps = [f"no order of the starts and ends agrees with all of these: {'; '.join(core)}"]
-    change, answer = (
-        [f"without {each!r} the rest of these can be so" for each in core],
-        {"consistent": False, "conflict": core},
+    return Finding(
+        f"this cannot all be so: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[f"no order of the starts and ends agrees with all of these: {'; '.join(core)}"],
+        would_change=[f"without {each!r} the rest of these can be so" for each in core],
+        answer={"consistent": False, "conflict": core},
     )
-    return told(given, "temporal", f"this cannot all be so: {'; '.join(core)}", steps, change, answer)
 
 
 def solve(names: list[str], said: Iterable[Said], effort: Effort) -> Network | None:
@@ -119,22 +128,25 @@ def _narrower(network: Network, pair: tuple[str, str], names: list[str], effort:
             yield trial
 
 
-def _follows(
-    said: Mapping[str, Said], network: Network, names: list[str], asked: list[str], given: Given, effort: Effort
-) -> Result:
+def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked: Texts, effort: Effort) -> Finding:
     pairs = [(asked[0], asked[1])] if asked else list(combinations(names, 2))
     left = {pair: network[pair] for pair in pairs}
     if asked:
         possible = (each for each in _narrower(network, pairs[0], names, effort) if _has_scenario(each, names, effort))
         left[pairs[0]] = frozenset[str]().union(*(each[pairs[0]] for each in possible))
     shown = [f"{one} {' or '.join(sorted(some))} {other}" for (one, other), some in left.items() if some != ALL]
-    change = as_far_as_possible(_changes(said, network, names, pairs, effort))
     is_loose = not asked and any(len(some) > 1 for some in left.values())
-    notes = ["of several relations that are left, some may be impossible: ask between two"] if is_loose else []
-    relations = {f"{one} | {other}": sorted(some) for (one, other), some in left.items()}
-    steps = [*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)]
-    answer = {"consistent": True, "relations": relations}
-    return told(given, "temporal", "; ".join(shown) or "nothing follows", steps, change, answer, notes)
+    return Finding(
+        "; ".join(shown) or "nothing follows",
+        confidence=1.0,
+        steps=[*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)],
+        would_change=_changes(said, network, names, pairs, effort),
+        answer={
+            "consistent": True,
+            "relations": {f"{one} | {other}": sorted(some) for (one, other), some in left.items()},
+        },
+        notes=["of several relations that are left, some may be impossible: ask between two" if is_loose else ""],
+    )
 
 
 def _changes(
@@ -147,19 +159,16 @@ def _changes(
         yield from (f"without {gone!r} less is known of {one} and {other}" for one, other in islice(looser, 1))
 
 
-def _span(part: Given, place: str, world: World) -> tuple[Span, bool]:
-    """Start and end, and whether they are dates."""
-    part.only("start", "end")
-    values = [part.value(name, wanted="a number or a date") for name in ("start", "end")]
-    start, end = (_moment(each, f"{place}.{name}", world) for each, name in zip(values, ("start", "end"), strict=True))
-    if start >= end or isinstance(values[0], str) != isinstance(values[1], str):
+def _span(given: Interval, place: str, world: World) -> Span:
+    start, end = (_moment(each, f"{place}.{name}", world) for name, each in given._asdict().items())
+    if start >= end or isinstance(given.start, str) != isinstance(given.end, str):
         raise InputError(f"{place} does not end after it starts", hint="give an end that is later than the start")
-    return (start, end), isinstance(values[0], str)
+    return start, end
 
 
-def _moment(value: object, place: str, world: World) -> float:
+def _moment(value: float | str, place: str, world: World) -> float:
     if not isinstance(value, str):
-        return number_in(place, value)
+        return value
     try:
         read = datetime.fromisoformat(value)
         return (read if read.tzinfo else read.replace(tzinfo=world.now.tzinfo)).timestamp()

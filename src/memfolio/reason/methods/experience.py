@@ -1,0 +1,313 @@
+"""Methods of experience: like cases, known patterns, and how sure one was against what came true."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Annotated, Any, NamedTuple
+
+from memfolio.errors import InputError
+from memfolio.knowledge.cases import SimilarCase
+from memfolio.reason.inputs import Finding, Several, Share, Texts, World, between, method, number_in, only, sized
+from memfolio.types import EMPTY
+
+# Cases: what was done before in like situations, how that went, and what is different this time.
+
+SURE = "the confidence is how alike the case is times how often its solution worked, not a probability"
+NONE = "no case that worked is like this: nothing is concluded"
+Limit = Annotated[int, between(1, 100)]
+
+
+class Situation(NamedTuple):
+    context: str = ""
+    beliefs: Texts = ()
+    desires: Texts = ()
+    limit: Limit = 5
+
+
+class GivenCase(NamedTuple):
+    features: Mapping[str, Any]
+    solution: str
+    name: str = ""
+    success: bool = True
+
+
+class Likeness(NamedTuple):
+    """How alike the values of a feature are: numbers by a range, words by a table."""
+
+    range: Annotated[float, between(1e-9, math.inf)] | None = None
+    values: Mapping[str, Mapping[str, Share]] = EMPTY
+
+    def of(self, name: str, one: Any, other: Any) -> float:
+        if one == other:
+            return 1.0
+        if self.range is not None:
+            return max(0.0, 1 - abs(number_in(name, one) - number_in(name, other)) / self.range)
+        rows = [self.values.get(str(first), {}).get(str(second)) for first, second in ((one, other), (other, one))]
+        return next((each for each in rows if each is not None), 0.0)
+
+
+class Compared(NamedTuple):
+    features: Mapping[str, Any]
+    cases: Sequence[GivenCase]
+    weights: Mapping[str, Annotated[float, between(0, math.inf)]] = EMPTY
+    similarities: Mapping[str, Likeness] = EMPTY
+    limit: Limit = 5
+
+
+class Candidate(NamedTuple):
+    """A case that is like the situation; `standing` is how likely its solution is to work again."""
+
+    name: str
+    solution: str
+    similarity: float
+    standing: float
+    is_warning: bool
+    why: str
+    differs: str
+
+
+@method
+def case_based(given: Situation | Compared, world: World) -> Finding:
+    """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
+    degraded: tuple[str, ...] = ()
+    if isinstance(given, Compared):
+        found = sorted(_compared(given), key=lambda each: -each.similarity)[: given.limit]
+    else:
+        kept = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
+        found, degraded = [_kept(each, {*given.beliefs, *given.desires}) for each in kept], kept.degraded
+    worked = [each for each in found if not each.is_warning and each.similarity]
+    first = worked[0] if worked else None
+    others = [each for each in worked if first and each.solution != first.solution]
+    return Finding(
+        f"Do as in {first.name}: {first.solution}{first.differs}" if first else "",
+        confidence=first.similarity * first.standing if first else None,
+        steps=[
+            f"{each.name} is {each.similarity:.2f} like this: {each.why}{'; a warning' if each.is_warning else ''}"
+            for each in found
+        ],
+        would_change=[f"{each.name} ({each.similarity:.2f}) would lead to: {each.solution}" for each in others[:1]],
+        answer={
+            "best": first.solution if first else None,
+            "options": list(dict.fromkeys(each.solution for each in worked)),
+            "similarities": {each.name: each.similarity for each in found},
+            "warnings": {each.name: each.solution for each in found if each.is_warning},
+        },
+        notes=[*degraded, SURE if first else NONE],
+    )
+
+
+def _kept(found: SimilarCase, here: set[str]) -> Candidate:
+    case, there = found.case, {*found.case.situation.beliefs, *found.case.situation.desires}
+    differs = [f"there also {', '.join(sorted(there - here))}"] if there - here else []
+    differs += [f"here also {', '.join(sorted(here - there))}"] if here - there else []
+    done = ", ".join(case.solution.actions) or case.solution.plan_id
+    why = "; ".join(each for each in found.why if not each.endswith(": a warning"))
+    return Candidate(case.id, done, found.similarity, case.standing, found.is_warning, why, _adapted(differs))
+
+
+def _compared(given: Compared) -> list[Candidate]:
+    """The given cases with how alike their features are: the weighted mean over the features that both have."""
+    only("features", (*given.weights, *given.similarities), given.features)
+    found = [_candidate(case, number, given) for number, case in enumerate(given.cases, 1)]
+    uses = Counter(each.solution for each in found)
+    worked = Counter(each.solution for each in found if not each.is_warning)
+    return [each._replace(standing=(worked[each.solution] + 1) / (uses[each.solution] + 2)) for each in found]
+
+
+def _candidate(case: GivenCase, number: int, given: Compared) -> Candidate:
+    here, there = given.features, case.features
+    plain = Likeness()
+    alike = {
+        name: given.similarities.get(name, plain).of(name, here[name], there[name]) for name in here if name in there
+    }
+    weights = {name: given.weights.get(name, 1.0) for name in alike}
+    total = math.fsum(weights.values())
+    similarity = math.fsum(weights[name] * each for name, each in alike.items()) / total if total else 0.0
+    why = ", ".join(f"{name} {each:.2f}" for name, each in alike.items()) or "no feature in common"
+    differs = [f"{name} was {there.get(name, 'unknown')}" for name in here if here[name] != there.get(name)]
+    name = case.name or f"case {number}"
+    return Candidate(name, case.solution, similarity, 0.0, not case.success, why, _adapted(differs))
+
+
+def _adapted(differs: Sequence[str]) -> str:
+    return f" (different: {'; '.join(differs)})" if differs else ""
+
+
+# Patterns: to which of known kinds something belongs, and which rhythm numbers have.
+
+LAGS = 500
+"""Periods of a series are looked for up to this length."""
+SHOWN = 10
+
+
+class Example(NamedTuple):
+    values: Several[float]
+    label: str
+
+
+class Unknown(NamedTuple):
+    item: Several[float]
+    examples: Several[Example]
+    k: int | None = None
+
+
+class Series(NamedTuple):
+    series: Annotated[Sequence[float], sized(4)]
+
+
+@method
+def pattern_recognition(given: Unknown | Series, world: World) -> Finding:
+    """The label or the period, with the distances or correlations it rests on."""
+    return _period(given.series) if isinstance(given, Series) else _recognise(given)
+
+
+def _recognise(given: Unknown) -> Finding:
+    item, examples = given.item, given.examples
+    if odd := [each for each in examples if len(each.values) != len(item)]:
+        hint = "give as many for each"
+        raise InputError(f"an example has {len(odd[0].values)} values, the item {len(item)}", hint=hint)
+    k = int(number_in("k", given.k or min(3, len(examples)), 1, len(examples)))
+    distances = [math.dist(item, each.values) for each in examples]
+    near = sorted((far, at, each.label) for at, (far, each) in enumerate(zip(distances, examples, strict=True), 1))
+    labels = [label for _, _, label in near]
+    best, votes = _vote(labels, k)
+    others = {each: _vote(labels, each)[0] for each in range(1, min(len(near), SHOWN) + 1)}
+    return Finding(
+        f"It is {best}: so are {votes[best]} of the {k} nearest examples.",
+        confidence=votes[best] / k,
+        steps=[f"number {number} ({label}) is {far:.4g} away" for far, number, label in near[: max(k, SHOWN)]],
+        would_change=[f"with k = {each} it would be {label}" for each, label in others.items() if label != best],
+        answer={"best": best, "options": sorted({*labels}), "votes": dict(votes), "distances": distances},
+        notes=["the confidence is the share of votes, not a probability"],
+    )
+
+
+def _vote(labels: Sequence[str], k: int) -> tuple[str, Counter[str]]:
+    """What most of the first k say; among equals, what comes first."""
+    votes = Counter(labels[:k])
+    return max(votes, key=lambda label: votes[label]), votes
+
+
+def correlations(series: Sequence[float], lags: int) -> list[float]:
+    """The autocorrelations of a series at lags 0, 1, ... as Box and Jenkins estimate them."""
+    mean = fmean(series)
+    around = [each - mean for each in series]
+    whole = math.fsum(each * each for each in around) or 1.0
+    return [math.fsum(a * b for a, b in zip(around, around[lag:], strict=False)) / whole for lag in range(lags + 1)]
+
+
+def _period(series: Sequence[float]) -> Finding:
+    found, band = correlations(series, min(LAGS, len(series) // 2)), 1.96 / math.sqrt(len(series))
+    tops = [lag for lag in range(2, len(found) - 1) if found[lag - 1] < found[lag] >= found[lag + 1]]
+    peaks = sorted((lag for lag in tops if found[lag] > band), key=lambda lag: -found[lag])
+    return Finding(
+        f"It repeats about every {peaks[0]} steps." if peaks else "No period shows.",
+        steps=[f"at lag {lag} the autocorrelation is {found[lag]:.2f}" for lag in peaks[:SHOWN]],
+        would_change=[f"an autocorrelation within ±{band:.2f} could be chance"],
+        answer={"period": peaks[0] if peaks else None, "autocorrelations": found[1:], "band": band},
+        notes=["a trend raises all autocorrelations: take it out first where there is one"],
+    )
+
+
+# How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true.
+
+CAUTION = 2.0
+"""So many forecasts that came true as often as they said count beside those of a group (Cestnik's m-estimate)."""
+ABOUT = 0.05
+"""Forecasts that are no further from each other are about as sure."""
+FEW = 20
+"""Below so many forecasts, a note says that little follows from them."""
+
+Forecast = tuple[float, float]
+
+
+def score(forecasts: Sequence[Forecast], bins: int = 10) -> dict[str, Any]:
+    """The scores of (probability, outcome) pairs, with Murphy's partition of the Brier score (1973).
+
+    brier = reliability - resolution + uncertainty + within, which is 0 where every probability is a group of its own.
+    A `bias` above 0 is too sure.
+    """
+    count = len(forecasts)
+    base, groups = fmean([outcome for _, outcome in forecasts]), _groups(forecasts, bins)
+    brier = fmean([(chance - outcome) ** 2 for chance, outcome in forecasts])
+    reliability = math.fsum(each["count"] * (each["forecast"] - each["came_true"]) ** 2 for each in groups) / count
+    resolution = math.fsum(each["count"] * (each["came_true"] - base) ** 2 for each in groups) / count
+    uncertainty = base * (1 - base)
+    return {
+        "count": count,
+        "brier": brier,
+        "reliability": reliability,
+        "resolution": resolution,
+        "uncertainty": uncertainty,
+        "within": brier - (reliability - resolution + uncertainty),
+        "bias": fmean([chance for chance, _ in forecasts]) - base,
+        "bins": groups,
+    }
+
+
+def calibrated(confidence: float, forecasts: Sequence[Forecast]) -> float:
+    """How sure to be in place of `confidence`, by what came true of forecasts that were about as sure."""
+    came = [outcome for chance, outcome in forecasts if abs(chance - confidence) <= ABOUT]
+    return (math.fsum(came) + CAUTION * confidence) / (len(came) + CAUTION)
+
+
+class Forecasted(NamedTuple):
+    probability: Share
+    outcome: bool | Share
+
+
+class Record(NamedTuple):
+    forecasts: Several[Forecasted]
+    confidence: Share | None = None
+    bins: Annotated[int, between(1, 100)] = 10
+    method: str | None = None
+
+
+@method
+def calibration(given: Record, world: World) -> Finding:
+    """The scores of the forecasts that are given, and the confidence that follows from them."""
+    forecasts = [(chance, float(outcome)) for chance, outcome in given.forecasts]
+    answer = score(forecasts, given.bins)
+    verdict = _verdict(answer, forecasts)
+    if given.confidence is not None:
+        answer["calibrated"] = calibrated(given.confidence, forecasts)
+        verdict += f" Say {answer['calibrated']:.2f} in place of {given.confidence:g}."
+    parts = " {} ".join(f"{name} {answer[name]:.4f}" for name in ("reliability", "resolution", "uncertainty", "within"))
+    groups = [
+        f"{it['count']} of about {it['forecast']:.2f} came true in {it['came_true']:.2f}" for it in answer["bins"]
+    ]
+    return Finding(
+        verdict,
+        steps=[*groups, f"Brier score {answer['brier']:.4f} = {parts.format('-', '+', '+')}"],
+        would_change=[f"being less sure by {answer['bias']:.2f} on average would take the bias away"],
+        answer=answer,
+        notes=[f"{len(forecasts)} forecasts show little: {FEW} would show more" if len(forecasts) < FEW else ""],
+    )
+
+
+def _groups(forecasts: Sequence[Forecast], bins: int) -> list[dict[str, float]]:
+    """Groups of equal width, or one a probability where there are few different ones."""
+    is_exact = len({chance for chance, _ in forecasts}) <= bins
+    found: dict[float, list[Forecast]] = defaultdict(list)
+    for each in forecasts:
+        found[each[0] if is_exact else min(int(each[0] * bins), bins - 1) / bins].append(each)
+    return [
+        {
+            "low": low,
+            "high": low if is_exact else low + 1 / bins,
+            "count": len(members),
+            "forecast": fmean([chance for chance, _ in members]),
+            "came_true": fmean([outcome for _, outcome in members]),
+        }
+        for low, members in sorted(found.items())
+    ]
+
+
+def _verdict(answer: dict[str, Any], forecasts: Sequence[Forecast]) -> str:
+    """Whether there is a bias beyond two standard errors of what well calibrated forecasts would show."""
+    bias, chance = answer["bias"], 2 * math.sqrt(math.fsum(p * (1 - p) for p, _ in forecasts)) / len(forecasts)
+    found = "were too sure" if bias > chance else "were not sure enough" if bias < -chance else "show no clear bias"
+    return f"The {answer['count']} forecasts {found} ({bias:+.2f}); their Brier score is {answer['brier']:.4f}."

@@ -1,0 +1,499 @@
+"""Probabilistic methods: evidence, choices under uncertainty, and what to ask next."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import fmean
+from typing import Annotated, Any, Literal, NamedTuple
+
+from memfolio.errors import InputError
+from memfolio.reason.inputs import (
+    LARGEST,
+    Amount,
+    Chances,
+    Effort,
+    Finding,
+    Inputs,
+    Matrix,
+    Named,
+    Several,
+    Share,
+    World,
+    adding_up,
+    between,
+    method,
+    number_in,
+    one_of,
+    only,
+    read,
+    sized,
+)
+from memfolio.reason.methods.causal import Case, CausalModel, Model, Value, read_model
+from memfolio.reason.methods.flips import CLOSE, brief, either, leaders, linear_flip, listed, searched_flip
+from memfolio.types import EMPTY
+
+# Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed.
+
+MOST_VARIED = 20
+MOST_STEPS = 50
+INDEPENDENT = "The pieces of evidence are taken as independent of each other, given each hypothesis."
+ONLY_ROOTS = "Only the priors of nodes without parents were varied, each alone."
+
+
+class Hypotheses(NamedTuple):
+    prior: Chances
+    likelihoods: Mapping[str, Mapping[str, Share]]
+    evidence: Several[str] | None = None
+
+
+class Nodes(NamedTuple):
+    nodes: Model
+    query: str
+    observed: Mapping[str, Any] = EMPTY
+
+
+@method
+def bayesian(given: Hypotheses | Nodes, world: World) -> Finding:
+    """The probabilities after the evidence, and where their order turns over."""
+    return _by_network(given, world.effort()) if isinstance(given, Nodes) else _by_evidence(given)
+
+
+def _by_evidence(given: Hypotheses) -> Finding:
+    prior = given.prior
+    tables = {name: read(Mapping[str, Share], given.likelihoods.get(name), f"likelihoods.{name}") for name in prior}
+    only("likelihoods", given.likelihoods, prior)
+    evidence = given.evidence or list(dict.fromkeys(seen for table in tables.values() for seen in table))
+    likely, after, steps = dict.fromkeys(prior, 0.0), prior, [f"Before the evidence: {listed(prior)}."]
+    for seen in evidence:
+        chances = {name: _likelihood(name, table, seen) for name, table in tables.items()}
+        likely = {name: likely[name] + _log(chances[name]) for name in prior}
+        after = _posterior({name: _log(prior[name]) + likely[name] for name in prior}, seen)
+        steps.append(f"{seen} has the probability {listed(chances)}; after it: {listed(after)}.")
+    notes = [INDEPENDENT if len(evidence) > 1 else ""]
+    flips = _prior_flips(prior, likely, after)
+    return _bayesian_finding("", "after the evidence", after, steps[:MOST_STEPS], flips, notes)
+
+
+def _likelihood(name: str, table: Mapping[str, float], seen: str) -> float:
+    is_absence = seen not in table and seen.startswith("not ")
+    named = seen.removeprefix("not ") if is_absence else seen
+    if named not in table:
+        raise InputError(f"likelihoods.{name}.{named} is missing", hint="give a number")
+    return 1 - table[named] if is_absence else table[named]
+
+
+def _log(chance: float) -> float:
+    return math.log(chance) if chance else -math.inf
+
+
+def _posterior(logs: Mapping[str, float], seen: str) -> dict[str, float]:
+    """Probabilities from the logarithms of what they are proportional to: products of many are too small."""
+    top = max(logs.values())
+    if top == -math.inf:
+        raise InputError(f"no hypothesis allows the evidence up to {seen!r:.60}", hint="give one that does")
+    weights = {name: math.exp(each - top) for name, each in logs.items()}
+    total = math.fsum(weights.values())
+    return {name: each / total for name, each in weights.items()}
+
+
+def _prior_flips(prior: Mapping[str, float], likely: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+    """For each hypothesis, the prior at which another one leads, with the others in proportion."""
+    best, top = leaders(after)[0], max(likely.values())
+    weights = {name: math.exp(each - top) for name, each in likely.items()}
+    varied = sorted(after, key=lambda each: -after[each])[len(prior) == 2 :][:MOST_VARIED]
+    for name in (each for each in varied if prior[each] < 1):
+        rest = {each: 0.0 if each == name else prior[each] / (1 - prior[name]) * weights[each] for each in prior}
+        alone = {each: weights[each] if each == name else 0.0 for each in prior}
+        if flip := linear_flip(rest, alone, best, prior[name]):
+            yield f"{flip.leader} leads once the prior of {name} {flip.past(prior[name])}."
+
+
+def _bayesian_finding(
+    what: str, when: str, after: Mapping[str, float], steps: list[str], flips: Iterator[str], notes: list[str]
+) -> Finding:
+    best = leaders(after)
+    return Finding(
+        f"{what}{either(best)} is most likely: {brief(after[best[0]])} {when}.",
+        confidence=after[best[0]],
+        steps=steps,
+        would_change=flips,
+        answer={"posterior": after, "best": best, "options": list(after)},
+        notes=[*notes, f"{len(best)} are equally likely." if len(best) > 1 else ""],
+    )
+
+
+# A Bayesian network is a causal model, of which the causes do not matter.
+
+
+def _by_network(given: Nodes, effort: Effort) -> Finding:
+    network, query = read_model(given.nodes, effort, "nodes"), one_of("query", given.query, given.nodes)
+    only("observed", given.observed, {*given.nodes} - {query})
+    observed = network.event(given.observed, "observed")
+    values = dict.fromkeys(value for row in network.variables[query].table.values() for value in row)
+    labels = dict(zip(values, given.nodes[query].states or map(_label, values), strict=True))
+
+    def chances(network: CausalModel, observed: Case) -> dict[str, float]:
+        """How likely each state is together with what was observed; they add up to the latter's chance."""
+        found = network.spread([query], seen=observed)
+        return {label: found.get((value,), 0.0) for value, label in labels.items()}
+
+    before, joint = chances(network, {}), chances(network, observed)
+    total = math.fsum(joint.values())
+    if not total:
+        raise InputError("what is observed cannot happen in this network, or hardly ever", hint="check the tables")
+    after = {state: chance / total for state, chance in joint.items()}
+    shown = ", ".join(f"{name} is {_label(value)}" for name, value in observed.items()) or "nothing"
+    steps = [
+        f"Before anything is observed, {query}: {listed(before)}.",
+        f"What is observed ({shown}) has the probability {brief(total)}.",
+        f"All other nodes summed out one by one, {query}: {listed(after)}.",
+    ]
+    flips = _root_flips(network, lambda other: chances(other, observed), observed, leaders(after)[0])
+    return _bayesian_finding(f"{query} ", f"given {shown}", after, steps, flips, [ONLY_ROOTS])
+
+
+def _label(value: Value) -> str:
+    return value if isinstance(value, str) else {1.0: "true", 0.0: "false"}.get(value, f"{value:g}")
+
+
+def _root_flips(
+    network: CausalModel, chances: Callable[[CausalModel], dict[str, float]], observed: Collection[str], best: str
+) -> Iterator[str]:
+    """For each node without parents, the prior of its first state at which another state of the query leads."""
+    roots = [each for each in network.variables.values() if not each.parents and each.name not in observed]
+    for root in roots[:MOST_VARIED]:
+        (state, present), *others = root.table[()].items()
+        if present < 1:
+            rows = {state: 0.0, **{each: share / (1 - present) for each, share in others}}, {state: 1.0}
+            zero, one = (chances(network.with_row(root, (), row)) for row in rows)
+            if flip := linear_flip(zero, one, best, present):
+                yield f"{flip.leader} leads once the prior of {root.name} {_label(state)} {flip.past(present)}."
+
+
+# Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth.
+
+MOST_STATES_VARIED = 20
+"""How many probabilities are varied to find where the choice turns over."""
+
+Payoffs = Mapping[str, Named[Amount]]
+
+
+class Decision(NamedTuple):
+    payoffs: Payoffs
+    probabilities: Chances | None = None
+    criterion: str | None = None
+    optimism: Share = 0.5
+
+
+@method
+def decision_theory(given: Decision, world: World) -> Finding:
+    """The option that the criterion picks, what the others pick, and where the choice turns over."""
+    payoffs, chances, optimism = given.payoffs, given.probabilities or {}, given.optimism
+    if not payoffs or len({frozenset(row) for row in payoffs.values()}) > 1:
+        raise InputError("payoffs is empty or its options differ in their states", hint="give each option every state")
+    states = list(next(iter(payoffs.values())))
+    if chances and set(chances) != set(states):
+        raise InputError("probabilities and payoffs name different states", hint=f"name {', '.join(states)[:80]}")
+    scores = _scores(payoffs, chances, optimism)
+    criterion = one_of("criterion", given.criterion or ("expected-value" if chances else "minimax-regret"), scores)
+    scale = max(abs(each) for row in payoffs.values() for each in row.values())
+    choices = {name: leaders(each, scale) for name, each in scores.items()}
+    best = choices[criterion]
+    others = {name: each for name, each in choices.items() if each != best}
+    worth = _perfect_information(payoffs, chances) if chances else None
+    agreeing = len(choices) - len(others)
+    return Finding(
+        f"Take {either(best)} by {criterion}; {agreeing} of {len(choices)} criteria agree.",
+        confidence=agreeing / len(choices),
+        steps=[
+            *(f"{name}: {listed(each)}." for name, each in scores.items()),
+            "" if worth is None else f"Knowing the state beforehand is worth {brief(worth)} at most.",
+        ],
+        would_change=[
+            *(f"{name} would take {either(each)}." for name, each in others.items()),
+            *(_probability_flips(payoffs, chances, choices["expected-value"][0]) if chances else ()),
+            *_optimism_flip(payoffs, choices["hurwicz"][0], optimism),
+        ],
+        answer={
+            "best": best,
+            "options": list(payoffs),
+            "criterion": criterion,
+            "scores": scores,
+            "choices": choices,
+            "perfect_information": worth,
+        },
+        notes=[f"{len(best)} options tie." if len(best) > 1 else ""],
+    )
+
+
+def _expected(row: Mapping[str, float], chances: Mapping[str, float]) -> float:
+    return math.fsum(chances[state] * row[state] for state in chances)
+
+
+def _scores(payoffs: Payoffs, chances: Mapping[str, float], optimism: float) -> dict[str, dict[str, float]]:
+    top = _best_by_state(payoffs)
+    judged: dict[str, Callable[[Mapping[str, float]], float]] = {
+        "expected-value": lambda row: _expected(row, chances),
+        "maximin": lambda row: min(row.values()),
+        "maximax": lambda row: max(row.values()),
+        "minimax-regret": lambda row: -max(top[state] - row[state] for state in row),
+        "hurwicz": lambda row: optimism * max(row.values()) + (1 - optimism) * min(row.values()),
+        "laplace": lambda row: fmean(row.values()),
+    }
+    if not chances:
+        del judged["expected-value"]
+    return {name: {option: judge(row) for option, row in payoffs.items()} for name, judge in judged.items()}
+
+
+def _best_by_state(payoffs: Payoffs) -> dict[str, float]:
+    return {state: max(row[state] for row in payoffs.values()) for state in next(iter(payoffs.values()))}
+
+
+def _perfect_information(payoffs: Payoffs, chances: Mapping[str, float]) -> float:
+    return _expected(_best_by_state(payoffs), chances) - max(_expected(row, chances) for row in payoffs.values())
+
+
+def _probability_flips(payoffs: Payoffs, chances: Mapping[str, float], best: str) -> list[str]:
+    """For each state, the probability at which another option has the best expected value."""
+    found = []
+    for state, share in [each for each in chances.items() if each[1] < 1][:MOST_STATES_VARIED]:
+        rest = {each: 0.0 if each == state else chances[each] / (1 - share) for each in chances}
+        zero = {option: _expected(row, rest) for option, row in payoffs.items()}
+        one = {option: row[state] for option, row in payoffs.items()}
+        if flip := linear_flip(zero, one, best, share):
+            found.append(f"By expected value {flip.leader} is best once {state} {flip.past(share)}.")
+    return found
+
+
+def _optimism_flip(payoffs: Payoffs, best: str, optimism: float) -> list[str]:
+    worst, top = ({name: pick(row.values()) for name, row in payoffs.items()} for pick in (min, max))
+    flip = linear_flip(worst, top, best, optimism)
+    return [f"hurwicz takes {flip.leader} once optimism {flip.past(optimism)}."] if flip else []
+
+
+# Expected utility: which lottery somebody with given tastes prefers, and which certain amount each is worth.
+
+MOST_OUTCOMES_VARIED = 2000
+"""Up to how many outcomes tastes are varied to find where the choice turns over."""
+
+Lottery = Sequence[tuple[float, float]]
+
+
+class Lotteries(NamedTuple):
+    lotteries: Named[Matrix]
+    utility: Literal["linear", "log", "exponential", "power"] = "linear"
+    risk: Annotated[float, between(-1e6, 1e6)] | None = None
+    wealth: Amount = 0.0
+
+
+@method
+def expected_utility(given: Lotteries, world: World) -> Finding:
+    """The lottery that is worth most for certain, and the tastes with which another would be."""
+    lotteries = {name: _lottery(rows, f"lotteries.{name}") for name, rows in given.lotteries.items()}
+    kind, wealth, risk = given.utility, given.wealth, 1.0
+    if kind in ("exponential", "power"):
+        risk = read(float, given.risk, "risk")
+    sure = {name: equivalent(lottery, kind, risk, wealth) for name, lottery in lotteries.items()}
+    means = {name: equivalent(lottery) for name, lottery in lotteries.items()}
+    best, premiums = leaders(sure), {name: means[name] - sure[name] for name in sure}
+    flips = _taste_flips(lotteries, kind, risk, wealth)
+    if kind in ("linear", "exponential") and len(best) < len(sure):
+        second = leaders({name: each for name, each in sure.items() if name not in best})[0]
+        gap = brief(sure[best[0]] - sure[second])
+        flips.append(f"{second} is preferred to {best[0]} once every outcome of {best[0]} is over {gap} less.")
+    return Finding(
+        f"{either(best)} is preferred: it is worth {brief(sure[best[0]])} for certain.",
+        steps=[
+            f"Expected amounts: {listed(means)}.",
+            f"Worth for certain with {kind} utility: {listed(sure)}.",
+            f"Given up for certainty: {listed(premiums)}.",
+        ],
+        would_change=flips,
+        answer={"best": best, "options": list(sure), "equivalents": sure, "means": means, "premiums": premiums},
+        notes=[f"{len(best)} lotteries are worth the same." if len(best) > 1 else ""],
+    )
+
+
+def _lottery(rows: Sequence[Sequence[float]], place: str) -> Lottery:
+    if len(rows[0]) != 2:
+        raise InputError(f"{place} has a row that is no pair", hint="give [amount, probability] pairs")
+    for number, (amount, chance) in enumerate(rows):
+        number_in(f"{place}[{number}][0]", amount, -LARGEST, LARGEST)
+        number_in(f"{place}[{number}][1]", chance, 0, 1)
+    adding_up(place, {str(number): chance for number, (_, chance) in enumerate(rows)})
+    total = math.fsum(chance for _, chance in rows)
+    return [(amount, chance / total) for amount, chance in rows if chance]
+
+
+def equivalent(lottery: Lottery, kind: str = "linear", risk: float = 1.0, wealth: float = 0.0) -> float:
+    """The certain amount with the same utility, counted from an end of the lottery so that nothing overflows."""
+    low, high = min(amount for amount, _ in lottery), max(amount for amount, _ in lottery)
+    if kind == "exponential" and risk:
+        end = low if risk > 0 else high
+        return end - _log_mean([(-risk * (amount - end), chance) for amount, chance in lottery]) / risk
+    if kind in ("log", "power"):
+        if low + wealth <= 1 / LARGEST:
+            hint = "give a wealth that keeps every amount above 0"
+            raise InputError(f"{kind} utility meets {brief(low + wealth)}", hint=hint)
+        end, left = low if risk >= 1 else high, 1 - risk
+        growths = [(_log_ratio(amount, end, wealth), chance) for amount, chance in lottery]
+        if abs(left) < CLOSE:
+            growth = math.fsum(each * chance for each, chance in growths)
+        else:
+            growth = _log_mean([(left * each, chance) for each, chance in growths]) / left
+        return end + (end + wealth) * math.expm1(growth)
+    return math.fsum(amount * chance for amount, chance in lottery)
+
+
+def _log_ratio(amount: float, end: float, wealth: float) -> float:
+    """The logarithm of one fortune over another, exact also where they are nearly the same."""
+    ratio = (amount + wealth) / (end + wealth)
+    return math.log1p((amount - end) / (end + wealth)) if 0.5 < ratio < 2 else math.log(ratio)
+
+
+def _log_mean(exponents: Lottery) -> float:
+    """The logarithm of a mean of powers of e whose exponents are at most 0."""
+    change = math.fsum(chance * math.expm1(each) for each, chance in exponents)
+    return math.log1p(change) if change > -0.5 else math.log(math.fsum(c * math.exp(each) for each, c in exponents))
+
+
+def _taste_flips(lotteries: dict[str, Lottery], kind: str, risk: float, wealth: float) -> list[str]:
+    """At which risk aversion, and at which wealth, another lottery is preferred."""
+
+    def led(risk: float, wealth: float) -> str:
+        return leaders({name: equivalent(each, kind, risk, wealth) for name, each in lotteries.items()})[0]
+
+    amounts = [amount for lottery in lotteries.values() for amount, _ in lottery]
+    if len(lotteries) == 1 or len(amounts) > MOST_OUTCOMES_VARIED:
+        return []
+    least, size = -min(amounts), max(map(abs, amounts))
+    tried = []
+    if kind in ("exponential", "power"):
+        ends = min(0, 10 * risk), max(10 * risk, 1 / (size or 1) if kind == "exponential" else 1)
+        tried.append(("risk", risk, searched_flip(lambda each: led(each, wealth), risk, *ends)))
+    if kind in ("log", "power"):
+        ends = least + size * 1e-6, max(wealth, least) + 10 * size
+        tried.append(("wealth", wealth, searched_flip(lambda each: led(risk, each), wealth, *ends)))
+    return [f"{flip.leader} is preferred once {what} {flip.past(at)}." for what, at, flip in tried if flip]
+
+
+# Information theory: which attribute or which question tells most about what is not known, in bits.
+
+MOST_PRIORS_VARIED = 2000
+"""Up to which number of hypotheses squared, times questions, the priors are varied."""
+
+Rows = list[dict[str, str]]
+Answers = Mapping[str, Mapping[str, float]]
+
+
+class Examples(NamedTuple):
+    examples: Annotated[Sequence[Inputs], sized(2)]
+    label: str
+
+
+class Questions(NamedTuple):
+    prior: Chances
+    questions: Named[Inputs]
+    costs: Mapping[str, Annotated[float, between(1e-12, LARGEST)]] = EMPTY
+
+
+@method
+def info_theory(given: Examples | Questions, world: World) -> Finding:
+    """What tells most, and what would make something else tell more."""
+    return _attributes(given, world.settings.work) if isinstance(given, Examples) else _questions(given)
+
+
+def entropy(chances: Iterable[float]) -> float:
+    """In bits."""
+    return -math.fsum(each * math.log2(each) for each in chances if each) + 0.0
+
+
+def _attributes(given: Examples, work: int) -> Finding:
+    label, rows = given.label, [{name: str(value) for name, value in row.items()} for row in given.examples]
+    attributes = [name for name in rows[0] if name != label]
+    if not attributes or any(set(row) != {*attributes, label} for row in rows):
+        raise InputError("the examples differ in their attributes", hint=f"give each {label!r} and the same others")
+    gains = {name: _gain(rows, name, label) for name in attributes}
+    best, flips = leaders(gains, 1), []
+    for left in range(len(rows)) if len(rows) ** 2 * len(attributes) <= work else ():
+        fewer = rows[:left] + rows[left + 1 :]
+        if (other := leaders({name: _gain(fewer, name, label) for name in attributes}, 1)) != best:
+            flips.append(f"Without example {left + 1}, {either(other)} tells most.")
+    step = f"{label} has {brief(entropy(_label_shares(rows, label)))} bits over {len(rows)} examples."
+    return _telling(gains, best, f"about {label}", [step], flips, "An attribute with many values gains by that alone.")
+
+
+def _label_shares(rows: Rows, name: str) -> list[float]:
+    return [count / len(rows) for count in Counter(row[name] for row in rows).values()]
+
+
+def _gain(rows: Rows, name: str, label: str) -> float:
+    groups: dict[str, Rows] = {}
+    for row in rows:
+        groups.setdefault(row[name], []).append(row)
+    left = math.fsum(len(group) / len(rows) * entropy(_label_shares(group, label)) for group in groups.values())
+    return max(0.0, entropy(_label_shares(rows, label)) - left)
+
+
+def _telling(
+    gains: Mapping[str, float], best: list[str], about: str, steps: list[str], flips: list[str], note: str
+) -> Finding:
+    return Finding(
+        f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
+        steps=[*steps, f"Expected gain in bits: {listed(gains)}."],
+        would_change=flips[:20] or ["No single change that was tried leads to another one."],
+        answer={"best": best, "options": list(gains), "gains": dict(gains)},
+        notes=[note, f"{len(best)} tell the same." if len(best) > 1 else ""],
+    )
+
+
+def _questions(given: Questions) -> Finding:
+    prior, asked = given.prior, given.questions
+    only("costs", given.costs, asked)
+    costs = {name: given.costs.get(name, 1.0) for name in asked}
+    answers = {name: _answers(part, f"questions.{name}", prior) for name, part in asked.items()}
+    gains = {name: _expected_gain(prior, table) for name, table in answers.items()}
+    rates, best = {name: gains[name] / costs[name] for name in gains}, _best(prior, answers, costs)
+    flips, rivals = [], {name: rate for name, rate in rates.items() if name != best[0] and rate > 1e-9}
+    if rivals:
+        limit = gains[best[0]] / max(rivals.values())
+        now = brief(costs[best[0]])
+        flips.append(f"{leaders(rivals)[0]} is better once {best[0]} costs over {brief(limit)} (it costs {now}).")
+
+    def best_at(name: str, share: float) -> str:
+        left = 1 - prior[name]
+        moved = {each: share if each == name else p * (1 - share) / left for each, p in prior.items()}
+        return _best(moved, answers, costs)[0]
+
+    for each, share in prior.items() if len(prior) ** 2 * len(asked) <= MOST_PRIORS_VARIED else ():
+        if share < 1 and (flip := searched_flip(partial(best_at, each), share, 0, 1)):
+            flips.append(f"{flip.leader} is better once the prior of {each} {flip.past(share)}.")
+    steps = [f"The hypotheses have {brief(entropy(prior.values()))} bits.", f"Bits for the cost: {listed(rates)}."]
+    return _telling(gains, best, "for its cost", steps, flips, "Only the next question is weighed.")
+
+
+def _answers(table: Inputs, place: str, prior: Mapping[str, float]) -> Answers:
+    """The probabilities of the answers to a question under each hypothesis."""
+    only(place, table, prior)
+    found = {each: read(Any, table.get(each), f"{place}.{each}") for each in prior}
+    return {
+        each: read(Chances, answer, f"{place}.{each}") if isinstance(answer, Mapping) else {str(answer): 1.0}
+        for each, answer in found.items()
+    }
+
+
+def _best(prior: Mapping[str, float], answers: Mapping[str, Answers], costs: Mapping[str, float]) -> list[str]:
+    rates = {name: _expected_gain(prior, table) / costs[name] for name, table in answers.items()}
+    return leaders(rates, 1 / min(costs.values()))
+
+
+def _expected_gain(prior: Mapping[str, float], table: Answers) -> float:
+    totals: dict[str, float] = {}
+    for each, row in table.items():
+        for answer, share in row.items():
+            totals[answer] = totals.get(answer, 0.0) + prior[each] * share
+    left = math.fsum(prior[each] * entropy(row.values()) for each, row in table.items())
+    return max(0.0, entropy(totals.values()) - left)

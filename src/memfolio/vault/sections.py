@@ -1,0 +1,88 @@
+"""The text of a Markdown page: its lines, its headings outside code, and edits that keep every other byte. Pure.
+
+Readers of pages (procedures, minds, core memory …) say what their sections and fields mean; where these stand, and how
+they are changed in place, is the same for all.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from memfolio.vault.log import closed_fences
+
+Span = tuple[int, int]
+LineEdit = tuple[int, int, Sequence[str]]
+"""Lines from the first to behind the last, and those that come in their place."""
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+
+
+class Heading(NamedTuple):
+    """A heading: the number of its line from 0, how many signs it has, and its words, which begin at a column."""
+
+    line: int
+    level: int
+    title: str
+    column: int
+
+
+class PageText:
+    """A page as it is written; its lines are numbered from 0.
+
+    What lies in `hidden` spans is not read for headings or fields; where none are given, these are the code fences.
+    """
+
+    def __init__(self, text: str, hidden: Iterable[Span] | None = None) -> None:
+        self.text = text
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        spans = sorted(closed_fences(text) if hidden is None else hidden)
+        self._hidden_from = [start for start, _ in spans]
+        self._hidden_to = list(accumulate((end for _, end in spans), max))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their `\\n`."""
+        return self.text.split("\n")
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    def line_at(self, at: int) -> int:
+        """The number of the line that a place is on."""
+        return bisect_right(self._starts, at) - 1
+
+    def is_hidden(self, at: int) -> bool:
+        number = bisect_right(self._hidden_from, at) - 1
+        return number >= 0 and at < self._hidden_to[number]
+
+    def is_hidden_line(self, number: int) -> bool:
+        return self.is_hidden(self._starts[number])
+
+    def heading(self, number: int) -> Heading | None:
+        """The heading on a line, if there is one."""
+        found = None if self.is_hidden_line(number) else _HEADING.fullmatch(self.lines[number].rstrip())
+        return Heading(number, len(found[1]), found[2], found.start(2)) if found else None
+
+    def edited(self, edits: Iterable[tuple[Span, str]]) -> str:
+        """The page with other words at some places; where two edits are at one place, the first comes first."""
+        pieces, at = list[str](), 0
+        for (start, end), new in sorted(edits, key=lambda edit: edit[0]):
+            pieces += [self.text[at:start], self._broken(new)]
+            at = end
+        return "".join([*pieces, self.text[at:]])
+
+    def edited_lines(self, edits: Iterable[LineEdit]) -> str:
+        """The page with other lines in place of some; where two edits are at one place, the first comes first."""
+        lines, at, end = list[str](), 0, self.newline[:-1]
+        for first, last, new in sorted(edits, key=lambda edit: edit[:2]):
+            lines += [*self.lines[at:first], *(f"{line}{end}" for text in new for line in text.split("\n"))]
+            at = last
+        return "\n".join([*lines, *self.lines[at:]])
+
+    def _broken(self, text: str) -> str:
+        return text if self.newline == "\n" else text.replace("\r\n", "\n").replace("\n", self.newline)

@@ -1,0 +1,43 @@
+"""The text of a page: headings outside code, and edits that leave every other byte alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memfolio.vault.sections import Heading, PageText
+
+PAGE = "# Title\n\n```\n# code\n```\ntext\n## Notes\n- a\n"
+TEXTS = st.text(alphabet="ab# `\n\r", max_size=60)
+
+
+def test_headings_in_code_are_none() -> None:
+    page = PageText(PAGE)
+    assert [each for each in map(page.heading, range(len(page.lines))) if each] == [
+        Heading(0, 1, "Title", 2),
+        Heading(6, 2, "Notes", 3),
+    ]
+    assert page.line_at(PAGE.index("- a")) == 7
+    assert [page.is_hidden_line(number) for number in range(2, 6)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_edits_take_the_line_ends_of_the_page_and_keep_their_order(end: str) -> None:
+    page = PageText(PAGE.replace("\n", end))
+    at = page.text.index("text")
+    assert page.edited([((at, at), "one\n"), ((at, at), "two "), ((at, at + 4), "x")]) == page.text.replace(
+        "text", f"one{end}two x"
+    )
+    edits = [(8, 8, ["- c"]), (5, 6, ["new", "lines"]), (8, 8, ["- d\n- e"])]
+    lines = PAGE.replace("text", "new\nlines").removesuffix("\n") + "\n- c\n- d\n- e\n"
+    assert page.edited_lines(edits) == lines.replace("\n", end)
+
+
+@given(TEXTS, st.data())
+def test_what_is_not_edited_stays(text: str, data: st.DataObject) -> None:
+    page = PageText(text)
+    assert page.edited([]) == page.edited_lines([]) == text
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    assert page.edited([((start, end), "x")]) == f"{text[:start]}x{text[end:]}"
+    assert text.count("\n", 0, start) == page.line_at(start)
