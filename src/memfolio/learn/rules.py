@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from memfolio.learn.clauses import (
-    Antecedents,
+    Antecedent,
     clauses,
     is_given,
     is_made_up,
@@ -25,14 +24,8 @@ from memfolio.learn.clauses import (
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
 from memfolio.learn.names import Names, caused, introduced, kinship, related
 from memfolio.learn.statements import answered, noted, stated, wished
-from memfolio.learn.words import Voice
+from memfolio.learn.words import Voice, pattern
 
-_REMEMBER = re.compile(
-    r"(?:please,?\s+)?(?:also,?\s+)?(?:remember|note|keep in mind|don't forget|bear in mind|make a note|for the "
-    r"record|fyi|for your information|important)(?:\s+that\s+|\s*[:,]\s*(?:that\s+)?|\s+(?=(?:I|I'm|my|we|our"
-    r"|the)\b))",
-    re.IGNORECASE,
-)
 _UNNAMED = "The user"
 _FAR = 2
 """After how many turns `he` means nobody any more."""
@@ -56,7 +49,7 @@ class _Reader:
         self._alone = alone
         self._names = Names()
         self._heard: dict[str, int] = {}
-        self._last: dict[str, Antecedents | None] = {}
+        self._last: dict[str, Antecedent | None] = {}
         self._statements: dict[str, Statement] = {}
         self._relations: dict[tuple[str, str, str], Relation] = {}
 
@@ -92,7 +85,7 @@ class _Reader:
         if sentence.endswith("?") and "," not in sentence and " and " not in sentence and " so " not in sentence:
             return
         whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
-        marked = _REMEMBER.match(whole)
+        marked = pattern("remember").match(whole)
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
             self._keep(wish)

@@ -122,16 +122,6 @@ SOURCES = 2
 TAG, NAME, WORD = 1, 2, 3
 LONGEST = 80
 """Characters of a theme's name."""
-_CHATTER = frozenset(
-    """about after again amazing another anyone anything around away back because before being best better big bit
-    coming course day days doing down else every everyone everything excited feeling first getting glad going good
-    happy haven't having hello help here i'll i'm idea it's kind last later least little long looking lots making
-    many month months more most next nothing now off okay once other out over part people place pretty proud ready
-    right same saying sense since something soon stuff sure taking that's them there they thing things thinking
-    though through time times today together tomorrow tonight trying until using wait way week weeks well what's
-    while without wonderful working yeah year years yes yesterday you're""".split()
-)
-"""What people say whatever they talk about."""
 _NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|new|next) (\w+)", re.IGNORECASE)
 """What is no verb here, though it may be one elsewhere: `the release`."""
 
@@ -259,10 +249,10 @@ def _themes(memory: DayMemory) -> Iterator[tuple[str, tuple[int, str]]]:
 @lru_cache(maxsize=4096)
 def _is_chatter(word: str) -> bool:
     from memfolio.learn.clauses import is_small_talk
-    from memfolio.learn.words import ADVERBS, AUXILIARIES
+    from memfolio.learn.words import words
 
     low = word.casefold()
-    return low in _CHATTER or low in ADVERBS or low in AUXILIARIES or is_small_talk(low)
+    return low in words("chatter") or low in words("adverbs") or low in words("auxiliaries") or is_small_talk(low)
 
 
 def _is_verb(word: str) -> bool:
