@@ -67,7 +67,8 @@ def _line(line: str) -> str:
 
 def is_made_up(sentence: str) -> bool:
     """Whether a sentence supposes, jokes or quotes rather than tells."""
-    if "\\" in sentence or sentence.count("`") > 3 or pattern("made_up").search(f" {sentence.lower()}"):
+    low = f" {sentence.lower()}"
+    if "\\" in low or low.count("`") > 3 or any(part in low for part in LEXICON.table("rules")["made_up"]):
         return True
     is_quoted = '"' in sentence and pattern("spoken").search(sentence)
     return bool(is_quoted or pattern("supposed").match(sentence) or pattern("irony").search(sentence))
@@ -356,8 +357,7 @@ def _is_plain(low: str) -> bool:
     word = low.partition("'")[0]
     if word in words("kin"):
         return False
-    plain = words("no_names") | words("times") | words("adverbs")
-    if low in words("auxiliaries") or word in plain or lemma_of(word):
+    if low in words("auxiliaries") or word in words("plain_words") or lemma_of(word):
         return True
     return word.endswith(("ing", "ly")) and word not in words("first_names")
 
@@ -375,9 +375,9 @@ def _class(tokens: list[str], is_name: bool) -> Who:
     """Whether a subject is a person or a thing, by its last words, or its last three where they are a name."""
     tokens = next((tokens[:at] for at, token in enumerate(tokens) if token in ("who", "which", "whose") and at), tokens)
     low = [_bare(token).lower() for token in tokens]
-    people, close = words("first_names"), words("kin") | words("pets")
+    people, close = words("first_names"), words("kin_or_pets")
     is_capital = tokens[-1][:1].isupper()
-    if "and" in low and not (words("kin") | people).isdisjoint(low):
+    if "and" in low and not (words("kin").isdisjoint(low) and people.isdisjoint(low)):
         return Who.PERSON
     if len(low) > 1 and low[-1] in people and low[-2] in close:
         return Who.PERSON
@@ -422,7 +422,6 @@ def _clause(
         verb, ongoing = ("be" if is_being else "have" if has or "had" in seen else ""), False
     if not verb:
         return None
-    could = words("modals") - words("future") - words("hedges")
     return Clause(
         text=text,
         subject=subject,
@@ -435,7 +434,7 @@ def _clause(
         perfect=has and is_known,
         ongoing=ongoing,
         future=not seen.isdisjoint(words("future")),
-        could=not seen.isdisjoint(could) or "shouldn't" in seen,
+        could=not seen.isdisjoint(words("conditional")),
         negated=not seen.isdisjoint(words("negations")),
         hedged=not seen.isdisjoint(words("hedges")) or opinion not in ("", "know", "found out"),
     )

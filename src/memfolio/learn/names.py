@@ -64,10 +64,9 @@ class Names:
                     self.add(name.split(maxsplit=1)[1], "project", turn)
                 elif named := _judge(sentence, name, start, end):
                     self.add(names("tools").get(name.lower(), name), named[0], turn, weight=named[1])
-        tools = names("tools")
+        tools, ambiguous = names("tools"), words("ambiguous_tools")
         for word in sentence.translate(_SIGNS).split():
-            bare = word.rstrip(".").lower()
-            if word[:1].islower() and bare in tools and bare not in words("ambiguous_tools"):
+            if word[0].islower() and (bare := word.rstrip(".").lower()) in tools and bare not in ambiguous:
                 self.add(tools[bare], "tool", turn)
         if "(" in sentence or " or " in sentence or "known as" in sentence or "aka" in sentence or "call" in sentence:
             self._alias(sentence, turn)
@@ -140,8 +139,11 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     if pattern("personal").search(before):
         return ("person", 4)
     is_person, is_place, is_tool = first in words("first_names"), low in names("places"), low in names("tools")
-    is_used = pattern("placed").search(before) or pattern("before_tool").search(before)
-    if is_person and (is_place or is_tool) and not is_used:
+    if (
+        is_person
+        and (is_place or is_tool)
+        and not any(pattern(cue).search(before) for cue in ("placed", "before_tool"))
+    ):
         return ("person", 3)
     known = "place" if is_place else "organization" if low in names("organizations") else ""
     if is_tool and not (opens and low in words("ambiguous_tools") and not _acts(after)):

@@ -34,9 +34,10 @@ class Rule:
         """The words of the rule with which `tail` begins; None if it begins otherwise."""
         low = tail.lower()
         for start in self.starts:
-            # A price or a number may go on.
-            is_open = start[-1:] in "$€£123456789" or not low[len(start) :][:1].isalnum()
-            if not start or (low.startswith(start) and is_open):
+            # A word must end there; a price or a number may go on.
+            if not start or (
+                low.startswith(start) and (start[-1] in "$€£123456789" or not low[len(start) :][:1].isalnum())
+            ):
                 return start
         return None
 

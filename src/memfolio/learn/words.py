@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from memfolio.learn.lexicon import Lexicon
+from memfolio.learn.lexicon import lexicon_in
 
-LEXICON = Lexicon(Path(__file__).parent / "data")
+LEXICON = lexicon_in(Path(__file__).parent / "data")
 pattern, words = LEXICON.pattern, LEXICON.words
 
 

@@ -14,6 +14,7 @@ from memfolio.index.graph import named
 from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
 from memfolio.recall import query
+from memfolio.recall.dates import pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, shared, snippet
 from memfolio.recall.library import Library
@@ -34,14 +35,6 @@ from memfolio.vault.vault import Vault
 # The situation in which something is recalled: for whom, at what, when; and how near a memory is to it. Pure.
 
 _WORD = re.compile(r"\w+")
-_OWN = frozenset(
-    """
-    i me my mine myself we our ours ourselves ich mir mich mein meine meinen meinem meiner meines wir unser unsere je
-    moi mon mes nous notre nos yo mi mis mí conmigo nosotros nuestro nuestra я меня мне мной мой моя моё мое мои моего
-    моей мою мы нас нам наш наша наше наши
-    """.split()
-)
-"""The words of those who speak of themselves."""
 DAY = 86_400
 
 
@@ -61,7 +54,7 @@ class Situation:
 
     def speaker(self, prompt: str) -> str | None:
         """Whom a prompt means by `I` and `my`: the user, where one is known and it says so."""
-        return self.user if not _OWN.isdisjoint(_WORD.findall(prompt.casefold())) else None
+        return self.user if not words("own").isdisjoint(_WORD.findall(prompt.casefold())) else None
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
         """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
@@ -195,46 +188,12 @@ ENOUGH = 30
 UNKNOWN = 0.6
 """How near in meaning something is that has nothing to do with it: what counts where meanings cannot be compared."""
 
-_POLITE = frozenset(
-    """
-    hello hi hey yo hiya howdy greetings welcome thanks thank thx ty cheers ok okay okey k yes yep yeah yup no nope nah
-    sure fine good great nice cool awesome perfect excellent wonderful amazing lovely brilliant super well done right
-    correct exactly agreed indeed alright absolutely definitely bye goodbye cya see later soon lol haha hahaha wow oh ah
-    hm hmm um please sorry pardon congrats congratulations much lot lots go ahead on again more keep going sounds looks
-    seems like got understood ready up really also everyone all guys
-    hallo moin servus danke bitte tschüss tschüs gut super genau nein klar prima guten
-    bonjour bonsoir salut merci oui non bien très parfait beaucoup hola gracias sí bueno vale perfecto buenos buenas
-    adiós muchas olá oi obrigado obrigada sim não bom boa ciao grazie sì bene perfetto buongiorno buonasera mille
-    привет здравствуйте спасибо нет хорошо отлично ладно пока ок
-    """.split()
-)
-_EITHER = frozenset(
-    """
-    morning afternoon evening night job work start stop continue proceed next try now today doing
-    weiter morgen tag abend nacht días tardes noches
-    """.split()
-)
-"""Words of small talk that questions need too: "nice work" and "where do I work?"."""
-_GREETING = re.compile(
-    r"\b(?:good|guten?|buen[oa]s) (?:morning|afternoon|evening|night|morgen|tag|abend|nacht|días|tardes|noches)\b"
-    r"|\b(?:how(?: are|['’]re) (?:you|things)(?: all| guys)?(?: doing| feeling| going)?(?: today| now)?"
-    r"|how(?: is|['’]s) (?:it|everything|life)(?: going)?(?: today)?|how (?:have you been|do you do)|and (?:you|yours)"
-    r"|what(?: is|['’]s) (?:up|going on|happening)(?: today)?|(?:are )?you (?:there|ok(?:ay)?|ready)(?: now)?"
-    r"|(?:is )?everything (?:ok(?:ay)?|all right|alright|fine|good)"
-    r"|wie (?:geht|läuft)(?:['’]?s| es)(?: denn)?(?: dir| euch| ihnen)?(?: so)?(?: heute)?|was geht(?: ab)?"
-    r"|alles (?:klar|gut|okay?|in ordnung|fit)(?: bei (?:dir|euch))?|bist du (?:noch )?da|und (?:dir|euch|ihnen|selbst)"
-    r"|(?:comment )?(?:ça|ca) (?:va|roule)(?: bien)?|tout va bien|comment (?:vas[- ]tu|allez[- ]vous|tu vas)"
-    r"|et (?:toi|vous)|tu es là|qué tal(?: estás| todo)?|cómo (?:estás?|va(?: todo)?|te va)|todo bien|y (?:tú|usted)"
-    r"|tudo (?:bem|bom)|como vai(?: você)?|come (?:stai|va|state)|tutto bene|как (?:дела|ты|жизнь|поживаешь)"
-    r")\s*(?:[?!.,;:]+|\Z)",
-    re.IGNORECASE,
-)
 _QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
 
 
 def asked(prompt: str) -> list[str]:
     """The words of a prompt that memories may have something to say about; none for small talk."""
-    rest = _GREETING.sub(" ", prompt)
+    rest = pattern("greeting").sub(" ", prompt)
     words = terms(rest)
     if not any(map(_tells, words)) and not (_is_question(rest) and any(map(_may_tell, words))):
         return []
@@ -246,11 +205,11 @@ def _is_question(text: str) -> bool:
 
 
 def _tells(word: str) -> bool:
-    return _may_tell(word) and word.casefold() not in _EITHER
+    return _may_tell(word) and word.casefold() not in words("polite_or_asked")
 
 
 def _may_tell(word: str) -> bool:
-    return word.casefold() not in _POLITE and (len(word) > 2 or not word.isascii() or word.isupper())
+    return word.casefold() not in words("polite") and (len(word) > 2 or not word.isascii() or word.isupper())
 
 
 def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:

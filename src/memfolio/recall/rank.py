@@ -18,6 +18,7 @@ from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
 from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import Candidates
+from memfolio.recall.dates import pattern, words
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
@@ -28,30 +29,16 @@ from memfolio.types import Kind, Origin
 #
 # English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
 
-MONTHS = "january february march april may june july august september october november december".split()
-MACHINES = frozenset("assistant ai bot model agent".split())
-"""Roles of those who answer; what the others say is about themselves, and worth more."""
 KEPT = 8192
 
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weeks?|weekend|months?|years?|days?|recently|soon|since"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|" + "|".join(MONTHS) + r"|\d{4}|\d+(?:st|nd|rd|th))\b"
-)
 # A capital that begins neither the text nor a sentence.
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÖØ-Þ][^\W\d_]+")
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|couple|dozen|hundred|thousand)\b"
-)
 _SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
-_RULE = re.compile(r"\W*(?:always|never|from now on|whenever)\b")
-_WISH = re.compile(
-    rf"^{_RULE.pattern}|\bi(?:'d| would)?(?: really| usually| generally)? prefer\b|\bwhen(?:ever)? i ask\b"
-)
 
 
 @lru_cache(KEPT)
 def tells_time(content: str) -> bool:
-    return _TIME.search(content.lower()) is not None
+    return pattern("time").search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
@@ -66,7 +53,7 @@ def tells_name(content: str, known: Container[str] = ()) -> bool:
 
 @lru_cache(KEPT)
 def tells_number(content: str) -> bool:
-    return _NUMBER.search(content.lower()) is not None
+    return pattern("number").search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
@@ -79,12 +66,12 @@ def is_standing_wish(content: str) -> bool:
     """Whether somebody says how they want things from then on."""
     beginning = content.lower()
     if "prefer" in beginning or "i ask" in beginning:
-        return _WISH.search(beginning) is not None
-    return _RULE.match(beginning) is not None
+        return pattern("wish").search(beginning) is not None
+    return pattern("standing_rule").match(beginning) is not None
 
 
 def is_machine(role: str | None) -> bool:
-    return role is not None and role.casefold() in MACHINES
+    return role is not None and role.casefold() in words("machines")
 
 
 # Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
