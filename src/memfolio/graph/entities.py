@@ -7,13 +7,15 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain, combinations, count
+from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
 from memfolio.index.read_files import name_key
+from memfolio.learn.lexicon import lexicon_in
 
 # Everybody and everything that is spoken of: which entity a name means. Pure.
 
@@ -185,22 +187,6 @@ CROWD = 40
 """How many entities may share what makes them comparable; what more share tells nothing."""
 MOST = 100
 SPELLING, NICKNAME, INITIALS, SHORT, TYPO = "spelling", "nickname", "initials", "short form", "typo"
-_NICKNAMES = """
-alexander alex sasha xander|alexandra alex sasha|andrew andy drew|anthony tony|benjamin ben|catherine kate cathy katie
-katherine kate kathy katie|charles charlie chuck|christopher chris|christine chris tina|daniel dan danny|david dave
-deborah deb debbie|donald don|edward ed eddie ted|elizabeth liz beth lizzie eliza|frederick fred freddie|gregory greg
-james jim jimmy jamie|jennifer jen jenny|jessica jess|john jack johnny|jonathan jon|joseph joe joey|joshua josh
-kenneth ken|lawrence larry|margaret maggie meg peggy|matthew matt|michael mike mick|nathaniel nate nathan|nicholas nick
-patricia pat patty trish|patrick pat|peter pete|philip phil|raymond ray|rebecca becky becca|richard rick dick rich
-robert bob rob bobby robbie|ronald ron|samantha sam|samuel sam|stephen steve|steven steve|susan sue susie
-theodore ted theo|theresa terry tess|thomas tom tommy|timothy tim|victoria vicky tori|william bill will billy liam
-""".replace("\n", "|")
-_FULL: dict[str, set[str]] = defaultdict(set)
-for _group in filter(None, map(str.split, _NICKNAMES.split("|"))):
-    for _name in _group:
-        _FULL[_name].add(_group[0])
-
-
 _POSSESSIVE = re.compile(r"\w['’]s?\s")
 
 
@@ -237,8 +223,19 @@ def _signs(name: str) -> str:
     return "".join(re.findall(r"[+#]", name))
 
 
+@cache
+def _full_names() -> Mapping[str, set[str]]:
+    """The full names that a first name may be short for, itself among them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in lexicon_in(Path(__file__).parent / "data").rows("nicknames"):
+        for name in row:
+            found[name].add(row[0])
+    return found
+
+
 def _nickname(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
-    if a[1:] != b[1:] or a[0] == b[0] or not (_FULL.get(a[0], set()) & _FULL.get(b[0], set())):
+    full = _full_names()
+    if a[1:] != b[1:] or a[0] == b[0] or not full.get(a[0], set()) & full.get(b[0], set()):
         return 0.0, ""
     return (0.97 if len(a) > 1 else 0.92), NICKNAME
 
@@ -338,7 +335,7 @@ def _marks(words: Sequence[str]) -> Iterator[str]:
     yield "".join(word[0] for word in words)
     yield f"first {words[0]}"
     yield f"last {words[-1]}"
-    yield from (f"full {full} {words[1:]}" for full in _FULL.get(words[0], ()))
+    yield from (f"full {full} {words[1:]}" for full in _full_names().get(words[0], ()))
     if LONG_ENOUGH <= len(whole) <= 40:
         yield from (f"typo {whole[:at]}{whole[at + 1 :]}" for at in range(len(whole)))
         yield f"typo {whole}"

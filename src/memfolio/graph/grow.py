@@ -25,7 +25,7 @@ from memfolio.graph.page import (
     read_text,
     relation_line,
 )
-from memfolio.graph.vocabulary import DEFAULT, RelationVocabulary, read_vocabulary
+from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_list, material
 from memfolio.index.index import Index
 from memfolio.index.read_files import name_key
@@ -291,7 +291,7 @@ def overview(
         yield PutPage(path, page_bytes(text), before.hash if before else None)
     vocabulary = f"{graph_folder(agent)}/relations.md"
     if vault.page(vocabulary) is None:
-        yield PutPage(vocabulary, DEFAULT.encode(), None)
+        yield PutPage(vocabulary, default_page().encode(), None)
 
 
 def registry(nodes: Iterable[Node], ties: Iterable[EntityRelation], pairs: Iterable[Pair]) -> str:
@@ -369,7 +369,7 @@ class _Growth:
 
     def make(self) -> Grown:
         vocabulary = self._hand.vault.page(f"{self._folder}/relations.md")
-        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else DEFAULT, self._types))
+        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else default_page(), self._types))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
         written = dict(filter(None, map(self._grown, self._touched(cast))))
@@ -489,7 +489,7 @@ def shrink(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
     if not given.nodes:
         return []
     page = vault.page(f"{graph_folder(index.agent)}/relations.md")
-    vocabulary = read_vocabulary(DEFAULT if page is None else page.text)
+    vocabulary = read_vocabulary(default_page() if page is None else page.text)
     shrinking = _Shrinking(vault, given, vocabulary, frozenset(ids))
     pages = list(shrinking.pages())
     return [*pages, *overview(vault, index.agent, given.nodes, given.ties, shrinking.written)] if pages else []
