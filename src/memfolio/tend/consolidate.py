@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import floor, inf
 from typing import Any
 
-from memfolio.errors import ModelError
 from memfolio.index.index import Index
 from memfolio.index.lookup import ripe
 from memfolio.learn.learned import least_trusted
@@ -151,13 +150,7 @@ def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str
         return None
     from memfolio.llm.model import sum_up
 
-    try:
-        return sum_up(model, [each.content for each in sources], 200)
-    except ModelError as error:
-        note = f"summed up without the model: {error.message}"
-        if note not in hand.notes:
-            hand.notes.append(note)
-        return None
+    return hand.ask(lambda: sum_up(model, [each.content for each in sources], 200), "summed up without the model")
 
 
 def _change(

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from memfolio.errors import HomeBusyError, MemfolioError, ModelError
+from memfolio.errors import HomeBusyError, MemfolioError
 from memfolio.govern.reflection.log import is_unwanted, refused
 from memfolio.index.index import Index
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
@@ -279,7 +279,7 @@ def _hear(
     turns = [each for each in whole if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = _wanted(_learn(turns, model, hand.notes), refused(hand.vault, hand.agent))
+    learned = _wanted(_learn(turns, model, hand), refused(hand.vault, hand.agent))
     said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, said, settings.conflicts)
     page = _page(hand, conversation, whole) if settings.transcripts else None
@@ -302,20 +302,14 @@ def _hear(
     )
 
 
-def _learn(turns: Sequence[MemoryItem], model: Model | None, notes: list[str]) -> Learned:
+def _learn(turns: Sequence[MemoryItem], model: Model | None, hand: Hand) -> Learned:
     """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
     said = [_turn(turn) for turn in turns]
     if model is None:
         return learn(said)
     from memfolio.learn.ask import learn_by_model
 
-    try:
-        return learn_by_model(model, said)
-    except ModelError as error:
-        note = f"learned without the model: {error.message}"
-        if note not in notes:
-            notes.append(note)
-        return learn(said)
+    return hand.ask(lambda: learn_by_model(model, said), "learned without the model") or learn(said)
 
 
 def _wanted(learned: Learned, marks: Container[str]) -> Learned:
