@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 from memfolio.embed.meaning import Embedded
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
@@ -95,8 +96,7 @@ class Tended:
         return self.library.index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """Something that is due again and again; `run` says in a few words what it did, or nothing."""
 
     name: str
@@ -116,9 +116,11 @@ def _sessions(tended: Tended) -> str:
     heard = hear_out(
         tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, told=tended.told
     )
+    if not heard:
+        return ""
     learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
-    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement') or 'nothing'} learned" if heard else ""
-    return f"{told}, {_many(conflicts, 'conflict')}" if conflicts else told
+    told = f"{_many(learned, 'statement') or 'nothing'} learned"
+    return _listed(_many(len(heard), "conversation"), told, _many(conflicts, "conflict"))
 
 
 def _consolidate(tended: Tended) -> str:
@@ -126,9 +128,8 @@ def _consolidate(tended: Tended) -> str:
 
     settings = tended.hand.vault.config.consolidate
     found = consolidate(tended.hand, tended.index, settings, tended.model)
-    parts = [_many(len(found.groups), "summary", "summaries")] if found.groups else []
-    parts += [f"{len(found.promoted)} promoted"] if found.promoted else []
-    return ", ".join(parts)
+    promoted = f"{len(found.promoted)} promoted" if found.promoted else ""
+    return _listed(_many(len(found.groups), "summary", "summaries"), promoted)
 
 
 def _graph(tended: Tended) -> str:
@@ -171,7 +172,7 @@ def _retention(tended: Tended) -> str:
     moved = [_many(found.memories, "memory", "memories"), _many(len(found.pages), "page")]
     archived = " and ".join(filter(None, moved))
     packed = _many(len(found.compressed), "log")
-    return ", ".join(filter(None, [archived and f"{archived} archived", packed and f"{packed} compressed"]))
+    return _listed(archived and f"{archived} archived", packed and f"{packed} compressed")
 
 
 def _backup(tended: Tended) -> str:
@@ -192,9 +193,8 @@ def _proposals(tended: Tended) -> str:
     proposals, hand = tended.proposals, tended.hand
     if hand.dry_run:
         return ""
-    dropped, made = proposals.expire(hand.now), proposals.review()
-    parts = [f"{_many(len(dropped), 'proposal')} expired"] if dropped else []
-    return ", ".join(parts + ([f"{_many(len(made), 'proposal')} committed"] if made else []))
+    dropped, made = _many(len(proposals.expire(hand.now)), "proposal"), _many(len(proposals.review()), "proposal")
+    return _listed(dropped and f"{dropped} expired", made and f"{made} committed")
 
 
 def _reflect(tended: Tended) -> str:
@@ -220,13 +220,12 @@ def _heartbeat(tended: Tended) -> str:
 
     found = beat(tended.hand, tended.library)
     tended.hand.notes.extend((*found.notes, *found.problems))
-    parts = [
+    return _listed(
         _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
         _many(found.desires_moved, "desire moved", "desires moved"),
         _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
         _many(found.conflicts_detected, "conflict"),
-    ]
-    return ", ".join(filter(None, parts))
+    )
 
 
 def _procedures(tended: Tended) -> str:
@@ -244,7 +243,7 @@ def _procedures(tended: Tended) -> str:
     for each in retired:
         procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)
     told = _many(len(learned), "procedure learned", "procedures learned")
-    return ", ".join(filter(None, (told, _many(len(retired), "procedure retired", "procedures retired"))))
+    return _listed(told, _many(len(retired), "procedure retired", "procedures retired"))
 
 
 def _embed(tended: Tended) -> str:
@@ -267,37 +266,31 @@ def _typedb(tended: Tended) -> str:
     return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, tended.library, hand.agent)
 
 
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
 def _many(count: int, noun: str, plural: str = "") -> str:
     return counted(count, noun, plural) if count else ""
 
 
+ALWAYS, BEAT, DAILY, WEEKLY = JobSchedule
 JOBS = (
-    Job(name="sessions", period=JobSchedule.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
-    Job(
-        name="consolidate", period=JobSchedule.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"
-    ),
-    Job(name="graph", period=JobSchedule.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
-    Job(name="day", period=JobSchedule.DAILY, run=_day, doc="close the days that are over with a summary"),
-    Job(name="patterns", period=JobSchedule.WEEKLY, run=_patterns, doc="look for habits"),
-    Job(name="digest", period=JobSchedule.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
-    Job(
-        name="heartbeat",
-        period=JobSchedule.BEAT,
-        run=_heartbeat,
-        doc="let go of what is over, and look for contradictions",
-    ),
-    Job(name="procedures", period=JobSchedule.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
-    Job(name="retention", period=JobSchedule.DAILY, run=_retention, doc="archive and compress what is past its time"),
-    Job(
-        name="proposals", period=JobSchedule.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"
-    ),
-    Job(
-        name="reflect", period=JobSchedule.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"
-    ),
-    Job(name="embed", period=JobSchedule.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
-    Job(name="watch", period=JobSchedule.DAILY, run=_watch, doc="look for what the owner must be told"),
-    Job(name="typedb", period=JobSchedule.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
-    Job(name="backup", period=JobSchedule.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
+    Job("sessions", ALWAYS, _sessions, "learn from conversations that are over"),
+    Job("consolidate", ALWAYS, _consolidate, "promote and sum up what proved important"),
+    Job("graph", ALWAYS, _graph, "bring the pages of people and things up to date"),
+    Job("day", DAILY, _day, "close the days that are over with a summary"),
+    Job("patterns", WEEKLY, _patterns, "look for habits"),
+    Job("digest", DAILY, _digest, "sum up weeks, months and quarters that are over"),
+    Job("heartbeat", BEAT, _heartbeat, "let go of what is over, and look for contradictions"),
+    Job("procedures", DAILY, _procedures, "learn how things are done, and what fails"),
+    Job("retention", DAILY, _retention, "archive and compress what is past its time"),
+    Job("proposals", ALWAYS, _proposals, "drop proposals that nobody decided on in time"),
+    Job("reflect", ALWAYS, _reflect, "look back, where enough has happened, and propose"),
+    Job("embed", ALWAYS, _embed, "embed the memories that semantic search lacks"),
+    Job("watch", DAILY, _watch, "look for what the owner must be told"),
+    Job("typedb", ALWAYS, _typedb, "bring the copy on a TypeDB server up to date"),
+    Job("backup", DAILY, _backup, "copy the home, where a folder for that is set"),
 )
 
 
