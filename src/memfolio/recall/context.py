@@ -13,12 +13,13 @@ from memfolio.index.database import Connection
 from memfolio.index.graph import named
 from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
+from memfolio.learn.learned import moment
 from memfolio.recall import query
-from memfolio.recall.dates import pattern, words
+from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, shared, snippet
 from memfolio.recall.library import Library
-from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, is_fact, is_shown, pack
+from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, folded, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
 from memfolio.settings import Packing
@@ -58,7 +59,7 @@ class Situation:
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
         """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
-        days = abs((self.now - (memory.event_time or memory.created_at)).total_seconds()) / DAY
+        days = abs((self.now - moment(memory)).total_seconds()) / DAY
         time = weights.time / (1 + days / weights.time_days)
         return self._ownership(memory, weights) * (1 + time) * (1 + weights.topic * self._overlap(memory))
 
@@ -254,40 +255,24 @@ def describe(vault: Vault, library: Library, line: TrailLine) -> str:
 
 def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
     kind, what, since = f"{line.by.trigger}::".split(":", 3)[:3]
-    match kind:
-        case "critical-file":
-            return _changed(vault, next((changes[seq] for seq in line.about if seq in changes), None))
-        case "git-moved":
-            numbers = _numbers(line)
-            advice = "to take changes back, use `memfolio undo` or `memfolio rollback`, which are recorded"
-            return f"a git command took changes out of the files or the branch; they were put back{numbers}\n{advice}"
-        case "git-commit":
-            advice = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
-            return f"a commit made by hand takes memories or files away, which stands\n{advice} brings them back"
-        case "contradiction":
-            facts = "\n".join(_fact(library, each) for each in line.ids)
-            advice = "`memfolio forget` or `memfolio correct` the one that is wrong"
-            return f"facts that are held to be certain contradict each other\n{facts}\n{advice}"
-        case "growth":
-            advice = "`memfolio status` shows what takes the room; `alerts.bytes` sets the budget"
-            return f"the files of the home have grown past {what} bytes\n{advice}"
-        case "degraded":
-            return f"{what} has not worked as it should since {since}\n`memfolio status` and `memfolio doctor` say why"
-    return "the trail was cut or altered by somebody\n`memfolio verify` says where; git has it as it was"
+    values: dict[str, object] = {"what": what, "since": since}
+    if kind == "critical-file":
+        change = next((changes[seq] for seq in line.about if seq in changes), None)
+        kind = "critical-file" if change else "critical-file-unknown"
+        values |= _changed(vault, change) if change else {}
+    elif kind == "contradiction":
+        values["facts"] = "\n".join(_fact(library, each) for each in line.ids)
+    values["changes"] = f" (change {', '.join(map(str, line.about))})" if line.about else ""
+    values["undo"] = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
+    texts = LEXICON.table("alerts")
+    return str(texts.get(kind, texts["trail"])).format(**values)
 
 
-def _numbers(line: TrailLine) -> str:
-    return f" (change {', '.join(map(str, line.about))})" if line.about else ""
-
-
-def _changed(vault: Vault, change: TrailLine | None) -> str:
-    if change is None:
-        return "a critical file was changed, unapproved\n`memfolio log` shows what happened"
+def _changed(vault: Vault, change: TrailLine) -> dict[str, object]:
     critical = [path for path in change.paths if sensitivity(path) is Sensitivity.CRITICAL]
     names = ", ".join(path if _PLAIN.fullmatch(path) else f"…/{path.rpartition('/')[2]}" for path in critical)
     at = local(datetime.fromisoformat(change.at), vault.home.zone)
-    advice = f"`memfolio diff {change.seq}` shows it, `memfolio undo {change.seq}` takes it back"
-    return f"{names} was changed by {change.by.actor[:60]}, unapproved\non {at:%Y-%m-%d at %H:%M}; {advice}"
+    return {"names": names, "actor": change.by.actor[:60], "at": at, "seq": change.seq}
 
 
 def _fact(library: Library, id: str) -> str:
@@ -418,11 +403,7 @@ class _Composer:
     """The steps from a request to its context, which share what they were given."""
 
     def __init__(self, library: Library, vault: Vault, agent: str, request: Request, remind: Remind) -> None:
-        self._remind = remind
-        self._library = library
-        self._vault = vault
-        self._agent = agent
-        self._request = request
+        self._library, self._vault, self._agent, self._request, self._remind = library, vault, agent, request, remind
         self._weights = vault.config.context
         self._degraded: dict[str, None] = {}
         self._crowded: list[str] = []
@@ -509,14 +490,13 @@ class _Composer:
         most = max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT) + len(self._request.known)
         limit = min(MOST_HITS, most)
         now, zone = self._request.situation.now, self._vault.home.zone
-        query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
-        hits = self._library.recall(
-            query, replace(ranking, originals=False)
-        )  # facts and events have places of their own
+        query = Query.from_args(question, now=now, zone=zone, limit=limit)
+        # Facts and events have places of their own.
+        hits = self._library.recall(query, replace(self._vault.config.recall, originals=False))
         self._degraded.update(dict.fromkeys(hits.degraded))
         known = self._request.known
         others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
-        others = [hit for hit in others if not hit.only_asks and _folded(hit.memory.content) != _folded(text)]
+        others = [hit for hit in others if not hit.only_asks and folded(hit.memory.content) != folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)
         return others if fits >= self._weights.anchor else []
 
@@ -559,10 +539,6 @@ class _Composer:
 
 def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[EntityProfile]:
     return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _include(names: tuple[str, ...]) -> tuple[str, ...]:
