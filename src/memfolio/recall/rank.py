@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum, inf
@@ -37,28 +37,14 @@ _SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
 
 
 @lru_cache(KEPT)
-def tells_time(content: str) -> bool:
-    return pattern("time").search(content.lower()) is not None
+def tells(what: str, content: str) -> bool:
+    """Whether a text tells a `time` or a `number`."""
+    return pattern(what).search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
 def _names(content: str) -> frozenset[str]:
     return frozenset(_NAME.findall(content))
-
-
-def tells_name(content: str, known: Container[str] = ()) -> bool:
-    """Whether somebody or something is named beside those who are known."""
-    return any(name not in known for name in _names(content))
-
-
-@lru_cache(KEPT)
-def tells_number(content: str) -> bool:
-    return pattern("number").search(content.lower()) is not None
-
-
-@lru_cache(KEPT)
-def tells_of_self(content: str) -> bool:
-    return _SELF.search(content) is not None
 
 
 @lru_cache(KEPT)
@@ -145,7 +131,8 @@ class Weighing:
     shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
-    _own: dict[int, float] = field(default_factory=dict)
+    evidence: Mapping[int, float] = field(default_factory=dict)
+    """The scores before hints count, beside which these only lean."""
 
     def __post_init__(self) -> None:
         self.scores = dict.fromkeys(self.turns, 0.0)
@@ -158,16 +145,12 @@ class Weighing:
         for row, share in shares.items():
             scores[row] += share
 
-    def settle(self) -> None:
-        """Take what speaks for the rows so far as their own worth, beside which hints only lean."""
-        self._own = dict(self.scores)
-
     def lean(self, strategy: str, shares: Mapping[int, float]) -> None:
         """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
 
         A hint tells two memories apart that both fit; it does not make one fit that does not.
         """
-        own, worded = self._own, self.shares.get("text", {})
+        own, worded = self.evidence, self.shares.get("text", {})
         most = _best(own, self.aside)
         parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
@@ -225,7 +208,7 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: S
         weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
     if candidates.digests:
         weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
-    weighing.settle()
+    weighing.evidence = dict(weighing.scores)
     _weigh_cues(weighing, question, ranking)
     return weighing
 
@@ -326,15 +309,20 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
     said = {row: look.content[:READ] for row, look in looks.items()}
     people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
-    if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
-        weighing.lean("when", {row: when for row, text in said.items() if tells_time(text)})
-    if question.asks_name and ranking.name:
+
+    def lean(strategy: str, weight: float, rows: Iterable[int]) -> None:
+        if weight:
+            weighing.lean(strategy, dict.fromkeys(rows, weight))
+
+    when = ranking.time + ranking.when * (question.intent is Intent.WHEN)
+    lean("when", when, (row for row, text in said.items() if tells("time", text)))
+    if question.asks_name:
         known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
-        weighing.lean("name", {row: ranking.name for row, text in said.items() if tells_name(text, known)})
-    if question.asks_number and ranking.number:
-        weighing.lean("number", {row: ranking.number for row, text in said.items() if tells_number(text)})
-    if ranking.personal and not question.asks_what_was_told:
-        weighing.lean("personal", {row: ranking.personal for row, text in people.items() if tells_of_self(text)})
+        lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
+    if question.asks_number:
+        lean("number", ranking.number, (row for row, text in said.items() if tells("number", text)))
+    if not question.asks_what_was_told:
+        lean("personal", ranking.personal, (row for row, text in people.items() if _SELF.search(text)))
     if not question.asks_summary:
         # How somebody wants things matters whatever the help is about that is asked for, and else as far as it fits.
         give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
@@ -400,7 +388,9 @@ def diversify(
         left.remove(row)
         chosen.append(row)
         for other in left:
-            likeness[other] = max(likeness[other], _likeness(words[row], words[other]))
+            union = words[row] | words[other]
+            jaccard = len(words[row] & words[other]) / len(union) if union else 0.0
+            likeness[other] = max(likeness[other], jaccard)
     return chosen
 
 
@@ -409,11 +399,6 @@ def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]
     given = {row: scores.get(row, 0.0) for row in order}
     least, most = min(given.values()), max(given.values())
     return {row: (score - least) / (most - least) if most > least else 1.0 for row, score in given.items()}
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words that two texts have in common: Jaccard's index."""
-    return len(one & other) / len(one | other) if one or other else 0.0
 
 
 # Recall in hops: what the hits say leads to what shares no word with the question. Pure.
