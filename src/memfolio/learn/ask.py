@@ -36,6 +36,7 @@ _TYPES = frozenset(Type)
 _SMALL_TALK = 4
 """So many words may be small talk; a sentence that only begins so is none."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatement:
     """A statement as a model gives it."""

@@ -201,32 +201,32 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
     if "my " not in sentence and "My " not in sentence:
         return
     for found in pattern("mine").finditer(sentence):
-        kin = found["kin"] or found["role"] or found["known"]
+        relative = found["kin"] or found["role"] or found["known"]
         name = found["name"] or found["other"]
         is_list = found["comma"] and sentence.startswith(" and I", found.end())
         if is_list or _is_no_name(name):
             continue
         relatives = LEXICON.table("words")["relatives"]
-        subject, thing, predicate = voice.name, name, relatives.get(kin, "knows")
-        if kin in words("parents"):
+        subject, thing, predicate = voice.name, name, relatives.get(relative, "knows")
+        if relative in words("parents"):
             subject, thing, predicate = name, voice.name, "parent-of"
-        yield name, kin, Relation(subject=subject, predicate=predicate, object=thing, turns=(turn,))
+        yield name, relative, Relation(subject=subject, predicate=predicate, object=thing, turns=(turn,))
 
 
-def kinship(name: str, kin: str, relation: Relation, voice: Voice) -> Statement:
+def kinship(name: str, relative: str, relation: Relation, voice: Voice) -> Statement:
     """That somebody is somebody's wife, son or friend."""
     return Statement(
-        text=f"{name} is {voice.inner}'s {kin}",
+        text=f"{name} is {voice.inner}'s {relative}",
         type=Type.FACT,
         kind=Kind.SEMANTIC,
         turns=relation.turns,
         subject=voice.name,
-        predicate=relation.predicate.replace("-", "_") if kin not in words("parents") else "child_of",
+        predicate=relation.predicate.replace("-", "_") if relative not in words("parents") else "child_of",
         object=name,
         is_single=relation.predicate == "married-to",
         confidence=0.85,
         importance=0.8,
-        tags=("family" if relation.predicate not in ("friend-of", "knows", "owns") else "people", kin),
+        tags=("family" if relation.predicate not in ("friend-of", "knows", "owns") else "people", relative),
     )
 
 

@@ -73,12 +73,12 @@ class _Reader:
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
         self._names.read(sentence, place)
         self._tell(sentence, voice, place)
-        for name, kin, relation in introduced(sentence, voice, place):
-            alias = f"{voice.name}'s {kin}" if voice.name != _UNNAMED else ""
+        for name, relative, relation in introduced(sentence, voice, place):
+            alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
             self._names.add(name, "person", place, alias=alias, weight=6)
             self._relate(relation)
-            if relation.predicate == "married-to" or not self._is_told(kin, name):
-                self._keep(kinship(name, kin, relation, voice))
+            if relation.predicate == "married-to" or not self._is_told(relative, name):
+                self._keep(kinship(name, relative, relation, voice))
 
     def _tell(self, sentence: str, voice: Voice, place: int) -> None:
         """Keep what a sentence states as a whole, or else clause by clause."""
@@ -109,8 +109,8 @@ class _Reader:
             if statement is not None:
                 self._keep(statement)
 
-    def _is_told(self, kin: str, name: str) -> bool:
-        return any(f" {kin} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
+    def _is_told(self, relative: str, name: str) -> bool:
+        return any(f" {relative} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
 
     def _keep(self, statement: Statement) -> None:
         key = statement.text.casefold()

@@ -165,8 +165,8 @@ class Weighing:
         """Multiply what speaks for some rows, and let them come behind the others."""
         scores = self.scores
         most = min((scores[row] for row in behind), default=inf) - LEAST
-        held = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
-        self.add(strategy, {row: score - scores[row] for row, score in held.items() if score != scores[row]})
+        lowered = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
+        self.add(strategy, {row: score - scores[row] for row, score in lowered.items() if score != scores[row]})
 
     def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
         """The rows with most to speak for them, equal ones by id."""

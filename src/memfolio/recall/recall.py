@@ -68,7 +68,7 @@ class Search:
     query: Query
     ranking: Ranking
     decay: Decay
-    held: Connection | None = None
+    connection: Connection | None = None
     """The connection to the only index there is, while it is being asked."""
 
     def understand(self, intent: Intent | None = None) -> Question:
@@ -97,11 +97,11 @@ class Search:
     def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
         if len(self.indexes) == 1:  # asked once for all, which is quicker, and everything is of one moment
-            return self.indexes[0].read(lambda db: replace(self, held=db)._answer(question, sense))
+            return self.indexes[0].read(lambda db: replace(self, connection=db)._answer(question, sense))
         return self._answer(question, sense)
 
     def _ask(self, nth: int, work: Callable[[Connection], T]) -> T:
-        return work(self.held) if self.held is not None else self.indexes[nth].read(work)
+        return work(self.connection) if self.connection is not None else self.indexes[nth].read(work)
 
     def _answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         query = self.query

@@ -113,9 +113,9 @@ def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model 
     """Promote what proved important, as one change; nothing ripe, nothing written."""
     found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
     items = [each.item for each in found]
-    kin = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
-    groups = [tuple(each) for each in kin if len(each) > 1]
-    alone = [each[0] for each in kin if len(each) == 1]
+    parts = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
+    groups = [tuple(each) for each in parts if len(each) > 1]
+    alone = [each[0] for each in parts if len(each) == 1]
     if not items:
         return Consolidated(groups=(), promoted=())
     drafts = [summed_up(each, _gist(hand, each, model)) for each in groups]
@@ -131,17 +131,17 @@ def belonging(items: Sequence[MemoryItem], settings: Consolidation) -> Iterator[
     plain = [item for item in items if not item.tags]
     by_tags = [frozenset(tag.casefold() for tag in item.tags) for item in tagged]
     by_words = [frozenset(word.casefold() for word in terms(item.content, limit=WORDS)) for item in plain]
-    for kin in group(by_tags, settings.similarity):
-        yield from _parted([tagged[place] for place in kin])
-    for kin in group(by_words, settings.text_similarity, common=COMMON):
-        yield from _parted([plain[place] for place in kin])
+    for places in group(by_tags, settings.similarity):
+        yield from _parted([tagged[place] for place in places])
+    for places in group(by_words, settings.text_similarity, common=COMMON):
+        yield from _parted([plain[place] for place in places])
 
 
-def _parted(kin: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
+def _parted(items: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
     """So many together as make a summary that can be read, in equal parts."""
-    parts = -(-len(kin) // TOGETHER)
-    size = -(-len(kin) // parts)
-    return (kin[start : start + size] for start in range(0, len(kin), size))
+    parts = -(-len(items) // TOGETHER)
+    size = -(-len(items) // parts)
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str | None:

@@ -212,7 +212,7 @@ class Ended:
 
 
 SILENT = Ended()
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def hear_out(
@@ -223,7 +223,7 @@ def hear_out(
     *,
     model: Model | None = None,
     enough: Callable[[], bool] = lambda: False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> list[SessionResult]:
     """Learn from every conversation that is over, each as one change, until there is `enough`.
 
@@ -235,7 +235,7 @@ def hear_out(
         if enough():
             hand.notes.append(f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time")
             break
-        told(done, len(due))
+        progress(done, len(due))
         try:
             found = _hear(hand, index, each, settings, model)
         except MemfolioError as error:

@@ -89,7 +89,7 @@ class Tended:
     """The conversations that it is about; none for all."""
     enough: Callable[[], bool] = field(default=lambda: False)
     """Whether the time is up, to be asked between two changes."""
-    told: Callable[[int, int], None] = field(default=lambda done, total: None)
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
 
     @property
     def index(self) -> Index:
@@ -114,7 +114,7 @@ def _sessions(tended: Tended) -> str:
     asked = tended.is_asked_for
     ended = Ended(only=tended.sessions, is_over=asked, again=asked)
     heard = hear_out(
-        tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, told=tended.told
+        tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, progress=tended.progress
     )
     if not heard:
         return ""
@@ -252,7 +252,7 @@ def _embed(tended: Tended) -> str:
     if library.meaning.embedder is None and hand.vault.config.embedding.provider == "none":
         return ""
     is_shown = hand.dry_run and library.meaning.embedder is not None
-    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.told, tended.enough)
+    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.progress, tended.enough)
     if found.missing:
         why = found.degraded or "the time is up"
         hand.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
@@ -363,7 +363,7 @@ def tend(
                 is_asked_for=bool(wanted),
                 sessions=asked,
                 enough=lambda: time.monotonic() > end,
-                told=partial(told, job.name),
+                progress=partial(told, job.name),
             )
             done.append(_run(job, tended))
         if not dry_run:
@@ -388,10 +388,10 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
         raise vault.trouble
     lock = FileLock(vault.home.internal / LOCK, vault.home.disk, timeout=patience)
     try:
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
                 with disk_errors(vault.home.root):
-                    held.enter_context(lock())
+                    stack.enter_context(lock())
             except HomeBusyError as error:
                 hint = "wait until it is done; what is due is done by it, or the next time"
                 raise HomeBusyError("another process is tending this home", hint=hint) from error
@@ -414,7 +414,7 @@ def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> boo
 
 def _run(job: Job, tended: Tended) -> JobResult:
     hand, began = tended.hand, time.monotonic()
-    tended.told(0, 0)
+    tended.progress(0, 0)
     did = error = ""
     try:
         did = job.run(tended)
