@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.embed.meaning import Sense
 from memfolio.index import graph
@@ -56,12 +56,6 @@ class Candidates:
         return self.text.keys() | self.entity.keys() | self.causal.keys() | self.link.keys()
 
 
-class Lead(NamedTuple):
-    """The memories that the hop before found, and the next one starts from."""
-
-    ids: tuple[str, ...]
-
-
 def gather(
     connection: Connection,
     index: Index,
@@ -69,15 +63,18 @@ def gather(
     question: Question,
     sense: Sense | None,
     ranking: Ranking,
-    lead: Lead | None = None,
+    previous: Sequence[str] = (),
 ) -> Candidates:
-    """What each strategy brings, all of it passing the filter."""
+    """What each strategy brings, all of it passing the filter.
+
+    `previous` are the memories that the hop before found, from which this one starts.
+    """
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
     sieve = Sieve(connection, query.filter.with_superseded)
     text = _by_words(question, sieve, breadth) if ranking.text else {}
     best = list(text)
     near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
-    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
+    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), previous)
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
@@ -103,7 +100,7 @@ def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float
 
 
 def _tied(
-    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], lead: Lead | None
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], previous: Sequence[str]
 ) -> dict[str, Any]:
     """What people, things, causes, times and links bring, by the names of these fields."""
     reach = ranking.reach_complex if question.is_complex else ranking.reach
@@ -114,8 +111,8 @@ def _tied(
         found["causal"] = _causes(sieve.connection, [seed.id for seed in seeds], reach)
     if question.intent is Intent.WHEN and ranking.temporal:
         found["temporal"] = _times(sieve.connection, [seed.row for seed in seeds], reach)
-    if lead:
-        found["link"] = _links(sieve, lead)
+    if previous:
+        found["link"] = _links(sieve, previous)
     return found
 
 
@@ -146,10 +143,10 @@ def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int
     return found
 
 
-def _links(sieve: Sieve, lead: Lead) -> dict[int, float]:
+def _links(sieve: Sieve, previous: Sequence[str]) -> dict[int, float]:
     """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
-    tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, lead.ids)), 1.0)
-    entities = graph.mentioned(sieve.connection, lead.ids)
+    tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, previous)), 1.0)
+    entities = graph.mentioned(sieve.connection, previous)
     return dict.fromkeys(graph.about(sieve, entities, MANY), 0.5) | tied
 
 

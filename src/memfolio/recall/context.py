@@ -19,7 +19,7 @@ from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, shared, snippet
 from memfolio.recall.library import Library
-from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, folded, is_fact, is_shown, pack
+from memfolio.recall.pack import ContextLine, ContextSection, LineFormat, about, folded, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
 from memfolio.settings import Packing
@@ -408,7 +408,7 @@ class _Composer:
         self._degraded: dict[str, None] = {}
         self._crowded: list[str] = []
         words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
-        self._drawing = Drawing(zone=vault.home.zone, words=tuple(words), budget=request.budget)
+        self._format = LineFormat(zone=vault.home.zone, words=tuple(words), budget=request.budget)
 
     def compose(self) -> Context:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
@@ -502,7 +502,7 @@ class _Composer:
 
     def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
-        weights, draw = self._weights, self._drawing
+        weights, draw = self._weights, self._format
         facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
         events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
@@ -521,13 +521,13 @@ class _Composer:
         others = [each for hit in hits for each in about(hit)]
         for index in self._library.indexes():
             for profile in index.read(lambda connection: _profiles(connection, names, others)):
-                yield self._drawing.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
+                yield self._format.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
 
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
-                yield self._drawing.source(source, of=fact.id)
+                yield self._format.source(source, of=fact.id)
 
     def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
         """Some of what a fact was derived from: what lies in the archive only where there is nothing else."""

@@ -63,7 +63,7 @@ class ContextSection:
 
 
 @dataclass(slots=True)
-class _Case:
+class _Packing:
     """What has gone in so far, and what is left of the room."""
 
     left: int
@@ -93,11 +93,11 @@ def pack(sections: Sequence[ContextSection], room: int, said: Iterable[str] = ()
 
     First each section fills its share, then the others' leavings go round in the order of the sections.
     """
-    case = _Case(room, said=list(map(folded, said)))
+    packing = _Packing(room, said=list(map(folded, said)))
     chosen: list[list[ContextLine]] = [[] for _ in sections]
     for is_shared in (True, False):
         for section, lines in zip(sections, chosen, strict=True):
-            case.fill(section, lines, int(section.share * room) if is_shared else room)
+            packing.fill(section, lines, int(section.share * room) if is_shared else room)
     packed = [replace(section, lines=_sorted(section, lines)) for section, lines in zip(sections, chosen, strict=True)]
     return [section for section in packed if section.lines]
 
@@ -157,7 +157,7 @@ def about(hit: Hit) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
+class LineFormat:
     """How lines are drawn: in which time zone, around which words, for which budget."""
 
     zone: tzinfo

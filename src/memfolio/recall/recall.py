@@ -16,7 +16,7 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located, Look, by_rows, latest, look_at, newest, short_texts, speakers
 from memfolio.index.rows import from_us, to_us
 from memfolio.index.search import ARCHIVED, DORMANT, frequencies
-from memfolio.recall.candidates import APART, Candidates, Lead, gather, join
+from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
@@ -46,7 +46,7 @@ COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 
 
-class Acquaintance(NamedTuple):
+class NamesInIndex(NamedTuple):
     """What an index knows about a question before it is searched."""
 
     speakers: Sequence[str]
@@ -55,7 +55,7 @@ class Acquaintance(NamedTuple):
     newest: int | None
 
     @classmethod
-    def of(cls, connection: Connection, names: Sequence[str]) -> Acquaintance:
+    def of(cls, connection: Connection, names: Sequence[str]) -> NamesInIndex:
         entities = named(connection, names)
         return cls(speakers(connection), entities, names_of(connection, entities), latest(connection))
 
@@ -75,7 +75,7 @@ class Search:
         """What the question asks of these indexes."""
         text = self.query.text
         names = list(names_in(text))
-        known = [index.read(lambda db: Acquaintance.of(db, names)) for index in self.indexes]
+        known = [index.read(lambda db: NamesInIndex.of(db, names)) for index in self.indexes]
         newest = max((each.newest for each in known if each.newest is not None), default=None)
         return understand(
             text,
@@ -149,8 +149,8 @@ class Search:
     def _gather(
         self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit], ranking: Ranking
     ) -> Candidates:
-        index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
-        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, ranking, lead))
+        index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
+        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, ranking, previous))
 
     def _asking(self, candidates: Candidates, question: Question) -> frozenset[int]:
         """The candidates that only ask."""
