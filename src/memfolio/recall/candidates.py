@@ -30,6 +30,11 @@ MANY = 200
 
 APART = 1 << 40
 """How far apart the rows of two indexes lie once they are joined."""
+Scores = Mapping[int, float]
+"""What speaks for rows."""
+Turns = Mapping[int, TurnColumns]
+Near = Mapping[int, Sequence[tuple[int, int]]]
+"""Rows, each with those around it and their distances."""
 SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 """The fields of candidates that say what speaks for them."""
 
@@ -38,15 +43,15 @@ SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 class Candidates:
     """Rows, each with its score by words and by meaning, and with what ties it to others."""
 
-    turns: Mapping[int, TurnColumns]
-    text: Mapping[int, float] = field(default_factory=dict)
-    vector: Mapping[int, float] = field(default_factory=dict)
-    near: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    turns: Turns
+    text: Scores = field(default_factory=dict)
+    vector: Scores = field(default_factory=dict)
+    near: Near = field(default_factory=dict)
     """For each of the best by words, the rows around it with their distances."""
-    entity: Mapping[int, float] = field(default_factory=dict)
-    causal: Mapping[int, float] = field(default_factory=dict)
-    temporal: Mapping[int, float] = field(default_factory=dict)
-    link: Mapping[int, float] = field(default_factory=dict)
+    entity: Scores = field(default_factory=dict)
+    causal: Scores = field(default_factory=dict)
+    temporal: Scores = field(default_factory=dict)
+    link: Scores = field(default_factory=dict)
     digests: Mapping[int, str] = field(default_factory=dict)
     """The rows that are passages of a digest, with its path."""
 
@@ -164,9 +169,7 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
     return replace(found, turns=kept, near=_moved(found.near, old, heirs), **scores)
 
 
-def _moved(
-    near: Mapping[int, Sequence[tuple[int, int]]], old: Container[int], heirs: Mapping[int, int]
-) -> dict[int, list[tuple[int, int]]]:
+def _moved(near: Near, old: Container[int], heirs: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
     """Who stood beside an old version stands beside its heir, and who stood beside that one stays."""
     found: dict[int, list[tuple[int, int]]] = {}
     for row, pairs in near.items():
@@ -175,7 +178,7 @@ def _moved(
     return found
 
 
-def _inherited(scores: Mapping[int, float], heirs: Mapping[int, int]) -> dict[int, float]:
+def _inherited(scores: Scores, heirs: Mapping[int, int]) -> dict[int, float]:
     found = dict(scores)
     for row, heir in heirs.items():
         if row in scores:

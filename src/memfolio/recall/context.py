@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
@@ -32,6 +34,8 @@ from memfolio.vault.journal import to_text
 from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sensitivity
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
+
+T = TypeVar("T")
 
 # The situation in which something is recalled: for whom, at what, when; and how near a memory is to it. Pure.
 
@@ -421,22 +425,24 @@ class _Composer:
         said = [line.says for section in (*reminders, *standing) for line in section.lines]
         return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
 
+    def _attempt(self, name: str, work: Callable[[], T]) -> T | None:
+        """What a part gives; where it cannot, the context goes without it and says so."""
+        try:
+            return work()
+        except MemfolioError as error:
+            self._degraded[f"{name}: {error.message}"] = None
+            return None
+
     def _alerts(self, room: int) -> list[ContextSection]:
         """What the owner must be told, once to each agent."""
-        try:
-            return alert_section(unread(self._vault, self._library, self._agent, room), room)
-        except MemfolioError as error:
-            self._degraded[f"alerts: {error.message}"] = None
-            return []
+        return alert_section(
+            self._attempt("alerts", lambda: unread(self._vault, self._library, self._agent, room)) or (), room
+        )
 
     def _reminders(self, room: int) -> list[ContextSection]:
         """What was to be done when this time or this topic comes."""
         about = f"{self._request.prompt}\n{self._request.situation.about}"
-        try:
-            due = list(self._remind(about))
-        except MemfolioError as error:
-            self._degraded[f"reminders: {error.message}"] = None
-            return []
+        due = self._attempt("reminders", lambda: list(self._remind(about))) or ()
         lines = tuple(ContextLine(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
         return pack([ContextSection(title=REMINDERS, share=1.0, lines=lines)], room)
 
@@ -454,20 +460,14 @@ class _Composer:
 
     def _standing(self, room: int) -> list[ContextSection]:
         """The pages that were asked for, in at most so many tokens."""
-        pages = list(self._pages())
+        found = [
+            self._attempt(name, partial(standing_page, self._vault, self._agent, name))
+            for name in self._request.include
+        ]
+        pages = [page for page in found if page]
         sections = list(zip(pages, share_room(pages, room), strict=True))
         self._crowded += [page.name for page, section in sections if section is None]
         return [section for _, section in sections if section]
-
-    def _pages(self) -> Iterator[StandingPage]:
-        for name in self._request.include:
-            try:
-                page = standing_page(self._vault, self._agent, name)
-            except MemfolioError as error:  # one bad file never stops the others
-                self._degraded[f"{name}: {error.message}"] = None
-                continue
-            if page:
-                yield page
 
     def _hits(self) -> list[Hit]:
         """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""

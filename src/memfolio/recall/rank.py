@@ -16,8 +16,7 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import Look
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.index.search import TurnColumns
-from memfolio.recall.candidates import Candidates
+from memfolio.recall.candidates import Candidates, Scores, Turns
 from memfolio.recall.dates import pattern, words
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
@@ -123,21 +122,21 @@ SURE = 0.35
 class Weighing:
     """What each strategy gives to each candidate, and what that comes to."""
 
-    turns: Mapping[int, TurnColumns]
+    turns: Turns
     whole: float = 1.0
     """The score that counts as full."""
     aside: Set[int] = frozenset()
     """The rows that only ask: what the others are worth is not measured against them."""
-    shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
+    shares: dict[str, Scores] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
-    evidence: Mapping[int, float] = field(default_factory=dict)
+    evidence: Scores = field(default_factory=dict)
     """The scores before hints count, beside which these only lean."""
 
     def __post_init__(self) -> None:
         self.scores = dict.fromkeys(self.turns, 0.0)
 
-    def add(self, strategy: str, shares: Mapping[int, float]) -> None:
+    def add(self, strategy: str, shares: Scores) -> None:
         """Give to each row what a strategy has for it."""
         if shares:
             self.shares[strategy] = shares
@@ -145,7 +144,7 @@ class Weighing:
         for row, share in shares.items():
             scores[row] += share
 
-    def lean(self, strategy: str, shares: Mapping[int, float]) -> None:
+    def lean(self, strategy: str, shares: Scores) -> None:
         """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
 
         A hint tells two memories apart that both fit; it does not make one fit that does not.
@@ -155,7 +154,7 @@ class Weighing:
         parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
-    def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
+    def scale(self, strategy: str, factors: Scores) -> None:
         """Multiply what speaks for each row; what speaks against it stays."""
         scores = self.scores
         shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
@@ -204,7 +203,7 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: S
     weighing.add("vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
-        found: Mapping[int, float] = getattr(candidates, name)
+        found: Scores = getattr(candidates, name)
         weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
     if candidates.digests:
         weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
@@ -234,7 +233,7 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.lean("recent", _times(recency, _recent(turns, weighing.aside, ranking.recency_days)))
 
 
-def _times(weight: float, scores: Mapping[int, float]) -> dict[int, float]:
+def _times(weight: float, scores: Scores) -> dict[int, float]:
     return {row: weight * score for row, score in scores.items() if score > 0} if weight else {}
 
 
@@ -251,22 +250,20 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     return {row: fsum(scores) for row, scores in flow.items()}
 
 
-def _relative(
-    scores: Mapping[int, float], turns: Mapping[int, TurnColumns], aside: Set[int], least: float = 0.0
-) -> dict[int, float]:
+def _relative(scores: Scores, turns: Turns, aside: Set[int], least: float = 0.0) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
     own = {row: score for row, score in scores.items() if row in turns}
     best = max(_best(own, aside), least)
     return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
 
 
-def _best(scores: Mapping[int, float], aside: Set[int]) -> float:
+def _best(scores: Scores, aside: Set[int]) -> float:
     """The best score of those that are not aside, or else of all."""
     others = [score for row, score in scores.items() if row not in aside] if aside else None
     return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, TurnColumns]) -> dict[int, float]:
+def _by_session(lists: Iterable[Scores], turns: Turns) -> dict[int, float]:
     """For each row the best of its session in each list, added up."""
     total: dict[str | None, float] = {}
     for scores in lists:
@@ -281,7 +278,7 @@ def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, TurnCo
     return {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
 
 
-def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int, float]:
+def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
     """For what happened in the time of a digest, how well that digest fits."""
     spans = {row: page_period(path) for row, path in candidates.digests.items()}
     fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
@@ -293,7 +290,7 @@ def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int,
     }
 
 
-def _recent(turns: Mapping[int, TurnColumns], aside: Set[int], half_life: float) -> dict[int, float]:
+def _recent(turns: Turns, aside: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
     newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
     return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
@@ -363,7 +360,7 @@ def _is_true(look: Look, at: int) -> bool:
     return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
 
 
-def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Phase], bar: float) -> list[int]:
+def awake(order: list[int], scores: Scores, phases: Mapping[int, Phase], bar: float) -> list[int]:
     """The rows without dormant ones, but for those that no awake one comes near: none reaches `bar` of their score."""
     up = [scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP]
     return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]
@@ -372,9 +369,7 @@ def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Ph
 # Maximal marginal relevance: each next hit is one that fits and is not like those above it. Pure.
 
 
-def diversify(
-    order: Sequence[int], scores: Mapping[int, float], contents: Mapping[int, str], weight: float
-) -> list[int]:
+def diversify(order: Sequence[int], scores: Scores, contents: Mapping[int, str], weight: float) -> list[int]:
     """The rows in an order in which likeness to those before costs `weight` of fitting; 0 leaves them as they are."""
     if not weight or len(order) < 3:
         return list(order)
@@ -394,7 +389,7 @@ def diversify(
     return chosen
 
 
-def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:
+def _fits(order: Sequence[int], scores: Scores) -> dict[int, float]:
     """The scores from 0 for the least to 1 for the best, whatever their signs."""
     given = {row: scores.get(row, 0.0) for row in order}
     least, most = min(given.values()), max(given.values())

@@ -148,7 +148,8 @@ def lines(
         if isinstance(known, str):
             yield from flush.said_again(known, (turns[place].id for place in statement.turns))
     for each in learned.causes:
-        yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
+        ends = {"memory": turns[each.cause].id, "to": turns[each.effect].id}
+        yield {"op": Op.EDGE.value, **ends, "type": "causal", "predicate": "hypothesis"}
     yield {  # whose session it is, the writer adds
         "op": Op.SESSION.value,
         "read": placeholders(turn.id for turn in turns),
@@ -173,10 +174,6 @@ def lines(
             for each in learned.relations[:NAMED]
         ],
     }
-
-
-def _edge(source: Reference, target: Reference, type: str) -> dict[str, Any]:
-    return {"op": Op.EDGE.value, "memory": source, "to": target, "type": type}
 
 
 def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
