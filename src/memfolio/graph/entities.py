@@ -7,12 +7,14 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain, combinations, count
+from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
+from memfolio.learn.lexicon import lexicon_in
 from memfolio.text import name_key
 
 # Everybody and everything that is spoken of: which entity a name means. Pure.
@@ -43,7 +45,7 @@ def are_alike(one: str, other: str) -> bool:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Figure:
+class EntityDraft:
     """An entity with or without a page, and what is to be added to it."""
 
     id: str
@@ -72,37 +74,37 @@ class Figure:
         return max(len(self.seen), self.page.mentions if self.page else 0)
 
 
-class Cast:
+class EntityNames:
     """Finds the entity for a name, or introduces one."""
 
     def __init__(self, nodes: Iterable[Node], types: frozenset[str]) -> None:
-        self.figures: dict[str, Figure] = {}
+        self.drafts: dict[str, EntityDraft] = {}
         self.notes: dict[str, None] = {}
-        self._by_key: dict[str, list[Figure]] = {}
-        self._promised: set[str] = set()
+        self._by_key: dict[str, list[EntityDraft]] = {}
+        self._linked: set[str] = set()
         self._types = types
         for node in nodes:
-            self._add(Figure(id=node.id, name=node.name, type=node.type, page=node), (node.id, *node.aliases))
+            self._add(EntityDraft(id=node.id, name=node.name, type=node.type, page=node), (node.id, *node.aliases))
 
-    def _add(self, figure: Figure, others: Iterable[str]) -> Figure:
-        self.figures[figure.id] = figure
-        for name in (figure.name, *others):
-            self._call(figure, name)
-        return figure
+    def _add(self, draft: EntityDraft, others: Iterable[str]) -> EntityDraft:
+        self.drafts[draft.id] = draft
+        for name in (draft.name, *others):
+            self._call(draft, name)
+        return draft
 
-    def _call(self, figure: Figure, name: str) -> None:
-        if (key := name_key(name)) and key not in figure.keys:
-            figure.keys.add(key)
-            self._by_key.setdefault(key, []).append(figure)
+    def _call(self, draft: EntityDraft, name: str) -> None:
+        if (key := name_key(name)) and key not in draft.keys:
+            draft.keys.add(key)
+            self._by_key.setdefault(key, []).append(draft)
 
-    def promise(self, id: str) -> None:
+    def add_linked(self, id: str) -> None:
         """Make known an entity that pages link to before it has one."""
         kind, _, words = id.partition("--")
-        if id not in self.figures and words:
-            self._promised.add(id)
-            self._add(Figure(id=id, name=" ".join(words.split("-")), type=kind), (id,))
+        if id not in self.drafts and words:
+            self._linked.add(id)
+            self._add(EntityDraft(id=id, name=" ".join(words.split("-")), type=kind), (id,))
 
-    def find(self, name: str, type: str = "", *, tells: bool = False) -> Figure | None:
+    def find(self, name: str, type: str = "", *, tells: bool = False) -> EntityDraft | None:
         """Who goes by this name; of several that may be meant, the one that is mentioned most, with a note about it."""
         key = name_key(name)
         fits = [each for each in self._by_key.get(key, ()) if are_alike(each.type, type)]
@@ -114,21 +116,23 @@ class Cast:
             self.notes[f"{name} may be {best.id} or {others}: what is said of {name} went to {best.id}"] = None
         return best
 
-    def now(self, id: str) -> str:
+    def current_id(self, id: str) -> str:
         """The id that an entity has: another one, if it was merged."""
         kind, _, words = id.partition("--")
-        figure = self.figures.get(id) or self.find(" ".join(words.split("-")), kind)
-        return figure.id if figure else id
+        draft = self.drafts.get(id) or self.find(" ".join(words.split("-")), kind)
+        return draft.id if draft else id
 
     def namesakes(self) -> Iterator[str]:
         """Which pages tell of somebody of the same name."""
-        for name, figures in self._by_key.items():
-            paged = [each for each in figures if each.page]
+        for name, drafts in self._by_key.items():
+            paged = [each for each in drafts if each.page]
             ids = sorted(each.id for each in paged if are_alike(each.type, paged[0].type))
             if len(ids) > 1:
                 yield f"{' and '.join(ids)} are both called {name}: `memfolio entity merge` makes one of two"
 
-    def meet(self, name: str, type: str = "", aliases: Iterable[str] = (), *, is_new: bool = True) -> Figure | None:
+    def find_or_add(
+        self, name: str, type: str = "", aliases: Iterable[str] = (), *, is_new: bool = True
+    ) -> EntityDraft | None:
         """The entity that a mention means, introduced where nobody goes by any of its names.
 
         What a page says of its names counts more than what was heard before it was written.
@@ -138,30 +142,30 @@ class Cast:
             return None
         found = next(filter(None, (self.find(each, type, tells=is_new) for each in given)), None)
         found = found or self._introduce(given[0], type)
-        if found.id in self._promised:
-            self._promised.discard(found.id)
+        if found.id in self._linked:
+            self._linked.discard(found.id)
             found.name = given[0]
         if is_new or found.page is None:
             for each in given:
                 self._learn(found, each)
         return found
 
-    def _learn(self, figure: Figure, name: str) -> None:
+    def _learn(self, draft: EntityDraft, name: str) -> None:
         """Call an entity by a further name, unless that is somebody else's."""
         key = name_key(name)
-        if key in figure.keys or self.find(name, figure.type):
+        if key in draft.keys or self.find(name, draft.type):
             return
-        self._call(figure, name)
-        if key != name_key(figure.name):
-            figure.aliases.append(name)
+        self._call(draft, name)
+        if key != name_key(draft.name):
+            draft.aliases.append(name)
 
-    def _introduce(self, name: str, type: str) -> Figure:
+    def _introduce(self, name: str, type: str) -> EntityDraft:
         """The entity that pages promise under this name, or one with an id that nobody has."""
         kind = "person" if is_user(name) else type if type in self._types else CONCEPT
         base = f"{kind}--{slug(name)}"
         ids = chain([base], (f"{base}-{number}" for number in count(2)))
-        free = next(each for each in ids if each not in self.figures or each in self._promised)
-        return self.figures.get(free) or self._add(Figure(id=free, name=name, type=kind), ())
+        free = next(each for each in ids if each not in self.drafts or each in self._linked)
+        return self.drafts.get(free) or self._add(EntityDraft(id=free, name=name, type=kind), ())
 
 
 def is_user(name: str) -> bool:
@@ -185,22 +189,6 @@ CROWD = 40
 """How many entities may share what makes them comparable; what more share tells nothing."""
 MOST = 100
 SPELLING, NICKNAME, INITIALS, SHORT, TYPO = "spelling", "nickname", "initials", "short form", "typo"
-_NICKNAMES = """
-alexander alex sasha xander|alexandra alex sasha|andrew andy drew|anthony tony|benjamin ben|catherine kate cathy katie
-katherine kate kathy katie|charles charlie chuck|christopher chris|christine chris tina|daniel dan danny|david dave
-deborah deb debbie|donald don|edward ed eddie ted|elizabeth liz beth lizzie eliza|frederick fred freddie|gregory greg
-james jim jimmy jamie|jennifer jen jenny|jessica jess|john jack johnny|jonathan jon|joseph joe joey|joshua josh
-kenneth ken|lawrence larry|margaret maggie meg peggy|matthew matt|michael mike mick|nathaniel nate nathan|nicholas nick
-patricia pat patty trish|patrick pat|peter pete|philip phil|raymond ray|rebecca becky becca|richard rick dick rich
-robert bob rob bobby robbie|ronald ron|samantha sam|samuel sam|stephen steve|steven steve|susan sue susie
-theodore ted theo|theresa terry tess|thomas tom tommy|timothy tim|victoria vicky tori|william bill will billy liam
-""".replace("\n", "|")
-_FULL: dict[str, set[str]] = defaultdict(set)
-for _group in filter(None, map(str.split, _NICKNAMES.split("|"))):
-    for _name in _group:
-        _FULL[_name].add(_group[0])
-
-
 _POSSESSIVE = re.compile(r"\w['’]s?\s")
 
 
@@ -237,8 +225,19 @@ def _signs(name: str) -> str:
     return "".join(re.findall(r"[+#]", name))
 
 
+@cache
+def _full_names() -> Mapping[str, set[str]]:
+    """The full names that a first name may be short for, itself among them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in lexicon_in(Path(__file__).parent / "data").rows("nicknames"):
+        for name in row:
+            found[name].add(row[0])
+    return found
+
+
 def _nickname(a: Sequence[str], b: Sequence[str]) -> tuple[float, str]:
-    if a[1:] != b[1:] or a[0] == b[0] or not (_FULL.get(a[0], set()) & _FULL.get(b[0], set())):
+    full = _full_names()
+    if a[1:] != b[1:] or a[0] == b[0] or not full.get(a[0], set()) & full.get(b[0], set()):
         return 0.0, ""
     return (0.97 if len(a) > 1 else 0.92), NICKNAME
 
@@ -338,7 +337,7 @@ def _marks(words: Sequence[str]) -> Iterator[str]:
     yield "".join(word[0] for word in words)
     yield f"first {words[0]}"
     yield f"last {words[-1]}"
-    yield from (f"full {full} {words[1:]}" for full in _FULL.get(words[0], ()))
+    yield from (f"full {full} {words[1:]}" for full in _full_names().get(words[0], ()))
     if LONG_ENOUGH <= len(whole) <= 40:
         yield from (f"typo {whole[:at]}{whole[at + 1 :]}" for at in range(len(whole)))
         yield f"typo {whole}"

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from memfolio.errors import PageChangedError
-from memfolio.graph.entities import Cast, Figure, Pair, is_user, propose
+from memfolio.graph.entities import EntityDraft, EntityNames, Pair, is_user, propose
 from memfolio.graph.page import (
     FACTS,
     RELATIONS,
@@ -25,7 +25,7 @@ from memfolio.graph.page import (
     read_text,
     relation_line,
 )
-from memfolio.graph.vocabulary import DEFAULT, RelationVocabulary, read_vocabulary
+from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_list, material
 from memfolio.index.index import Index
 from memfolio.state import Op
@@ -69,13 +69,13 @@ def graph_folder(agent: str) -> str:
 Line = Mapping[str, Any]
 
 
-def gather(material: Material, vocabulary: RelationVocabulary) -> Cast:
+def gather(material: Material, vocabulary: RelationVocabulary) -> EntityNames:
     """Everybody and everything, with what is to be added to the pages of those who are touched.
 
     Every line is looked at, so that mentions are counted from the beginning; only what comes behind the last growth
     touches a page, so that what a person took out of one stays out.
     """
-    return _Gathering(material, vocabulary).cast
+    return _Gathering(material, vocabulary).names
 
 
 def new_sessions(material: Material) -> int:
@@ -110,9 +110,9 @@ class _Gathering:
         """What conversations call an entity beside another name, and whether one of those is still there."""
         self._sources = {str(line.get("id")) for line in material.sessions} | {fact.id for fact in material.facts}
         types = vocabulary.types | {node.type for node in material.nodes}
-        self.cast = Cast(material.nodes, frozenset(types))
+        self.names = EntityNames(material.nodes, frozenset(types))
         for tie in sorted(material.ties):
-            self.cast.promise(tie.target)
+            self.names.add_linked(tie.target)
         first = new_sessions(material)
         for at, line in enumerate(material.sessions):
             self._hear(line, is_new=at >= first)
@@ -122,55 +122,55 @@ class _Gathering:
         self._end_relations()
         self._end_names()
         altered = {node.id for node in material.nodes if _is_altered(node)}
-        for entity in (material.stale | altered) & self.cast.figures.keys():
-            self.cast.figures[entity].is_touched = True
+        for entity in (material.stale | altered) & self.names.drafts.keys():
+            self.names.drafts[entity].is_touched = True
 
     def _hear(self, line: Line, *, is_new: bool) -> None:
         """Take up what one conversation tells."""
-        met: dict[str, Figure] = {}
+        met: dict[str, EntityDraft] = {}
         for mention in _records(line.get("mentions")):
             told = self._trusted(mention.get("in"), line)
             seen = told - self._material.gone
             aliases = [each for each in as_list(mention.get("aliases")) if isinstance(each, str)]
             kind, name = str(mention.get("type", "")).lower(), mention.get("name", "")
-            figure = self.cast.meet(name, kind, aliases, is_new=is_new) if seen else None
+            draft = self.names.find_or_add(name, kind, aliases, is_new=is_new) if seen else None
             if aliases and told:
-                self._call(figure, [str(name), *aliases], kind)
-            if figure is not None:
-                met[name_key(str(name))] = figure
-                figure.seen |= seen
+                self._call(draft, [str(name), *aliases], kind)
+            if draft is not None:
+                met[name_key(str(name))] = draft
+                draft.seen |= seen
                 on = str(mention.get("on") or line.get("at", ""))[:10]
-                figure.first_seen = min(figure.first_seen or on, on)
-                figure.is_touched |= is_new
-                for each in figure.aliases:
-                    figure.named_by.setdefault(each, str(line.get("id")))
+                draft.first_seen = min(draft.first_seen or on, on)
+                draft.is_touched |= is_new
+                for each in draft.aliases:
+                    draft.named_by.setdefault(each, str(line.get("id")))
         for relation in _records(line.get("relations")):
             if told := self._trusted(relation.get("in"), line):
                 is_there = bool(told - self._material.gone)
                 self._relate(relation, met, str(line.get("id")), is_new=is_new, is_there=is_there)
 
-    def _call(self, figure: Figure | None, names: list[str], kind: str) -> None:
+    def _call(self, draft: EntityDraft | None, names: list[str], kind: str) -> None:
         """Note under which names somebody was mentioned, or had been before that was forgotten."""
-        found = figure or next(filter(None, (self.cast.find(each, kind) for each in names)), None)
+        found = draft or next(filter(None, (self.names.find(each, kind) for each in names)), None)
         if found is None:
             return
         for each in names:
             key = (found.id, name_key(each))
-            self._called[key] = self._called.get(key, False) or figure is not None
+            self._called[key] = self._called.get(key, False) or draft is not None
 
     def _trusted(self, ids: object, line: Line) -> set[str]:
         """Those of the memories that are not strangers' words; the line itself where it names none."""
         given = {each for each in as_list(ids) if isinstance(each, str)}
         return given - self._material.strange if given else {str(line.get("id", ""))}
 
-    def _relate(self, relation: Line, met: Mapping[str, Figure], by: str, *, is_new: bool, is_there: bool) -> None:
+    def _relate(self, relation: Line, met: Mapping[str, EntityDraft], by: str, *, is_new: bool, is_there: bool) -> None:
         subject, words, other = (str(relation.get(name) or "") for name in ("subject", "predicate", "object"))
         predicate = self._vocabulary.name(words)
         ends = self._vocabulary.ends.get(predicate.name, ("", ""))
         if predicate.is_turned:
             subject, other = other, subject
-        source = met.get(name_key(subject)) or self.cast.meet(subject, ends[0], is_new=is_new)
-        target = met.get(name_key(other)) or self.cast.meet(other, ends[1], is_new=is_new)
+        source = met.get(name_key(subject)) or self.names.find_or_add(subject, ends[0], is_new=is_new)
+        target = met.get(name_key(other)) or self.names.find_or_add(other, ends[1], is_new=is_new)
         if source is None or target is None or source is target:
             return
         tie = EntityRelation(source.id, predicate.name, target.id)
@@ -181,14 +181,14 @@ class _Gathering:
     def _draw(self, tie: EntityRelation, by: str, note: str = "") -> None:
         """Have a relation written, unless it stands on this page or, where it holds both ways, on the other."""
         source, predicate, target = tie
-        figure = self.cast.figures[source]
-        figure.is_touched = figure.is_subject = True
+        draft = self.names.drafts[source]
+        draft.is_touched = draft.is_subject = True
         turned = EntityRelation(target, predicate, source)
         is_mutual = predicate in self._vocabulary.mutual
-        there = self.cast.figures[target].relations if is_mutual else {}
+        there = self.names.drafts[target].relations if is_mutual else {}
         if tie in self._material.ties or (is_mutual and turned in self._material.ties) or (predicate, source) in there:
             return
-        figure.relations.setdefault((predicate, target), (note, by))
+        draft.relations.setdefault((predicate, target), (note, by))
 
     def _learn(self, fact: EntityFact, *, is_new: bool) -> None:
         """Take up a fact, and the relation that it states if it is between two who are known."""
@@ -197,15 +197,15 @@ class _Gathering:
         if predicate and predicate.is_turned:
             ends = ends[::-1]
         # Who was never mentioned by name has no page: not every subject of a sentence is somebody.
-        subject = self.cast.find(fact.subject, ends[0]) or self.cast.find(fact.subject)
+        subject = self.names.find(fact.subject, ends[0]) or self.names.find(fact.subject)
         if subject is None and is_new and is_user(fact.subject):
-            subject = self.cast.meet(fact.subject, "person", is_new=is_new)
+            subject = self.names.find_or_add(fact.subject, "person", is_new=is_new)
         if subject is None:
             return
         if is_new:
             subject.facts.append(fact)
             subject.is_touched = subject.is_subject = True
-        other = self.cast.find(fact.object, ends[1]) if predicate and not fact.negated else None
+        other = self.names.find(fact.object, ends[1]) if predicate and not fact.negated else None
         if predicate is None or other is None or other is subject:
             return
         source, target = (other, subject) if predicate.is_turned else (subject, other)
@@ -224,24 +224,24 @@ class _Gathering:
             if tie.predicate in self._vocabulary.mutual
         }
         for tie in told.keys() - held:
-            self.cast.figures[tie.source].relations.pop((tie.predicate, tie.target), None)
+            self.names.drafts[tie.source].relations.pop((tie.predicate, tie.target), None)
         for source, predicate, target, note, by in _noted(self._material, "relations", 5):
-            tie = EntityRelation(self.cast.now(source), predicate, self.cast.now(target))
+            tie = EntityRelation(self.names.current_id(source), predicate, self.names.current_id(target))
             is_over = tie not in held and (tie in told or by not in self._sources)
-            if is_over and tie in self._material.ties and (figure := self.cast.figures.get(tie.source)):
-                figure.ended[predicate, tie.target] = note
-                figure.is_touched = True
+            if is_over and tie in self._material.ties and (draft := self.names.drafts.get(tie.source)):
+                draft.ended[predicate, tie.target] = note
+                draft.is_touched = True
 
     def _end_names(self) -> None:
         """The same for aliases."""
         for entity, alias, by in _noted(self._material, "aliases", 3):
-            figure = self.cast.figures.get(self.cast.now(entity))
-            if figure is None or figure.page is None or alias not in figure.page.aliases:
+            draft = self.names.drafts.get(self.names.current_id(entity))
+            if draft is None or draft.page is None or alias not in draft.page.aliases:
                 continue
-            holds = self._called.get((figure.id, name_key(alias)), by in self._sources)
+            holds = self._called.get((draft.id, name_key(alias)), by in self._sources)
             if not holds:
-                figure.unnamed.append(alias)
-                figure.is_touched = True
+                draft.unnamed.append(alias)
+                draft.is_touched = True
 
 
 def _noted(material: Material, name: str, length: int) -> Iterator[list[str]]:
@@ -291,7 +291,7 @@ def overview(
         yield PutPage(path, page_bytes(text), before.hash if before else None)
     vocabulary = f"{graph_folder(agent)}/relations.md"
     if vault.page(vocabulary) is None:
-        yield PutPage(vocabulary, DEFAULT.encode(), None)
+        yield PutPage(vocabulary, default_page().encode(), None)
 
 
 def registry(nodes: Iterable[Node], ties: Iterable[EntityRelation], pairs: Iterable[Pair]) -> str:
@@ -369,74 +369,74 @@ class _Growth:
 
     def make(self) -> Grown:
         vocabulary = self._hand.vault.page(f"{self._folder}/relations.md")
-        cast = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else DEFAULT, self._types))
+        names = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else default_page(), self._types))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
-        written = dict(filter(None, map(self._grown, self._touched(cast))))
+        written = dict(filter(None, map(self._grown, self._touched(names))))
         operations: list[Operation] = [operation for _, operation in written.values()]
         pages = {entity: page for entity, (page, _) in written.items()}
         operations += overview(self._hand.vault, self._hand.agent, self._given.nodes, self._given.ties, pages)
         if sessions or facts or written or self._wrote["left"]:
             operations.append(AddLines(state_ledger(self._hand.agent), (self._job(),)))
-        notes = (*self._notes, *(cast.notes if sessions or facts else cast.namesakes() if operations else ()))
+        notes = (*self._notes, *(names.notes if sessions or facts else names.namesakes() if operations else ()))
         if operations:
             self._hand.make(Change(operations=tuple(operations), by=GROWER, action=Action.EDIT))
             self._hand.notes += notes
         return Grown(pages=tuple(written), sessions=sessions, facts=facts, notes=notes)
 
-    def _touched(self, cast: Cast) -> list[Figure]:
+    def _touched(self, names: EntityNames) -> list[EntityDraft]:
         """Whose pages are due, by their ids."""
         enough = self._learning.pages
-        figures = (each for each in cast.figures.values() if each.is_touched)
-        due = (each for each in figures if each.page or each.is_subject or len(each.seen) >= enough)
+        drafts = (each for each in names.drafts.values() if each.is_touched)
+        due = (each for each in drafts if each.page or each.is_subject or len(each.seen) >= enough)
         return sorted(due, key=lambda each: each.id)
 
-    def _grown(self, figure: Figure) -> tuple[str, tuple[NewEntityPage, Operation]] | None:
+    def _grown(self, draft: EntityDraft) -> tuple[str, tuple[NewEntityPage, Operation]] | None:
         """The page of an entity with what it lacks; None where it lacks nothing."""
-        path = figure.page.path if figure.page else f"{self._folder}/entities/{figure.id}.md"
+        path = draft.page.path if draft.page else f"{self._folder}/entities/{draft.id}.md"
         before = self._hand.vault.page(path)
-        old = read_text(before.content) if before else beginning(figure, self._day)
+        old = read_text(before.content) if before else beginning(draft, self._day)
         if "\0" in old:
             return None
         page = EntityText(old)
-        self._add(page, figure)
-        is_miscounted = figure.page and figure.seen and figure.page.mentions != len(figure.seen)
+        self._add(page, draft)
+        is_miscounted = draft.page and draft.seen and draft.page.mentions != len(draft.seen)
         if before and page.text == old and not is_miscounted:
             return None
-        if figure.seen or figure.ended or figure.id in self._given.stale:
-            page.set_field("mentions", str(len(figure.seen)))
+        if draft.seen or draft.ended or draft.id in self._given.stale:
+            page.set_field("mentions", str(len(draft.seen)))
         page.set_field("last_updated", self._day)
         if before and page.text == old:
             return None
         put = PutPage(path, page_bytes(page.text), before.hash if before else None)
-        return figure.id, (NewEntityPage(path=path, text=page.text), put)
+        return draft.id, (NewEntityPage(path=path, text=page.text), put)
 
-    def _add(self, page: EntityText, figure: Figure) -> None:
-        self._drop(page, figure)
+    def _add(self, page: EntityText, draft: EntityDraft) -> None:
+        self._drop(page, draft)
         there, related = set(page.cites), page.relations()
-        for alias in figure.aliases:
+        for alias in draft.aliases:
             page.add_alias(alias)
-            self._wrote["aliases"].append([figure.id, alias, figure.named_by.get(alias, "")])
-        facts = [fact for fact in figure.facts if fact.id not in there]
+            self._wrote["aliases"].append([draft.id, alias, draft.named_by.get(alias, "")])
+        facts = [fact for fact in draft.facts if fact.id not in there]
         self._write(page, FACTS, [cited_line(fact.text, fact.id) for fact in facts if not _is_event(fact)])
         events = sorted((fact for fact in facts if _is_event(fact)), key=lambda fact: fact.at)
         self._write(page, TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
-        relations = {tie: given for tie, given in figure.relations.items() if tie not in related}
+        relations = {tie: given for tie, given in draft.relations.items() if tie not in related}
         page.add(RELATIONS, [relation_line(*tie, note) for tie, (note, _) in relations.items()])
-        self._wrote["relations"] += [[figure.id, *tie, *given] for tie, given in relations.items()]
+        self._wrote["relations"] += [[draft.id, *tie, *given] for tie, given in relations.items()]
         cited = [self._facts[each] for each in page.cites if each in self._facts]
-        is_due = figure.weight >= self._learning.mentions
+        is_due = draft.weight >= self._learning.mentions
         page.summarise(summary(cited) if is_due else "", {_words(fact) for fact in cited})
 
-    def _drop(self, page: EntityText, figure: Figure) -> None:
+    def _drop(self, page: EntityText, draft: EntityDraft) -> None:
         """Take out what is not so any more, as far as nobody edited it."""
         known = self._given.noted("left")
         for memory in page.drop_cited(self._given.lost, self._before):
             if memory not in known:
                 self._wrote["left"].append(memory)
-                self._notes.append(f"{figure.id}: a line that you edited stays, though {memory} does not hold any more")
-        page.drop_relations(figure.ended)
-        for alias in figure.unnamed:
+                self._notes.append(f"{draft.id}: a line that you edited stays, though {memory} does not hold any more")
+        page.drop_relations(draft.ended)
+        for alias in draft.unnamed:
             page.drop_alias(alias)
 
     def _write(self, page: EntityText, section: str, lines: list[str]) -> None:
@@ -489,7 +489,7 @@ def shrink(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
     if not given.nodes:
         return []
     page = vault.page(f"{graph_folder(index.agent)}/relations.md")
-    vocabulary = read_vocabulary(DEFAULT if page is None else page.text)
+    vocabulary = read_vocabulary(default_page() if page is None else page.text)
     shrinking = _Shrinking(vault, given, vocabulary, frozenset(ids))
     pages = list(shrinking.pages())
     return [*pages, *overview(vault, index.agent, given.nodes, given.ties, shrinking.written)] if pages else []
@@ -521,9 +521,9 @@ class _Shrinking:
     def _shrunk(self, node: Node, old: str) -> str | None:
         """The page as it will be; None where nothing is left of it."""
         page = EntityText(_CITING.sub(lambda line: "" if line[1] in self._ids else line[0], old))
-        figure, earlier = self._after.figures[node.id], self._before.figures[node.id]
-        page.drop_relations(figure.ended)
-        for alias in figure.unnamed:
+        draft, earlier = self._after.drafts[node.id], self._before.drafts[node.id]
+        page.drop_relations(draft.ended)
+        for alias in draft.unnamed:
             page.drop_alias(alias)
         lost = earlier.seen & self._ids
         if page.text == old and not lost:
@@ -531,9 +531,9 @@ class _Shrinking:
         facts = [self._facts[each] for each in page.cites if each in self._facts]
         if page.told(SUMMARY):
             page.summarise(summary(facts))
-        if not figure.seen and not _tells(page):
+        if not draft.seen and not _tells(page):
             return None
-        page.set_field("mentions", str(len(figure.seen)))
+        page.set_field("mentions", str(len(draft.seen)))
         return page.text
 
 

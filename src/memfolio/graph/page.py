@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memfolio.graph.entities import Figure
+from memfolio.graph.entities import EntityDraft
 from memfolio.index.graph import EntityRelation, Node
 from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_fields, read_entity
 from memfolio.text import name_key
@@ -87,19 +87,19 @@ def relation_line(predicate: str, target: str, note: str = "") -> str:
     return f"- {predicate}: [[{target}]]{f' ({note})' if note else ''}"
 
 
-def beginning(figure: Figure, day: str) -> str:
+def beginning(draft: EntityDraft, day: str) -> str:
     """A page with nothing but its front matter and title."""
-    aliases = ", ".join(map(_value, figure.aliases))
+    aliases = ", ".join(map(_value, draft.aliases))
     fields = {
-        "name": _value(figure.name),
-        "type": figure.type,
+        "name": _value(draft.name),
+        "type": draft.type,
         **({"aliases": f"[{aliases}]"} if aliases else {}),
-        "first_seen": figure.first_seen or day,
+        "first_seen": draft.first_seen or day,
         "last_updated": day,
-        "mentions": str(len(figure.seen)),
+        "mentions": str(len(draft.seen)),
     }
     told = "".join(f"{key}: {value}\n" for key, value in fields.items())
-    return f"---\n{told}---\n# {figure.name}\n"
+    return f"---\n{told}---\n# {draft.name}\n"
 
 
 def _value(text: str) -> str:

@@ -5,60 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.read_files import predicate_key
 from memfolio.learn.learned import ENTITY_TYPES
 
 ANY = "relates-to"
-DEFAULT = """\
-# Relation Types
-
-The first name is the one that is written; the second, where there is one, says the same the other way round. `↔` with
-one name holds both ways. Add lines of your own: they are read at the next growth of the graph.
-
-## Structural
-
-- `develops` / `developed-by` — person → project
-- `uses` / `used-by` — project → tool
-- `part-of` / `contains` — hierarchical nesting
-- `depends-on` / `needed-by` — dependency
-- `owns` / `owned-by` — person → concept
-- `located-in` / `location-of` — place → place
-
-## People
-
-- `works-at` / `employs` — person → organization
-- `lives-in` / `home-of` — person → place
-- `married-to` — person ↔ person
-- `parent-of` / `child-of` — person → person
-- `sibling-of` — person ↔ person
-- `friend-of` — person ↔ person
-- `knows` — person ↔ person
-
-## Temporal
-
-- `decided-on` — a choice was made
-- `supersedes` / `superseded-by` — the newer replaces the older
-- `preceded-by` / `followed-by` — sequence
-
-## Qualitative
-
-- `prefers` — a preference
-- `avoids` — the opposite
-- `confident-about` — is sure of it
-- `uncertain-about` — is not sure of it
-- `relates-to` — general association; what has no name of its own here gets it as a note
-
-## Entity types
-
-- person
-- project
-- organization
-- place
-- concept
-- tool
-"""
 _NAMES = re.compile(r"[-*+][ \t]+`([^`]{1,64})`(?:[ \t]*/[ \t]*`([^`]{1,64})`)?(.*)")
 _TYPES = re.compile(r"([\w/-]{1,64})\s{0,4}[→↔]\s{0,4}([\w/-]{1,64})")
 _TYPE = re.compile(r"[-*+][ \t]+`?(\w+(?:-\w+)*)`?(?![\w-])")
@@ -94,6 +48,12 @@ class RelationVocabulary:
     def name(self, words: str) -> Predicate:
         """The predicate for these words; they are kept as a note of the general one where there is none."""
         return self.find(words) or Predicate(ANY, note=predicate_key(words)[:64])
+
+
+@cache
+def default_page() -> str:
+    """What `relations.md` says in a new home."""
+    return (Path(__file__).parent / "data" / "relations.md").read_text("utf-8")
 
 
 def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:

@@ -18,6 +18,7 @@ from memfolio.learn.clauses import is_question, is_small_talk
 from memfolio.learn.learned import ENTITY_TYPES, CauseHypothesis, Learned, Mention, Relation, Statement, Turn
 from memfolio.learn.resolve import plain_words
 from memfolio.learn.rules import learn
+from memfolio.learn.words import LEXICON
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded
 from memfolio.text import estimate_tokens, terms
@@ -34,21 +35,6 @@ _IMPORTANCE = {Type.DECISION: 0.7, Type.LESSON: 0.7, Type.CORRECTION: 0.7, Type.
 _TYPES = frozenset(Type)
 _SMALL_TALK = 4
 """So many words may be small talk; a sentence that only begins so is none."""
-
-TASK = f"""\
-List what of this conversation is worth knowing months later: facts about people and their things, preferences, \
-decisions, plans, lessons and corrections. Each line of the material begins with the number of a turn and who speaks.
-- statements: each one sentence in the third person that is understood by itself, in the language of the turn, with \
-names in place of I, you, he, she and it. Dates are written out where the turn tells them. type is one of \
-{", ".join(Type)}. turns are the numbers of the turns that say it. Where it is a plain fact, subject, predicate and \
-object say it in short, such as "Alex", "lives_in", "Berlin"; else they are empty. negated is true where it says that \
-something is not so.
-- mentions: people and things with a name of their own, as it is written there. type is one of \
-{", ".join(ENTITY_TYPES)}. aliases are other names for the same one in these turns.
-- relations: how two of the mentions are related, in one or two words such as works-at, part-of, uses, married-to.
-- causes: pairs of turns where one tells why what the other tells happened.
-Leave out questions, greetings, thanks, small talk, jokes, suppositions, and what nobody said. Empty lists are right \
-where nothing is worth knowing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +70,9 @@ class ModelReading:
 
 def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     """What a model learns from a conversation, in as many questions as its length needs; ModelError where one fails."""
+    task = LEXICON.table("prompt")["task"].format(types=", ".join(Type), entity_types=", ".join(ENTITY_TYPES))
     found = [
-        _checked(model.ask(TASK, _material(turns, places), ModelReading), turns, places) for places in _split(turns)
+        _checked(model.ask(task, _material(turns, places), ModelReading), turns, places) for places in _split(turns)
     ]
     statements = _confirmed((each for part in found for each in part.statements), turns)
     return Learned(

@@ -114,13 +114,13 @@ class Knowledge:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
         if not new.subject or not new.predicate:
             return []
-        held = [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
-        return [each for each in held if not (each.is_archived and each.is_protected)]
+        contradicting = [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
+        return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def drop(self, old: KnownStatementAbout) -> None:
         """Something known holds no longer; said again, it is new."""
-        held = self._slots.get(old.slot, [])
-        held[:] = [each for each in held if each is not old]
+        listed = self._slots.get(old.slot, [])
+        listed[:] = [each for each in listed if each is not old]
         if self._texts.get(plain_words(old.text)) is old:
             del self._texts[plain_words(old.text)]
 
@@ -139,12 +139,12 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
             continue
         found.kept.append(statement)
         for old in knowledge.detect(new):
-            _settle(found, knowledge, Contradiction(old=old, new=new), way)
+            _replace_or_keep(found, knowledge, Contradiction(old=old, new=new), way)
         knowledge.add(new)
     return found
 
 
-def _settle(found: Resolution, knowledge: Knowledge, clash: Contradiction, way: Way) -> None:
+def _replace_or_keep(found: Resolution, knowledge: Knowledge, clash: Contradiction, way: Way) -> None:
     old, new = clash.old, clash.new
     if way != "supersede" or old.is_protected:
         found.contradicting.append(clash)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from memfolio.learn.clauses import (
-    Antecedents,
+    Antecedent,
     clauses,
     is_given,
     is_made_up,
@@ -25,14 +24,8 @@ from memfolio.learn.clauses import (
 from memfolio.learn.learned import Learned, Relation, Statement, Turn
 from memfolio.learn.names import Names, caused, introduced, kinship, related
 from memfolio.learn.statements import answered, noted, stated, wished
-from memfolio.learn.words import Voice
+from memfolio.learn.words import Voice, pattern
 
-_REMEMBER = re.compile(
-    r"(?:please,?\s+)?(?:also,?\s+)?(?:remember|note|keep in mind|don't forget|bear in mind|make a note|for the "
-    r"record|fyi|for your information|important)(?:\s+that\s+|\s*[:,]\s*(?:that\s+)?|\s+(?=(?:I|I'm|my|we|our"
-    r"|the)\b))",
-    re.IGNORECASE,
-)
 _UNNAMED = "The user"
 _FAR = 2
 """After how many turns `he` means nobody any more."""
@@ -56,7 +49,7 @@ class _Reader:
         self._alone = alone
         self._names = Names()
         self._heard: dict[str, int] = {}
-        self._last: dict[str, Antecedents | None] = {}
+        self._last: dict[str, Antecedent | None] = {}
         self._statements: dict[str, Statement] = {}
         self._relations: dict[tuple[str, str, str], Relation] = {}
 
@@ -80,19 +73,19 @@ class _Reader:
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
         self._names.read(sentence, place)
         self._tell(sentence, voice, place)
-        for name, kin, relation in introduced(sentence, voice, place):
-            alias = f"{voice.name}'s {kin}" if voice.name != _UNNAMED else ""
+        for name, relative, relation in introduced(sentence, voice, place):
+            alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
             self._names.add(name, "person", place, alias=alias, weight=6)
             self._relate(relation)
-            if relation.predicate == "married-to" or not self._is_told(kin, name):
-                self._keep(kinship(name, kin, relation, voice))
+            if relation.predicate == "married-to" or not self._is_told(relative, name):
+                self._keep(kinship(name, relative, relation, voice))
 
     def _tell(self, sentence: str, voice: Voice, place: int) -> None:
         """Keep what a sentence states as a whole, or else clause by clause."""
         if sentence.endswith("?") and "," not in sentence and " and " not in sentence and " so " not in sentence:
             return
         whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
-        marked = _REMEMBER.match(whole)
+        marked = pattern("remember").match(whole)
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
             self._keep(wish)
@@ -116,8 +109,8 @@ class _Reader:
             if statement is not None:
                 self._keep(statement)
 
-    def _is_told(self, kin: str, name: str) -> bool:
-        return any(f" {kin} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
+    def _is_told(self, relative: str, name: str) -> bool:
+        return any(f" {relative} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
 
     def _keep(self, statement: Statement) -> None:
         key = statement.text.casefold()

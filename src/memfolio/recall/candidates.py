@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from memfolio.embed.meaning import Sense
 from memfolio.index import graph
@@ -30,6 +30,11 @@ MANY = 200
 
 APART = 1 << 40
 """How far apart the rows of two indexes lie once they are joined."""
+Scores = Mapping[int, float]
+"""What speaks for rows."""
+Turns = Mapping[int, TurnColumns]
+Near = Mapping[int, Sequence[tuple[int, int]]]
+"""Rows, each with those around it and their distances."""
 SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 """The fields of candidates that say what speaks for them."""
 
@@ -38,15 +43,15 @@ SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 class Candidates:
     """Rows, each with its score by words and by meaning, and with what ties it to others."""
 
-    turns: Mapping[int, TurnColumns]
-    text: Mapping[int, float] = field(default_factory=dict)
-    vector: Mapping[int, float] = field(default_factory=dict)
-    near: Mapping[int, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    turns: Turns
+    text: Scores = field(default_factory=dict)
+    vector: Scores = field(default_factory=dict)
+    near: Near = field(default_factory=dict)
     """For each of the best by words, the rows around it with their distances."""
-    entity: Mapping[int, float] = field(default_factory=dict)
-    causal: Mapping[int, float] = field(default_factory=dict)
-    temporal: Mapping[int, float] = field(default_factory=dict)
-    link: Mapping[int, float] = field(default_factory=dict)
+    entity: Scores = field(default_factory=dict)
+    causal: Scores = field(default_factory=dict)
+    temporal: Scores = field(default_factory=dict)
+    link: Scores = field(default_factory=dict)
     digests: Mapping[int, str] = field(default_factory=dict)
     """The rows that are passages of a digest, with its path."""
 
@@ -56,12 +61,6 @@ class Candidates:
         return self.text.keys() | self.entity.keys() | self.causal.keys() | self.link.keys()
 
 
-class Lead(NamedTuple):
-    """The memories that the hop before found, and the next one starts from."""
-
-    ids: tuple[str, ...]
-
-
 def gather(
     connection: Connection,
     index: Index,
@@ -69,15 +68,18 @@ def gather(
     question: Question,
     sense: Sense | None,
     ranking: Ranking,
-    lead: Lead | None = None,
+    previous: Sequence[str] = (),
 ) -> Candidates:
-    """What each strategy brings, all of it passing the filter."""
+    """What each strategy brings, all of it passing the filter.
+
+    `previous` are the memories that the hop before found, from which this one starts.
+    """
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
     sieve = Sieve(connection, query.filter.with_superseded)
     text = _by_words(question, sieve, breadth) if ranking.text else {}
     best = list(text)
     near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
-    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), lead)
+    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), previous)
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
@@ -103,7 +105,7 @@ def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float
 
 
 def _tied(
-    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], lead: Lead | None
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], previous: Sequence[str]
 ) -> dict[str, Any]:
     """What people, things, causes, times and links bring, by the names of these fields."""
     reach = ranking.reach_complex if question.is_complex else ranking.reach
@@ -114,8 +116,8 @@ def _tied(
         found["causal"] = _causes(sieve.connection, [seed.id for seed in seeds], reach)
     if question.intent is Intent.WHEN and ranking.temporal:
         found["temporal"] = _times(sieve.connection, [seed.row for seed in seeds], reach)
-    if lead:
-        found["link"] = _links(sieve, lead)
+    if previous:
+        found["link"] = _links(sieve, previous)
     return found
 
 
@@ -146,10 +148,10 @@ def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int
     return found
 
 
-def _links(sieve: Sieve, lead: Lead) -> dict[int, float]:
+def _links(sieve: Sieve, previous: Sequence[str]) -> dict[int, float]:
     """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
-    tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, lead.ids)), 1.0)
-    entities = graph.mentioned(sieve.connection, lead.ids)
+    tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, previous)), 1.0)
+    entities = graph.mentioned(sieve.connection, previous)
     return dict.fromkeys(graph.about(sieve, entities, MANY), 0.5) | tied
 
 
@@ -167,9 +169,7 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
     return replace(found, turns=kept, near=_moved(found.near, old, heirs), **scores)
 
 
-def _moved(
-    near: Mapping[int, Sequence[tuple[int, int]]], old: Container[int], heirs: Mapping[int, int]
-) -> dict[int, list[tuple[int, int]]]:
+def _moved(near: Near, old: Container[int], heirs: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
     """Who stood beside an old version stands beside its heir, and who stood beside that one stays."""
     found: dict[int, list[tuple[int, int]]] = {}
     for row, pairs in near.items():
@@ -178,7 +178,7 @@ def _moved(
     return found
 
 
-def _inherited(scores: Mapping[int, float], heirs: Mapping[int, int]) -> dict[int, float]:
+def _inherited(scores: Scores, heirs: Mapping[int, int]) -> dict[int, float]:
     found = dict(scores)
     for row, heir in heirs.items():
         if row in scores:

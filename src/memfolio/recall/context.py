@@ -7,17 +7,21 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.graph import named
 from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
+from memfolio.learn.learned import moment
 from memfolio.recall import query
+from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, shared, snippet
 from memfolio.recall.library import Library
-from memfolio.recall.pack import ContextLine, ContextSection, Drawing, about, is_fact, is_shown, pack
+from memfolio.recall.pack import ContextLine, ContextSection, LineFormat, about, folded, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
 from memfolio.settings import Packing
@@ -30,17 +34,11 @@ from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sens
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
+T = TypeVar("T")
+
 # The situation in which something is recalled: for whom, at what, when; and how near a memory is to it. Pure.
 
 _WORD = re.compile(r"\w+")
-_OWN = frozenset(
-    """
-    i me my mine myself we our ours ourselves ich mir mich mein meine meinen meinem meiner meines wir unser unsere je
-    moi mon mes nous notre nos yo mi mis mí conmigo nosotros nuestro nuestra я меня мне мной мой моя моё мое мои моего
-    моей мою мы нас нам наш наша наше наши
-    """.split()
-)
-"""The words of those who speak of themselves."""
 DAY = 86_400
 
 
@@ -60,11 +58,11 @@ class Situation:
 
     def speaker(self, prompt: str) -> str | None:
         """Whom a prompt means by `I` and `my`: the user, where one is known and it says so."""
-        return self.user if not _OWN.isdisjoint(_WORD.findall(prompt.casefold())) else None
+        return self.user if not words("own").isdisjoint(_WORD.findall(prompt.casefold())) else None
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
         """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
-        days = abs((self.now - (memory.event_time or memory.created_at)).total_seconds()) / DAY
+        days = abs((self.now - moment(memory)).total_seconds()) / DAY
         time = weights.time / (1 + days / weights.time_days)
         return self._ownership(memory, weights) * (1 + time) * (1 + weights.topic * self._overlap(memory))
 
@@ -194,46 +192,12 @@ ENOUGH = 30
 UNKNOWN = 0.6
 """How near in meaning something is that has nothing to do with it: what counts where meanings cannot be compared."""
 
-_POLITE = frozenset(
-    """
-    hello hi hey yo hiya howdy greetings welcome thanks thank thx ty cheers ok okay okey k yes yep yeah yup no nope nah
-    sure fine good great nice cool awesome perfect excellent wonderful amazing lovely brilliant super well done right
-    correct exactly agreed indeed alright absolutely definitely bye goodbye cya see later soon lol haha hahaha wow oh ah
-    hm hmm um please sorry pardon congrats congratulations much lot lots go ahead on again more keep going sounds looks
-    seems like got understood ready up really also everyone all guys
-    hallo moin servus danke bitte tschüss tschüs gut super genau nein klar prima guten
-    bonjour bonsoir salut merci oui non bien très parfait beaucoup hola gracias sí bueno vale perfecto buenos buenas
-    adiós muchas olá oi obrigado obrigada sim não bom boa ciao grazie sì bene perfetto buongiorno buonasera mille
-    привет здравствуйте спасибо нет хорошо отлично ладно пока ок
-    """.split()
-)
-_EITHER = frozenset(
-    """
-    morning afternoon evening night job work start stop continue proceed next try now today doing
-    weiter morgen tag abend nacht días tardes noches
-    """.split()
-)
-"""Words of small talk that questions need too: "nice work" and "where do I work?"."""
-_GREETING = re.compile(
-    r"\b(?:good|guten?|buen[oa]s) (?:morning|afternoon|evening|night|morgen|tag|abend|nacht|días|tardes|noches)\b"
-    r"|\b(?:how(?: are|['’]re) (?:you|things)(?: all| guys)?(?: doing| feeling| going)?(?: today| now)?"
-    r"|how(?: is|['’]s) (?:it|everything|life)(?: going)?(?: today)?|how (?:have you been|do you do)|and (?:you|yours)"
-    r"|what(?: is|['’]s) (?:up|going on|happening)(?: today)?|(?:are )?you (?:there|ok(?:ay)?|ready)(?: now)?"
-    r"|(?:is )?everything (?:ok(?:ay)?|all right|alright|fine|good)"
-    r"|wie (?:geht|läuft)(?:['’]?s| es)(?: denn)?(?: dir| euch| ihnen)?(?: so)?(?: heute)?|was geht(?: ab)?"
-    r"|alles (?:klar|gut|okay?|in ordnung|fit)(?: bei (?:dir|euch))?|bist du (?:noch )?da|und (?:dir|euch|ihnen|selbst)"
-    r"|(?:comment )?(?:ça|ca) (?:va|roule)(?: bien)?|tout va bien|comment (?:vas[- ]tu|allez[- ]vous|tu vas)"
-    r"|et (?:toi|vous)|tu es là|qué tal(?: estás| todo)?|cómo (?:estás?|va(?: todo)?|te va)|todo bien|y (?:tú|usted)"
-    r"|tudo (?:bem|bom)|como vai(?: você)?|come (?:stai|va|state)|tutto bene|как (?:дела|ты|жизнь|поживаешь)"
-    r")\s*(?:[?!.,;:]+|\Z)",
-    re.IGNORECASE,
-)
 _QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
 
 
 def asked(prompt: str) -> list[str]:
     """The words of a prompt that memories may have something to say about; none for small talk."""
-    rest = _GREETING.sub(" ", prompt)
+    rest = pattern("greeting").sub(" ", prompt)
     words = terms(rest)
     if not any(map(_tells, words)) and not (_is_question(rest) and any(map(_may_tell, words))):
         return []
@@ -245,11 +209,11 @@ def _is_question(text: str) -> bool:
 
 
 def _tells(word: str) -> bool:
-    return _may_tell(word) and word.casefold() not in _EITHER
+    return _may_tell(word) and word.casefold() not in words("polite_or_asked")
 
 
 def _may_tell(word: str) -> bool:
-    return word.casefold() not in _POLITE and (len(word) > 2 or not word.isascii() or word.isupper())
+    return word.casefold() not in words("polite") and (len(word) > 2 or not word.isascii() or word.isupper())
 
 
 def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:
@@ -294,40 +258,24 @@ def describe(vault: Vault, library: Library, line: TrailLine) -> str:
 
 def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
     kind, what, since = f"{line.by.trigger}::".split(":", 3)[:3]
-    match kind:
-        case "critical-file":
-            return _changed(vault, next((changes[seq] for seq in line.about if seq in changes), None))
-        case "git-moved":
-            numbers = _numbers(line)
-            advice = "to take changes back, use `memfolio undo` or `memfolio rollback`, which are recorded"
-            return f"a git command took changes out of the files or the branch; they were put back{numbers}\n{advice}"
-        case "git-commit":
-            advice = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
-            return f"a commit made by hand takes memories or files away, which stands\n{advice} brings them back"
-        case "contradiction":
-            facts = "\n".join(_fact(library, each) for each in line.ids)
-            advice = "`memfolio forget` or `memfolio correct` the one that is wrong"
-            return f"facts that are held to be certain contradict each other\n{facts}\n{advice}"
-        case "growth":
-            advice = "`memfolio status` shows what takes the room; `alerts.bytes` sets the budget"
-            return f"the files of the home have grown past {what} bytes\n{advice}"
-        case "degraded":
-            return f"{what} has not worked as it should since {since}\n`memfolio status` and `memfolio doctor` say why"
-    return "the trail was cut or altered by somebody\n`memfolio verify` says where; git has it as it was"
+    values: dict[str, object] = {"what": what, "since": since}
+    if kind == "critical-file":
+        change = next((changes[seq] for seq in line.about if seq in changes), None)
+        kind = "critical-file" if change else "critical-file-unknown"
+        values |= _changed(vault, change) if change else {}
+    elif kind == "contradiction":
+        values["facts"] = "\n".join(_fact(library, each) for each in line.ids)
+    values["changes"] = f" (change {', '.join(map(str, line.about))})" if line.about else ""
+    values["undo"] = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
+    texts = LEXICON.table("alerts")
+    return str(texts.get(kind, texts["trail"])).format(**values)
 
 
-def _numbers(line: TrailLine) -> str:
-    return f" (change {', '.join(map(str, line.about))})" if line.about else ""
-
-
-def _changed(vault: Vault, change: TrailLine | None) -> str:
-    if change is None:
-        return "a critical file was changed, unapproved\n`memfolio log` shows what happened"
+def _changed(vault: Vault, change: TrailLine) -> dict[str, object]:
     critical = [path for path in change.paths if sensitivity(path) is Sensitivity.CRITICAL]
     names = ", ".join(path if _PLAIN.fullmatch(path) else f"…/{path.rpartition('/')[2]}" for path in critical)
     at = local(datetime.fromisoformat(change.at), vault.home.zone)
-    advice = f"`memfolio diff {change.seq}` shows it, `memfolio undo {change.seq}` takes it back"
-    return f"{names} was changed by {change.by.actor[:60]}, unapproved\non {at:%Y-%m-%d at %H:%M}; {advice}"
+    return {"names": names, "actor": change.by.actor[:60], "at": at, "seq": change.seq}
 
 
 def _fact(library: Library, id: str) -> str:
@@ -457,16 +405,12 @@ class _Composer:
     """The steps from a request to its context, which share what they were given."""
 
     def __init__(self, library: Library, vault: Vault, agent: str, request: Request, remind: Remind) -> None:
-        self._remind = remind
-        self._library = library
-        self._vault = vault
-        self._agent = agent
-        self._request = request
+        self._library, self._vault, self._agent, self._request, self._remind = library, vault, agent, request, remind
         self._weights = vault.config.context
         self._degraded: dict[str, None] = {}
         self._crowded: list[str] = []
         words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
-        self._drawing = Drawing(zone=vault.home.zone, words=tuple(words), budget=request.budget)
+        self._format = LineFormat(zone=vault.home.zone, words=tuple(words), budget=request.budget)
 
     def compose(self) -> Context:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
@@ -479,22 +423,24 @@ class _Composer:
         said = [line.says for section in (*reminders, *standing) for line in section.lines]
         return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
 
+    def _attempt(self, name: str, work: Callable[[], T]) -> T | None:
+        """What a part gives; where it cannot, the context goes without it and says so."""
+        try:
+            return work()
+        except MemfolioError as error:
+            self._degraded[f"{name}: {error.message}"] = None
+            return None
+
     def _alerts(self, room: int) -> list[ContextSection]:
         """What the owner must be told, once to each agent."""
-        try:
-            return alert_section(unread(self._vault, self._library, self._agent, room), room)
-        except MemfolioError as error:
-            self._degraded[f"alerts: {error.message}"] = None
-            return []
+        return alert_section(
+            self._attempt("alerts", lambda: unread(self._vault, self._library, self._agent, room)) or (), room
+        )
 
     def _reminders(self, room: int) -> list[ContextSection]:
         """What was to be done when this time or this topic comes."""
         about = f"{self._request.prompt}\n{self._request.situation.about}"
-        try:
-            due = list(self._remind(about))
-        except MemfolioError as error:
-            self._degraded[f"reminders: {error.message}"] = None
-            return []
+        due = self._attempt("reminders", lambda: list(self._remind(about))) or ()
         lines = tuple(ContextLine(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
         return pack([ContextSection(title=REMINDERS, share=1.0, lines=lines)], room)
 
@@ -512,20 +458,14 @@ class _Composer:
 
     def _standing(self, room: int) -> list[ContextSection]:
         """The pages that were asked for, in at most so many tokens."""
-        pages = list(self._pages())
+        found = [
+            self._attempt(name, partial(standing_page, self._vault, self._agent, name))
+            for name in self._request.include
+        ]
+        pages = [page for page in found if page]
         sections = list(zip(pages, share_room(pages, room), strict=True))
         self._crowded += [page.name for page, section in sections if section is None]
         return [section for _, section in sections if section]
-
-    def _pages(self) -> Iterator[StandingPage]:
-        for name in self._request.include:
-            try:
-                page = standing_page(self._vault, self._agent, name)
-            except MemfolioError as error:  # one bad file never stops the others
-                self._degraded[f"{name}: {error.message}"] = None
-                continue
-            if page:
-                yield page
 
     def _hits(self) -> list[Hit]:
         """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""
@@ -548,20 +488,19 @@ class _Composer:
         most = max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT) + len(self._request.known)
         limit = min(MOST_HITS, most)
         now, zone = self._request.situation.now, self._vault.home.zone
-        query, ranking = Query.from_args(question, now=now, zone=zone, limit=limit), self._vault.config.recall
-        hits = self._library.recall(
-            query, replace(ranking, originals=False)
-        )  # facts and events have places of their own
+        query = Query.from_args(question, now=now, zone=zone, limit=limit)
+        # Facts and events have places of their own.
+        hits = self._library.recall(query, replace(self._vault.config.recall, originals=False))
         self._degraded.update(dict.fromkeys(hits.degraded))
         known = self._request.known
         others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
-        others = [hit for hit in others if not hit.only_asks and _folded(hit.memory.content) != _folded(text)]
+        others = [hit for hit in others if not hit.only_asks and folded(hit.memory.content) != folded(text)]
         fits = fit(asked(question), others, self._vault.config.recall.vector)
         return others if fits >= self._weights.anchor else []
 
     def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
-        weights, draw = self._weights, self._drawing
+        weights, draw = self._weights, self._format
         facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
         events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
@@ -580,13 +519,13 @@ class _Composer:
         others = [each for hit in hits for each in about(hit)]
         for index in self._library.indexes():
             for profile in index.read(lambda connection: _profiles(connection, names, others)):
-                yield self._drawing.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
+                yield self._format.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
 
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
-                yield self._drawing.source(source, of=fact.id)
+                yield self._format.source(source, of=fact.id)
 
     def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
         """Some of what a fact was derived from: what lies in the archive only where there is nothing else."""
@@ -598,10 +537,6 @@ class _Composer:
 
 def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[EntityProfile]:
     return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _include(names: tuple[str, ...]) -> tuple[str, ...]:

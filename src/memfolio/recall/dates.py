@@ -5,12 +5,18 @@ Weeks begin on Monday. A month or a day without a year is the last one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
+
+from memfolio.learn.lexicon import lexicon_in
+
+LEXICON = lexicon_in(Path(__file__).parent / "data")
+pattern, words = LEXICON.pattern, LEXICON.words
 
 MAX_TEXT = 4096
 """Characters of a question that are read."""
@@ -27,102 +33,23 @@ _AGES = timedelta(days=36525)
 _NO_TIME = (ValueError, OverflowError, KeyError)
 _NEAR = 40
 """Characters before a time in which a word can bear on it."""
-_SPACE = r"[\s_]{1,3}"
-_LAST = "last|previous|(?:letzt|vergangen|vorig)e[nrms]?|прошл(?:ой|ую|ый|ом|ого|ая|ое)|pasad[oa]|últim[oa]"
-_LAST_FEW = "last|past|previous|letzten|vergangenen|últim[oa]s|последн(?:ие|их)"
-_NEXT = "next|(?:nächst|kommend)e[nrms]?|próxim[oa]|следующ(?:ей|ую|ем|ий|ая|ее)"
-_THIS = "this|current|diese[nrms]?|cette|cet?|est[ea]|эт(?:а|у|ой|ом|от)"
-_SMALL = re.compile(
-    r"(?:(?:the|in|on|at|die|der|den|das|am|im|la|les?|el|los|las|en|à|на|в|во|за)[\s_]+)?", re.IGNORECASE
-)
 _TIMED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d.*")
-_FRENCH = re.compile(r"\b(?:que?|qu|quoi|qui|nous|vous|les?|ai|as|avons|avez|quand|quels?|quelles?)\b", re.IGNORECASE)
-_IN = re.compile(
-    r"\b(?:in|since|until|before|after|during|early|late|mid|of|im|seit|vor|bis|en|depuis|avant|desde|hasta)[\s-]$",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(
-    r"\b(?:from|between|vom|von|zwischen|entre|desde|du|de|с|между)\s(?:(?:the|dem|le|el|la)\s)?$", re.IGNORECASE
-)
-_TO = re.compile(
-    r"\s*(?:(to|until|till|through|bis|à|au|al?|hasta|по|до|[-–—])|and|und|et|y|и)(?:\s(?:the|zum|dem|le|el|la))?\s*",
-    re.IGNORECASE,
-)
-_OPEN = (
-    r"(?:(?P<since>since|seit|depuis|desde|начиная с|с)|(?P<after>after|nach|après|después de|после)"
-    r"|(?P<before>before|vor|avant|antes de)|(?P<until>until|till|bis|jusqu'(?:à|en|au)|hasta|до))"
-    r"\s(?:(?:the|dem|der|zum|le|la|el)\s)?$"
-)
-
-
-def _numbered(lines: str, first: int = 0) -> dict[str, int]:
-    """Each word with the number of its line."""
-    return {word: number for number, line in enumerate(lines.strip().splitlines(), first) for word in line.split()}
-
-
-_MONTHS = _numbered(
-    """
-    january jan januar jänner janvier enero январь января январе
-    february feb februar février febrero февраль февраля феврале
-    march mar märz mars marzo март марта марте
-    april apr avril abril апрель апреля апреле
-    may mai mayo май мая мае
-    june jun juni juin junio июнь июня июне
-    july jul juli juillet julio июль июля июле
-    august aug août agosto август августа августе
-    september sep sept septembre septiembre сентябрь сентября сентябре
-    october oct oktober octobre octubre октябрь октября октябре
-    november nov novembre noviembre ноябрь ноября ноябре
-    december dec dezember décembre diciembre декабрь декабря декабре
-    """,
-    1,
-)
-_RISKY = frozenset("may march mars mai mayo jan feb mar apr jun jul aug sep sept oct nov dec".split())
-_WEEKDAYS = _numbered(
-    """
-    monday montag lundi lunes понедельник понедельника
-    tuesday dienstag mardi martes вторник вторника
-    wednesday mittwoch mercredi miércoles среду среды
-    thursday donnerstag jeudi jueves четверг четверга
-    friday freitag vendredi viernes пятницу пятницы
-    saturday samstag sonnabend samedi sábado субботу субботы
-    sunday sonntag dimanche domingo воскресенье воскресенья
-    """
-)
-_NUMBERS = _numbered(
-    """
-    a an one ein eine einem einer un une una один одну
-    two zwei deux dos два две
-    three drei trois tres три
-    four vier quatre cuatro четыре
-    five fünf cinq cinco пять
-    six sechs seis шесть
-    """,
-    1,
-)
-_DAYS = {
-    **dict.fromkeys(("today", "tonight", "heute", "aujourd'hui", "hoy", "сегодня"), 0),
-    **dict.fromkeys(("this morning", "this afternoon", "this evening", "ce matin", "ce soir"), 0),
-    **dict.fromkeys(("yesterday", "last night", "gestern", "hier", "ayer", "anoche", "вчера"), 1),
-    **dict.fromkeys(("day before yesterday", "vorgestern", "avant-hier", "anteayer", "позавчера"), 2),
-}
-_LONG = {
-    "week": "week weeks woche wochen semaine semaines semana semanas неделя неделю неделе недели недель",
-    "weekend": "weekend weekends wochenende week-end",
-    "month": "month months monat monate monaten mois mes meses месяц месяце месяца месяцев",
-    "quarter": "quarter quarters quartal quartale quartalen trimestre trimestres квартал квартале квартала",
-    "year": "year years jahr jahre jahren an ans année années año años год году года лет",
-}
-_SHORT = {
-    "second": "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos секунду секунды секунд",
-    "minute": "m min mins minute minutes minuten minuto minutos минуту минуты минут",
-    "hour": "h hr hrs hour hours stunde stunden heure heures hora horas час часа часов",
-    "day": "d day days tag tage tagen jour jours día días dia dias день дня дней",
-}
-_UNITS = {"w": "week"} | {word: unit for unit, words in {**_SHORT, **_LONG}.items() for word in words.split()}
-_LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in (*_SHORT, "week")} | {"weekend": timedelta(weeks=1)}
+_LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("second", "minute", "hour", "day", "week")}
+_LENGTHS["weekend"] = timedelta(weeks=1)
 _WITHIN_DAYS = ("second", "minute", "hour")
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
+
+
+@cache
+def _numbers(name: str, first: int = 0) -> dict[str, int]:
+    return LEXICON.numbers(name, first)
+
+
+@cache
+def _units() -> dict[str, str]:
+    """The unit that each word for one means."""
+    rows = (*LEXICON.rows("short_units"), *LEXICON.rows("long_units"))
+    return {word: row[0] for row in rows for word in row}
 
 
 class Span(NamedTuple):
@@ -179,7 +106,7 @@ def span_of(text: str, now: datetime, zone: tzinfo) -> Span | None:
     """The time that the whole of a text names."""
     text = normalize("NFC", text.strip())
     found = _places(text, now, zone)
-    is_whole = len(found) == 1 and found[0].end == len(text) and _SMALL.fullmatch(text[: found[0].start])
+    is_whole = len(found) == 1 and found[0].end == len(text) and pattern("article").fullmatch(text[: found[0].start])
     return found[0].mention.span if is_whole else None
 
 
@@ -204,7 +131,7 @@ def _is_worth_a_look(word: str, is_known: bool) -> bool:
     """Whether a word of a time may stand in what happened then: a month and a year may."""
     if word.isdigit():
         return len(word) > 2
-    return not is_known or word.lower() in _MONTHS
+    return not is_known or word.lower() in _numbers("months", 1)
 
 
 def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
@@ -216,8 +143,7 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
         if _TIMED.fullmatch(text):
             moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        ago = (pattern.fullmatch(text) for pattern, read in _grammar() if read is _read_ago)
-        for match in filter(None, ago):
+        if match := pattern("before_ago").fullmatch(text) or pattern("ago").fullmatch(text):
             return _before(now.astimezone(zone), *_amount(match))
     except _NO_TIME:
         return None
@@ -234,7 +160,7 @@ def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
         local = now.astimezone(zone)
     except OverflowError:
         return []
-    matches = [(match, read) for pattern, read in _grammar() for match in pattern.finditer(text)]
+    matches = [(match, read) for expression, read in _grammar() for match in expression.finditer(text)]
     found: list[TimePlace] = []
     for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
         if len(found) < MAX_MENTIONS and (not found or match.start() >= found[-1].end):
@@ -252,9 +178,8 @@ def _may_tell(text: str) -> bool:
 
 @cache
 def _telling() -> frozenset[str]:
-    return frozenset(
-        piece for words in (_UNITS, _DAYS, _WEEKDAYS, _MONTHS) for word in words for piece in _PIECE.findall(word)
-    )
+    lists = ("short_units", "long_units", "days", "weekdays", "months")
+    return frozenset(piece for name in lists for word in LEXICON.listed(name) for piece in _PIECE.findall(word))
 
 
 def _joined(text: str, found: list[TimePlace]) -> list[TimePlace]:
@@ -269,8 +194,8 @@ def _joined(text: str, found: list[TimePlace]) -> list[TimePlace]:
 
 
 def _join(text: str, one: TimePlace, other: TimePlace) -> TimePlace | None:
-    link = _TO.fullmatch(text[one.end : other.start])
-    before = _BETWEEN.search(text, max(0, one.start - _NEAR), one.start)
+    link = pattern("within_range").fullmatch(text[one.end : other.start])
+    before = pattern("before_range").search(text, max(0, one.start - _NEAR), one.start)
     if not link or not (before or link[1]):
         return None
     try:
@@ -297,7 +222,7 @@ def _opened(text: str, found: list[TimePlace]) -> list[TimePlace]:
     """`since`, `after`, `before` and `until` open one end; `the week before` takes that long."""
     opened: list[TimePlace] = []
     for place in found:
-        word = _opening().search(text, max(0, place.start - _NEAR), place.start)
+        word = pattern("open_end").search(text, max(0, place.start - _NEAR), place.start)
         while word and opened and opened[-1].end > word.start():
             opened.pop()
         opened.append(_open(place, word) if word else place)
@@ -350,7 +275,7 @@ def _before(now: datetime, count: int, unit: str) -> datetime:
 def _amount(match: re.Match[str]) -> tuple[int, str]:
     """How many of which unit."""
     count, unit = (match["count"] or "1").lower(), match["unit"].lower()
-    return int(_NUMBERS.get(count, count)), "week" if unit in _WEEKDAYS else _UNITS[unit]
+    return int(_numbers("numbers", 1).get(count, count)), "week" if unit in _numbers("weekdays") else _units()[unit]
 
 
 def _read_ago(match: re.Match[str], now: datetime) -> TimeMention:
@@ -373,24 +298,25 @@ def _read_rolling(match: re.Match[str], now: datetime) -> TimeMention:
 def _read_relative(match: re.Match[str], now: datetime) -> TimeMention:
     """`last week`, `this Friday`, `next month`."""
     word, shift = match["word"].lower(), 0 if match["this"] else 1 if match["next"] else -1
-    if word in _UNITS:
-        return _calendar(_UNITS[word], now.date(), shift, now.tzinfo)
-    ahead = _WEEKDAYS[word] - now.weekday()
+    if word in _units():
+        return _calendar(_units()[word], now.date(), shift, now.tzinfo)
+    ahead = _numbers("weekdays")[word] - now.weekday()
     days = {0: ahead, 1: ahead % 7 or 7, -1: ahead % 7 - 7}
     return _calendar("day", now.date(), days[shift], now.tzinfo)
 
 
 def _read_day(match: re.Match[str], now: datetime) -> TimeMention:
     word = re.sub(r"[\s_]+", " ", match[0].lower()).replace("’", "'")
-    if word == "hier" and len(match.string) > 4 and not _FRENCH.search(match.string):
+    if word == "hier" and len(match.string) > 4 and not pattern("french").search(match.string):
         raise ValueError
-    back = _DAYS[word] if word in _DAYS else (now.weekday() - _WEEKDAYS[word]) % 7
+    days = _numbers("days")
+    back = days[word] if word in days else (now.weekday() - _numbers("weekdays")[word]) % 7
     return _calendar("day", now.date(), -back, now.tzinfo)
 
 
 def _read_month(match: re.Match[str], now: datetime) -> TimeMention:
     name, day, year, is_last = match["month"], match["day"] or match["day2"], match["year"], match["last"]
-    month, today = _MONTHS[name.lower()], now.date()
+    month, today = _numbers("months", 1)[name.lower()], now.date()
     if not (day or year or is_last) and _is_false_friend(match, name):
         raise ValueError
     is_ahead = (month, int(day or 1)) > (today.month, today.day) or (is_last and month == today.month)
@@ -402,7 +328,9 @@ def _read_month(match: re.Match[str], now: datetime) -> TimeMention:
 def _is_false_friend(match: re.Match[str], name: str) -> bool:
     """Whether a month's name alone is another word: the verbs may and march, Mars, mayo, somebody called Jan."""
     before = match.string[max(0, match.start() - _NEAR) : match.start()]
-    if name.lower() not in _RISKY or len(match.string) == len(name) or _IN.search(before):
+    if name.lower() not in words("risky_months") or len(match.string) == len(name):
+        return False
+    if pattern("before_month").search(before):
         return False
     return name not in ("May", "March") or not before.strip() or before.rstrip()[-1] in ".!?:\n"
 
@@ -420,49 +348,30 @@ def _read_numbers(match: re.Match[str], now: datetime) -> TimeMention:
     return _calendar(unit, first, shift, zone)._replace(recurs=recurs)
 
 
-def _any(words: Iterable[str]) -> str:
-    """One of these words, however its parts are set apart."""
-    escaped = map(re.escape, sorted(words, key=len, reverse=True))
-    return "|".join(escaped).replace("\\ ", _SPACE).replace("'", "['’]")
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    units = _any([*_UNITS, *_WEEKDAYS])
-    return re.compile(rf"\b(?:(?:(?P<count>{_any(_NUMBERS)}|\d{{1,3}})\s)?(?P<unit>{units})\s)?{_OPEN}", re.IGNORECASE)
+_WORDED: dict[str, Reader] = {
+    "before_ago": _read_ago,
+    "ago": _read_ago,
+    "rolling": _read_rolling,
+    "rolling_after": _read_rolling,
+    "rolling_one": _read_rolling,
+    "relative": _read_relative,
+    "relative_after": _read_relative,
+    "day": _read_day,
+    "month": _read_month,
+}
+_FIGURES = (
+    r"(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ]\d\d:\d\d[\d:.Z+]*)?)?",
+    r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})",
+    r"(?P<y>\d{4})-?W(?P<w>\d\d)",
+    r"(?P<y>\d{4})[\s-]?Q(?P<q>[1-4])",
+    r"Q(?P<q>[1-4])(?:[\s/-]?(?P<y>\d{4}))?",
+    r"(?P<y>(?:19|20)\d\d)",
+)
 
 
 @cache
 def _grammar() -> tuple[tuple[re.Pattern[str], Reader], ...]:
     """What is looked for, and what reads it; compiled when a text first needs it."""
-    space, long = _SPACE, _any(word for words in _LONG.values() for word in words.split())
-    count, unit = rf"(?P<count>\d{{1,6}}|{_any(_NUMBERS)})", rf"(?P<unit>{_any(_UNITS)})"
-    word = rf"(?P<word>{long}|{_any(_WEEKDAYS)})"
-    day = r"(?:st|nd|rd|th|er|\.)?"
-    words: dict[str, Reader] = {
-        rf"(?:vor|il y a|hace){space}{count}[\s_]{{0,3}}{unit}": _read_ago,
-        rf"{count}[\s_]{{0,3}}{unit}{space}(?:ago|назад)": _read_ago,
-        rf"(?:{_LAST_FEW}){space}{count}[\s_]{{0,3}}{unit}": _read_rolling,
-        rf"{count}{space}(?:derni(?:er|ère)s|últim[oa]s){space}{unit}": _read_rolling,
-        rf"past{space}(?P<count>)(?P<unit>{long})": _read_rolling,
-        rf"(?:(?P<this>{_THIS})|(?P<next>{_NEXT})|{_LAST}){space}{word}(?!\sof\b)": _read_relative,
-        rf"{word}{space}(?:derni(?:er|ère)|passée?|pasad[oa]|(?P<this>en cours)|(?P<next>prochaine?|que viene))": (
-            _read_relative
-        ),
-        _any([*_DAYS, *_WEEKDAYS]): _read_day,
-        rf"(?:(?P<last>{_LAST}){space})?(?:(?<!:)(?P<day>\d{{1,2}}){day}{space}(?:(?:of|de){space})?)?"
-        rf"(?P<month>{_any(_MONTHS)})\.?(?:{space}(?P<day2>\d{{1,2}}){day}(?![\w:]))?"
-        rf"(?:,?{space}(?:(?:of|del?){space})?(?P<year>\d{{4}}))?": _read_month,
-    }
-    numbers = (
-        r"(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ]\d\d:\d\d[\d:.Z+]*)?)?",
-        r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})",
-        r"(?P<y>\d{4})-?W(?P<w>\d\d)",
-        r"(?P<y>\d{4})[\s-]?Q(?P<q>[1-4])",
-        r"Q(?P<q>[1-4])(?:[\s/-]?(?P<y>\d{4}))?",
-        r"(?P<y>(?:19|20)\d\d)",
-    )
-    return (
-        *((re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE), read) for text, read in words.items()),
-        *((re.compile(rf"(?<![\w/$€£-])(?<!\d[.,]){text}(?![\w/-]|[.,]\d)"), _read_numbers) for text in numbers),
-    )
+    worded = ((pattern(name), read) for name, read in _WORDED.items())
+    figures = (re.compile(rf"(?<![\w/$€£-])(?<!\d[.,]){text}(?![\w/-]|[.,]\d)") for text in _FIGURES)
+    return *worded, *((each, _read_numbers) for each in figures)

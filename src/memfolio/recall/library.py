@@ -334,7 +334,9 @@ class Library:
         self.embed()
         return files
 
-    def embed(self, told: Progress = lambda done, total: None, enough: Callable[[], bool] = lambda: False) -> Embedded:
+    def embed(
+        self, progress: Progress = lambda done, total: None, enough: Callable[[], bool] = lambda: False
+    ) -> Embedded:
         """Make every vector that is missing, unless there was `enough` before; what is made is kept batch by batch.
 
         Without an embedder, or with one that fails, the rest stays missing, and is said to.
@@ -344,7 +346,7 @@ class Library:
         total = sum(waiting.values())
         for index in waiting:
             while waiting[index] and not self.meaning.is_stuck(index) and not enough():
-                told(max(0, total - sum(waiting.values())), total)
+                progress(max(0, total - sum(waiting.values())), total)
                 waiting[index] = self.meaning.fill(index, seconds=A_WHILE, is_patient=True)
         missing = sum(waiting.values())
         trouble = self.meaning.trouble.message if self.meaning.trouble else None

@@ -9,6 +9,7 @@ from datetime import datetime, tzinfo
 
 from memfolio.index.lookup import EntityProfile
 from memfolio.index.read_files import entity_id, mentions
+from memfolio.learn.learned import moment
 from memfolio.recall.fence import bullet, heading
 from memfolio.recall.hit import Hit, above, snippet
 from memfolio.text import estimate_tokens
@@ -62,7 +63,7 @@ class ContextSection:
 
 
 @dataclass(slots=True)
-class _Case:
+class _Packing:
     """What has gone in so far, and what is left of the room."""
 
     left: int
@@ -76,14 +77,14 @@ class _Case:
             if cost <= min(limit, self.left) and self._is_of_use(line):
                 chosen.append(line)
                 self.ids.add(line.id)
-                self.said.append(_folded(line.says))
+                self.said.append(folded(line.says))
                 self.left -= cost
                 limit -= cost
 
     def _is_of_use(self, line: ContextLine) -> bool:
         if line.id in self.ids or (line.needs is not None and line.needs not in self.ids):
             return False
-        says = _folded(line.says)
+        says = folded(line.says)
         return says != "" and not any(says in other for other in self.said)
 
 
@@ -92,11 +93,11 @@ def pack(sections: Sequence[ContextSection], room: int, said: Iterable[str] = ()
 
     First each section fills its share, then the others' leavings go round in the order of the sections.
     """
-    case = _Case(room, said=list(map(_folded, said)))
+    packing = _Packing(room, said=list(map(folded, said)))
     chosen: list[list[ContextLine]] = [[] for _ in sections]
     for is_shared in (True, False):
         for section, lines in zip(sections, chosen, strict=True):
-            case.fill(section, lines, int(section.share * room) if is_shared else room)
+            packing.fill(section, lines, int(section.share * room) if is_shared else room)
     packed = [replace(section, lines=_sorted(section, lines)) for section, lines in zip(sections, chosen, strict=True)]
     return [section for section in packed if section.lines]
 
@@ -108,7 +109,8 @@ def _sorted(section: ContextSection, chosen: Sequence[ContextLine]) -> tuple[Con
     return tuple(sorted(chosen, key=section.lines.index))
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """A text as it is compared: without regard to case and blanks."""
     return " ".join(text.casefold().split())
 
 
@@ -155,7 +157,7 @@ def about(hit: Hit) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
+class LineFormat:
     """How lines are drawn: in which time zone, around which words, for which budget."""
 
     zone: tzinfo
@@ -168,10 +170,10 @@ class Drawing:
         return max(SHORTEST, min(LONGEST, self.budget // LINES_IN_BUDGET))
 
     def fact(self, hit: Hit) -> ContextLine:
-        return self._line(hit, f"{self._day(_when(hit.memory))} {hit.memory.type}")
+        return self._line(hit, f"{self._day(moment(hit.memory))} {hit.memory.type}")
 
     def event(self, hit: Hit) -> ContextLine:
-        at = f"{local(_when(hit.memory), self.zone):%Y-%m-%d %H:%M}"
+        at = f"{local(moment(hit.memory), self.zone):%Y-%m-%d %H:%M}"
         return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}")
 
     def _line(self, hit: Hit, lead: str) -> ContextLine:
@@ -180,7 +182,7 @@ class Drawing:
         marks = "".join(f" ({mark})" for mark in self._marks(memory))
         text = bullet(f"[{memory.id}] {lead}{marks}:", words)
         says = words.removeprefix(above(hit.heading))
-        return ContextLine(id=memory.id, text=text, says=says, at=_when(memory), is_memory=True)
+        return ContextLine(id=memory.id, text=text, says=says, at=moment(memory), is_memory=True)
 
     def _marks(self, memory: MemoryItem) -> list[str]:
         """What a reader must know to take a memory for no more than it is."""
@@ -206,12 +208,8 @@ class Drawing:
     def source(self, memory: MemoryItem, *, of: str) -> ContextLine:
         """The beginning of what a fact was derived from."""
         words = snippet(memory.content, (), min(SOURCE, self.most))
-        lead = f"[{memory.id}] {self._day(_when(memory))} {named(memory.role or memory.type)}, for [{of}]:"
+        lead = f"[{memory.id}] {self._day(moment(memory))} {named(memory.role or memory.type)}, for [{of}]:"
         return ContextLine(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)
 
-    def _day(self, moment: datetime | None) -> str:
-        return f"{local(moment, self.zone):%Y-%m-%d}" if moment else ""
-
-
-def _when(memory: MemoryItem) -> datetime:
-    return memory.event_time or memory.created_at
+    def _day(self, at: datetime | None) -> str:
+        return f"{local(at, self.zone):%Y-%m-%d}" if at else ""

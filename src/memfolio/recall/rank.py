@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum, inf
@@ -16,8 +16,8 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import Look
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.index.search import TurnColumns
-from memfolio.recall.candidates import Candidates
+from memfolio.recall.candidates import Candidates, Scores, Turns
+from memfolio.recall.dates import pattern, words
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
@@ -28,30 +28,17 @@ from memfolio.types import Kind, Origin
 #
 # English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
 
-MONTHS = "january february march april may june july august september october november december".split()
-MACHINES = frozenset("assistant ai bot model agent".split())
-"""Roles of those who answer; what the others say is about themselves, and worth more."""
 KEPT = 8192
 
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weeks?|weekend|months?|years?|days?|recently|soon|since"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|" + "|".join(MONTHS) + r"|\d{4}|\d+(?:st|nd|rd|th))\b"
-)
 # A capital that begins neither the text nor a sentence.
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÖØ-Þ][^\W\d_]+")
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|couple|dozen|hundred|thousand)\b"
-)
 _SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
-_RULE = re.compile(r"\W*(?:always|never|from now on|whenever)\b")
-_WISH = re.compile(
-    rf"^{_RULE.pattern}|\bi(?:'d| would)?(?: really| usually| generally)? prefer\b|\bwhen(?:ever)? i ask\b"
-)
 
 
 @lru_cache(KEPT)
-def tells_time(content: str) -> bool:
-    return _TIME.search(content.lower()) is not None
+def tells(what: str, content: str) -> bool:
+    """Whether a text tells a `time` or a `number`."""
+    return pattern(what).search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
@@ -59,32 +46,17 @@ def _names(content: str) -> frozenset[str]:
     return frozenset(_NAME.findall(content))
 
 
-def tells_name(content: str, known: Container[str] = ()) -> bool:
-    """Whether somebody or something is named beside those who are known."""
-    return any(name not in known for name in _names(content))
-
-
-@lru_cache(KEPT)
-def tells_number(content: str) -> bool:
-    return _NUMBER.search(content.lower()) is not None
-
-
-@lru_cache(KEPT)
-def tells_of_self(content: str) -> bool:
-    return _SELF.search(content) is not None
-
-
 @lru_cache(KEPT)
 def is_standing_wish(content: str) -> bool:
     """Whether somebody says how they want things from then on."""
     beginning = content.lower()
     if "prefer" in beginning or "i ask" in beginning:
-        return _WISH.search(beginning) is not None
-    return _RULE.match(beginning) is not None
+        return pattern("wish").search(beginning) is not None
+    return pattern("standing_rule").match(beginning) is not None
 
 
 def is_machine(role: str | None) -> bool:
-    return role is not None and role.casefold() in MACHINES
+    return role is not None and role.casefold() in words("machines")
 
 
 # Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
@@ -150,20 +122,21 @@ SURE = 0.35
 class Weighing:
     """What each strategy gives to each candidate, and what that comes to."""
 
-    turns: Mapping[int, TurnColumns]
+    turns: Turns
     whole: float = 1.0
     """The score that counts as full."""
     aside: Set[int] = frozenset()
     """The rows that only ask: what the others are worth is not measured against them."""
-    shares: dict[str, Mapping[int, float]] = field(default_factory=dict)
+    shares: dict[str, Scores] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
-    _own: dict[int, float] = field(default_factory=dict)
+    evidence: Scores = field(default_factory=dict)
+    """The scores before hints count, beside which these only lean."""
 
     def __post_init__(self) -> None:
         self.scores = dict.fromkeys(self.turns, 0.0)
 
-    def add(self, strategy: str, shares: Mapping[int, float]) -> None:
+    def add(self, strategy: str, shares: Scores) -> None:
         """Give to each row what a strategy has for it."""
         if shares:
             self.shares[strategy] = shares
@@ -171,21 +144,17 @@ class Weighing:
         for row, share in shares.items():
             scores[row] += share
 
-    def settle(self) -> None:
-        """Take what speaks for the rows so far as their own worth, beside which hints only lean."""
-        self._own = dict(self.scores)
-
-    def lean(self, strategy: str, shares: Mapping[int, float]) -> None:
+    def lean(self, strategy: str, shares: Scores) -> None:
         """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
 
         A hint tells two memories apart that both fit; it does not make one fit that does not.
         """
-        own, worded = self._own, self.shares.get("text", {})
+        own, worded = self.evidence, self.shares.get("text", {})
         most = _best(own, self.aside)
         parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
-    def scale(self, strategy: str, factors: Mapping[int, float]) -> None:
+    def scale(self, strategy: str, factors: Scores) -> None:
         """Multiply what speaks for each row; what speaks against it stays."""
         scores = self.scores
         shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
@@ -195,8 +164,8 @@ class Weighing:
         """Multiply what speaks for some rows, and let them come behind the others."""
         scores = self.scores
         most = min((scores[row] for row in behind), default=inf) - LEAST
-        held = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
-        self.add(strategy, {row: score - scores[row] for row, score in held.items() if score != scores[row]})
+        lowered = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
+        self.add(strategy, {row: score - scores[row] for row, score in lowered.items() if score != scores[row]})
 
     def best(self, count: int, among: Iterable[int] | None = None) -> list[int]:
         """The rows with most to speak for them, equal ones by id."""
@@ -234,11 +203,11 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: S
     weighing.add("vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
-        found: Mapping[int, float] = getattr(candidates, name)
+        found: Scores = getattr(candidates, name)
         weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
     if candidates.digests:
         weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
-    weighing.settle()
+    weighing.evidence = dict(weighing.scores)
     _weigh_cues(weighing, question, ranking)
     return weighing
 
@@ -264,7 +233,7 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.lean("recent", _times(recency, _recent(turns, weighing.aside, ranking.recency_days)))
 
 
-def _times(weight: float, scores: Mapping[int, float]) -> dict[int, float]:
+def _times(weight: float, scores: Scores) -> dict[int, float]:
     return {row: weight * score for row, score in scores.items() if score > 0} if weight else {}
 
 
@@ -281,22 +250,20 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     return {row: fsum(scores) for row, scores in flow.items()}
 
 
-def _relative(
-    scores: Mapping[int, float], turns: Mapping[int, TurnColumns], aside: Set[int], least: float = 0.0
-) -> dict[int, float]:
+def _relative(scores: Scores, turns: Turns, aside: Set[int], least: float = 0.0) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
     own = {row: score for row, score in scores.items() if row in turns}
     best = max(_best(own, aside), least)
     return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
 
 
-def _best(scores: Mapping[int, float], aside: Set[int]) -> float:
+def _best(scores: Scores, aside: Set[int]) -> float:
     """The best score of those that are not aside, or else of all."""
     others = [score for row, score in scores.items() if row not in aside] if aside else None
     return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, TurnColumns]) -> dict[int, float]:
+def _by_session(lists: Iterable[Scores], turns: Turns) -> dict[int, float]:
     """For each row the best of its session in each list, added up."""
     total: dict[str | None, float] = {}
     for scores in lists:
@@ -311,7 +278,7 @@ def _by_session(lists: Iterable[Mapping[int, float]], turns: Mapping[int, TurnCo
     return {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
 
 
-def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int, float]:
+def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
     """For what happened in the time of a digest, how well that digest fits."""
     spans = {row: page_period(path) for row, path in candidates.digests.items()}
     fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
@@ -323,7 +290,7 @@ def _by_digest(candidates: Candidates, *lists: Mapping[int, float]) -> dict[int,
     }
 
 
-def _recent(turns: Mapping[int, TurnColumns], aside: Set[int], half_life: float) -> dict[int, float]:
+def _recent(turns: Turns, aside: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
     newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
     return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
@@ -339,15 +306,20 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
     said = {row: look.content[:READ] for row, look in looks.items()}
     people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
-    if when := ranking.time + ranking.when * (question.intent is Intent.WHEN):
-        weighing.lean("when", {row: when for row, text in said.items() if tells_time(text)})
-    if question.asks_name and ranking.name:
+
+    def lean(strategy: str, weight: float, rows: Iterable[int]) -> None:
+        if weight:
+            weighing.lean(strategy, dict.fromkeys(rows, weight))
+
+    when = ranking.time + ranking.when * (question.intent is Intent.WHEN)
+    lean("when", when, (row for row, text in said.items() if tells("time", text)))
+    if question.asks_name:
         known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
-        weighing.lean("name", {row: ranking.name for row, text in said.items() if tells_name(text, known)})
-    if question.asks_number and ranking.number:
-        weighing.lean("number", {row: ranking.number for row, text in said.items() if tells_number(text)})
-    if ranking.personal and not question.asks_what_was_told:
-        weighing.lean("personal", {row: ranking.personal for row, text in people.items() if tells_of_self(text)})
+        lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
+    if question.asks_number:
+        lean("number", ranking.number, (row for row, text in said.items() if tells("number", text)))
+    if not question.asks_what_was_told:
+        lean("personal", ranking.personal, (row for row, text in people.items() if _SELF.search(text)))
     if not question.asks_summary:
         # How somebody wants things matters whatever the help is about that is asked for, and else as far as it fits.
         give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
@@ -388,7 +360,7 @@ def _is_true(look: Look, at: int) -> bool:
     return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
 
 
-def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Phase], bar: float) -> list[int]:
+def awake(order: list[int], scores: Scores, phases: Mapping[int, Phase], bar: float) -> list[int]:
     """The rows without dormant ones, but for those that no awake one comes near: none reaches `bar` of their score."""
     up = [scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP]
     return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]
@@ -397,9 +369,7 @@ def awake(order: list[int], scores: Mapping[int, float], phases: Mapping[int, Ph
 # Maximal marginal relevance: each next hit is one that fits and is not like those above it. Pure.
 
 
-def diversify(
-    order: Sequence[int], scores: Mapping[int, float], contents: Mapping[int, str], weight: float
-) -> list[int]:
+def diversify(order: Sequence[int], scores: Scores, contents: Mapping[int, str], weight: float) -> list[int]:
     """The rows in an order in which likeness to those before costs `weight` of fitting; 0 leaves them as they are."""
     if not weight or len(order) < 3:
         return list(order)
@@ -413,20 +383,17 @@ def diversify(
         left.remove(row)
         chosen.append(row)
         for other in left:
-            likeness[other] = max(likeness[other], _likeness(words[row], words[other]))
+            union = words[row] | words[other]
+            jaccard = len(words[row] & words[other]) / len(union) if union else 0.0
+            likeness[other] = max(likeness[other], jaccard)
     return chosen
 
 
-def _fits(order: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:
+def _fits(order: Sequence[int], scores: Scores) -> dict[int, float]:
     """The scores from 0 for the least to 1 for the best, whatever their signs."""
     given = {row: scores.get(row, 0.0) for row in order}
     least, most = min(given.values()), max(given.values())
     return {row: (score - least) / (most - least) if most > least else 1.0 for row, score in given.items()}
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words that two texts have in common: Jaccard's index."""
-    return len(one & other) / len(one | other) if one or other else 0.0
 
 
 # Recall in hops: what the hits say leads to what shares no word with the question. Pure.

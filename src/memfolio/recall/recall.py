@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.meaning import Meaning, Sense
@@ -16,7 +16,7 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located, Look, by_rows, latest, look_at, newest, short_texts, speakers
 from memfolio.index.rows import from_us, to_us
 from memfolio.index.search import ARCHIVED, DORMANT, frequencies
-from memfolio.recall.candidates import APART, Candidates, Lead, gather, join
+from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
@@ -36,6 +36,9 @@ from memfolio.recall.rank import (
 from memfolio.settings import Decay, Ranking
 
 T = TypeVar("T")
+P = ParamSpec("P")
+RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
+"""What one index knows of some of its rows."""
 
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
@@ -46,7 +49,7 @@ COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 
 
-class Acquaintance(NamedTuple):
+class NamesInIndex(NamedTuple):
     """What an index knows about a question before it is searched."""
 
     speakers: Sequence[str]
@@ -55,7 +58,7 @@ class Acquaintance(NamedTuple):
     newest: int | None
 
     @classmethod
-    def of(cls, connection: Connection, names: Sequence[str]) -> Acquaintance:
+    def of(cls, connection: Connection, names: Sequence[str]) -> NamesInIndex:
         entities = named(connection, names)
         return cls(speakers(connection), entities, names_of(connection, entities), latest(connection))
 
@@ -68,14 +71,14 @@ class Search:
     query: Query
     ranking: Ranking
     decay: Decay
-    held: Connection | None = None
+    connection: Connection | None = None
     """The connection to the only index there is, while it is being asked."""
 
     def understand(self, intent: Intent | None = None) -> Question:
         """What the question asks of these indexes."""
         text = self.query.text
         names = list(names_in(text))
-        known = [index.read(lambda db: Acquaintance.of(db, names)) for index in self.indexes]
+        known = [index.read(lambda db: NamesInIndex.of(db, names)) for index in self.indexes]
         newest = max((each.newest for each in known if each.newest is not None), default=None)
         return understand(
             text,
@@ -97,11 +100,14 @@ class Search:
     def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
         if len(self.indexes) == 1:  # asked once for all, which is quicker, and everything is of one moment
-            return self.indexes[0].read(lambda db: replace(self, held=db)._answer(question, sense))
+            return self.indexes[0].read(lambda db: replace(self, connection=db)._answer(question, sense))
         return self._answer(question, sense)
 
-    def _ask(self, nth: int, work: Callable[[Connection], T]) -> T:
-        return work(self.held) if self.held is not None else self.indexes[nth].read(work)
+    def _ask(self, nth: int, work: Callable[Concatenate[Connection, P], T], *args: P.args, **named: P.kwargs) -> T:
+        """Do some work with an index, in the connection that is open where there is one."""
+        if self.connection is not None:
+            return work(self.connection, *args, **named)
+        return self.indexes[nth].read(lambda db: work(db, *args, **named))
 
     def _answer(self, question: Question, sense: Sense | None) -> list[Hit]:
         query = self.query
@@ -124,7 +130,7 @@ class Search:
         weighing = weigh(candidates, question, self.ranking, asking)
         telling = candidates.turns.keys() - asking
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), telling)
-        looks = self._look([*best, *weighing.best(self.query.limit, asking)])
+        looks = self._read([*best, *weighing.best(self.query.limit, asking)], look_at)
         add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
@@ -149,17 +155,13 @@ class Search:
     def _gather(
         self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit], ranking: Ranking
     ) -> Candidates:
-        index, lead = self.indexes[nth], Lead(tuple(hit.memory.id for hit in hits)) if hits else None
-        return self._ask(nth, lambda db: gather(db, index, self.query, question, sense, ranking, lead))
+        index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
+        return self._ask(nth, gather, index, self.query, question, sense, ranking, previous)
 
     def _asking(self, candidates: Candidates, question: Question) -> frozenset[int]:
         """The candidates that only ask."""
         asked = " ".join((self.query.text, *question.words, *question.speakers))
-        texts: dict[int, str] = {}
-        for nth, own in self._apart(list(candidates.turns)):
-            found = self._ask(nth, partial(short_texts, rows=own, most=longest(asked)))
-            texts |= {row + nth * APART: text for row, text in found.items()}
-        return echoes(texts, asked)
+        return echoes(self._read(list(candidates.turns), partial(short_texts, most=longest(asked))), asked)
 
     def _ordered(
         self,
@@ -186,7 +188,7 @@ class Search:
     def _hits(
         self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question
     ) -> list[Hit]:
-        found = self._read(rows)
+        found = self._read(rows, _with_predecessors)
         return [
             replace(
                 _hit(*found[row], phases[row]),
@@ -198,26 +200,14 @@ class Search:
             if row in found
         ]
 
-    def _look(self, rows: Sequence[int]) -> dict[int, Look]:
-        """A look at these rows of the joined candidates, as far as they are still there."""
-        found: dict[int, Look] = {}
-        for nth, own in self._apart(rows):
-            looks = self._ask(nth, partial(look_at, rows=own))
-            found |= {row + nth * APART: look for row, look in looks.items()}
+    def _read(self, rows: Sequence[int], work: RowReader[T]) -> dict[int, T]:
+        """What the indexes know of these rows of the joined candidates, as far as they are still there."""
+        found: dict[int, T] = {}
+        for nth in range(len(self.indexes)):
+            own = [row - nth * APART for row in rows if row // APART == nth]
+            part = self._ask(nth, work, own) if own else {}
+            found |= {row + nth * APART: value for row, value in part.items()}
         return found
-
-    def _read(self, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
-        """The memories in these rows of the joined candidates, each with the versions it replaced."""
-        found: dict[int, tuple[Located, tuple[str, ...]]] = {}
-        for nth, own in self._apart(rows):
-            items = self._ask(nth, partial(_with_predecessors, rows=own))
-            found |= {each.row + nth * APART: (each, before) for each, before in items}
-        return found
-
-    def _apart(self, rows: Sequence[int]) -> list[tuple[int, list[int]]]:
-        """The rows of each index, by its place."""
-        parts = [(nth, [row - nth * APART for row in rows if row // APART == nth]) for nth in range(len(self.indexes))]
-        return [(nth, own) for nth, own in parts if own]
 
     def _hop(self, question: Question, hits: Sequence[Hit], count: int) -> list[Hit]:
         """What the words and ties of these hits lead to."""
@@ -234,7 +224,7 @@ class Search:
         """In how many memories each of these words is."""
         found: dict[str, int] = {}
         for nth in range(len(self.indexes)):
-            for word, count in self._ask(nth, lambda db: frequencies(db, words, COMMON)).items():
+            for word, count in self._ask(nth, frequencies, words, COMMON).items():
                 found[word] = found.get(word, 0) + count
         return found
 
@@ -243,12 +233,12 @@ class Search:
         query, now = self.query, to_us(self.query.now)
         found: list[tuple[datetime, str, int]] = []
         for nth in range(len(self.indexes)):
-            some = self._ask(nth, partial(newest, wanted=query.filter, limit=query.limit))
+            some = self._ask(nth, newest, query.filter, query.limit)
             found += [(x.item.event_time or x.item.created_at, x.item.id, x.row + nth * APART) for x in some]
         found.sort(key=lambda each: each[1])
         found.sort(key=lambda each: each[0], reverse=True)
         order = [row for _, _, row in found[: query.limit]]
-        looks, items = self._look(order), self._read(order)
+        looks, items = self._read(order, look_at), self._read(order, _with_predecessors)
         phases = {row: phase(relevance(look.life, now, self.decay), self.decay) for row, look in looks.items()}
         return [
             replace(_hit(*items[row], phases[row]), why=(Reason("newest", rank, 0.0),))
@@ -269,7 +259,8 @@ def _hit(found: Located, replaced: tuple[str, ...], phase: Phase) -> Hit:
     )
 
 
-def _with_predecessors(connection: Connection, rows: Sequence[int]) -> list[tuple[Located, tuple[str, ...]]]:
+def _with_predecessors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
+    """The memories in these rows, each with the ids of the versions that it replaced."""
     found = by_rows(connection, rows)
     before = predecessors(connection, [each.item.id for each in found])
-    return [(each, before.get(each.item.id, ())) for each in found]
+    return {each.row: (each, before.get(each.item.id, ())) for each in found}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import floor, inf
 from typing import Any
 
-from memfolio.errors import ModelError
 from memfolio.index.index import Index
 from memfolio.index.lookup import ripe
 from memfolio.learn.learned import least_trusted
@@ -28,19 +26,8 @@ from memfolio.vault.paths import state_ledger
 # Which memories belong together, by what their tags or words have in common. Pure.
 #
 # The memories are gone through in their order; each that is still free takes along all free ones that are like it:
-# Jaccard similarity above a threshold. Pairs that cannot reach it are never compared. With the rarest member first,
-# two sets that share enough must share one of their first members already, or two of them where more must be shared,
-# so each set is only looked up by those; and what has been taken is removed from where it is looked up. That keeps
-# the work near the number of memories.
-
-Members = Sequence[int]
-"""The members of a set as numbers, the rarest first."""
-Postings = dict[int, dict[int, list[int]]]
-"""The sets by their size and by what they are looked up."""
-SMALL = 6
-"""Up to this size sets are looked up by two members at once; the pairs of larger ones are too many."""
-PAIR = 1 << 32
-"""What the first of two members counts in their key, one more than there are members."""
+# Jaccard similarity above a threshold. Two sets that share enough must share one of their rarest members already, so
+# each is only looked up by those; and what has been taken is removed from where it is looked up.
 
 
 def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = inf) -> list[list[int]]:
@@ -48,99 +35,49 @@ def group(sets: Sequence[frozenset[str]], threshold: float, *, common: float = i
 
     What more than `common` of them have says too little to look them up by it.
     """
-    twins: dict[frozenset[str], list[int]] = {}
-    alone = []
+    alone = [[place] for place, each in enumerate(sets) if not each]
+    equal: dict[frozenset[str], list[int]] = {}
     for place, each in enumerate(sets):
         if each:
-            twins.setdefault(each, []).append(place)
-        else:
-            alone.append([place])
-    kinds = list(twins)
-    found = [sorted(place for kind in kin for place in twins[kinds[kind]]) for kin in _alike(kinds, threshold, common)]
+            equal.setdefault(each, []).append(place)
+    counts = Counter(member for each in equal for member in each)
+    keys = {each: _rarest(each, counts, threshold, common) for each in equal}
+    having: dict[str, list[frozenset[str]]] = {}
+    for each, rarest in keys.items():
+        for member in rarest:
+            having.setdefault(member, []).append(each)
+    found, free = [], set(equal)
+    for seed in equal:
+        if seed in free:
+            free.discard(seed)
+            alike = [seed, *_alike(seed, keys[seed], having, free, threshold)]
+            found.append(sorted(place for each in alike for place in equal[each]))
     return sorted(found + alone)
 
 
-def _alike(kinds: Sequence[frozenset[str]], threshold: float, common: float) -> Iterator[list[int]]:
-    """The same for sets that are all different and not empty."""
-    counts = Counter(member for each in kinds for member in each)
-    rank = {member: number for number, member in enumerate(sorted(counts, key=lambda each: (counts[each], each)), 1)}
-    ordered = [sorted(rank[member] for member in each) for each in kinds]
-    sizes = sorted({len(each) for each in kinds})
-    telling = sum(1 for count in counts.values() if count <= common)
-    postings = _postings(ordered, sizes, threshold, telling)
-    taken = [False] * len(kinds)
-    for seed in range(len(kinds)):
-        if not taken[seed]:
-            taken[seed] = True
-            kin = [seed]
-            for other in _candidates(ordered[seed], sizes, postings, taken, threshold):
-                if not taken[other] and _jaccard(kinds[seed], kinds[other]) > threshold:
-                    taken[other] = True
-                    kin.append(other)
-            yield kin
-
-
-def _postings(ordered: Sequence[Members], sizes: Sequence[int], threshold: float, telling: int) -> Postings:
-    """Where the sets are looked up; what is not among the `telling` members, the rarest, leads to none."""
-    found: Postings = {size: {} for size in sizes}
-    least = {size: _least(size, sizes, threshold) for size in sizes}
-    for number, members in enumerate(ordered):
-        size = len(members)
-        for is_paired, need in least[size].items():
-            for key in _keys(members, need, is_paired):
-                if (key // PAIR or key) <= telling:  # the rarer of two, or the only one
-                    found[size].setdefault(key, []).append(number)
-    return found
-
-
-def _least(size: int, sizes: Iterable[int], threshold: float) -> dict[bool, int]:
-    """How many members a set must share at least with one that it is compared with, one by one and in pairs."""
-    found: dict[bool, int] = {}
-    for other in sizes:
-        need = needed(size, other, threshold)
-        if need <= min(size, other):
-            is_paired = _are_paired(size, other, need)
-            found[is_paired] = min(need, found.get(is_paired, need))
-    return found
-
-
-def _are_paired(one: int, other: int, need: int) -> bool:
-    return need > 1 and max(one, other) <= SMALL
-
-
-def _keys(members: Members, need: int, is_paired: bool) -> Sequence[int]:
-    """By what a set is looked up that must share so many members."""
-    if not is_paired:
-        return members[: len(members) - need + 1]
-    first = members[: len(members) - need + 2]
-    return [one * PAIR + other for one, other in combinations(first, 2)]
-
-
-def _candidates(
-    members: Members, sizes: Iterable[int], postings: Postings, taken: Sequence[bool], threshold: float
-) -> Iterator[int]:
-    """The free sets that may be like this one, each perhaps more than once."""
-    own = len(members)
-    for size in sizes:
-        need = needed(own, size, threshold)
-        if need > min(own, size):
-            continue
-        there = postings[size]
-        for key in _keys(members, need, _are_paired(own, size, need)):
-            if listed := there.get(key):
-                there[key] = free = [number for number in listed if not taken[number]]
-                yield from free
-
-
-def needed(one: int, other: int, threshold: float) -> int:
-    """How many members two sets of these sizes must share to be more alike than the threshold."""
+def _rarest(members: frozenset[str], counts: Mapping[str, int], threshold: float, common: float) -> list[str]:
+    """The members of which a set must share one with any that is more like it than the threshold."""
     # A hair less, so that a rounding error costs a comparison and never a pair.
-    return max(1, floor(threshold * (one + other) / (1 + threshold) - 1e-9) + 1)
+    shared = max(1, floor(threshold * len(members) - 1e-9) + 1)
+    ordered = sorted(members, key=lambda member: (counts[member], member))
+    return [member for member in ordered[: len(members) - shared + 1] if counts[member] <= common]
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
+def _alike(
+    seed: frozenset[str],
+    keys: Iterable[str],
+    having: dict[str, list[frozenset[str]]],
+    free: set[frozenset[str]],
+    threshold: float,
+) -> Iterator[frozenset[str]]:
+    """The free sets that are like one, which are free no longer."""
+    for key in keys:
+        having[key] = listed = [each for each in having[key] if each in free]
+        for other in listed:
+            shared = len(seed & other)
+            if other in free and shared > threshold * (len(seed) + len(other) - shared):
+                free.discard(other)
+                yield other
 
 
 # Consolidation: ripe memories → groups → one summary each → one change that marks its sources and can be undone.
@@ -192,9 +129,9 @@ def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model 
     """Promote what proved important, as one change; nothing ripe, nothing written."""
     found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
     items = [each.item for each in found]
-    kin = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
-    groups = [tuple(each) for each in kin if len(each) > 1]
-    alone = [each[0] for each in kin if len(each) == 1]
+    parts = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
+    groups = [tuple(each) for each in parts if len(each) > 1]
+    alone = [each[0] for each in parts if len(each) == 1]
     if not items:
         return Consolidated(groups=(), promoted=())
     drafts = [summed_up(each, _gist(hand, each, model)) for each in groups]
@@ -210,17 +147,17 @@ def belonging(items: Sequence[MemoryItem], settings: Consolidation) -> Iterator[
     plain = [item for item in items if not item.tags]
     by_tags = [frozenset(tag.casefold() for tag in item.tags) for item in tagged]
     by_words = [frozenset(word.casefold() for word in terms(item.content, limit=WORDS)) for item in plain]
-    for kin in group(by_tags, settings.similarity):
-        yield from _parted([tagged[place] for place in kin])
-    for kin in group(by_words, settings.text_similarity, common=COMMON):
-        yield from _parted([plain[place] for place in kin])
+    for places in group(by_tags, settings.similarity):
+        yield from _parted([tagged[place] for place in places])
+    for places in group(by_words, settings.text_similarity, common=COMMON):
+        yield from _parted([plain[place] for place in places])
 
 
-def _parted(kin: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
+def _parted(items: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
     """So many together as make a summary that can be read, in equal parts."""
-    parts = -(-len(kin) // TOGETHER)
-    size = -(-len(kin) // parts)
-    return (kin[start : start + size] for start in range(0, len(kin), size))
+    parts = -(-len(items) // TOGETHER)
+    size = -(-len(items) // parts)
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
@@ -229,13 +166,7 @@ def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str
         return None
     from memfolio.llm.model import sum_up
 
-    try:
-        return sum_up(model, [each.content for each in sources], 200)
-    except ModelError as error:
-        note = f"summed up without the model: {error.message}"
-        if note not in hand.notes:
-            hand.notes.append(note)
-        return None
+    return hand.ask(lambda: sum_up(model, [each.content for each in sources], 200), "summed up without the model")
 
 
 def _change(

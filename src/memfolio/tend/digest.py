@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from memfolio.errors import InputError, ModelError, PageChangedError
+from memfolio.errors import InputError, PageChangedError
 from memfolio.index import maintenance as index_days
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids, written_pages
@@ -26,7 +26,6 @@ from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
 from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
-from memfolio.tend.hand import renewed as with_ours
 from memfolio.text import counted, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
@@ -71,12 +70,11 @@ def period_of(level: str, day: date) -> Period:
         first = day - timedelta(days=weekday - 1)
         last = first + min(timedelta(days=6), date.max - first)
         return Period(level=level, name=f"{year:04d}-W{week:02d}", first=first, last=last)
-    if level == MONTHLY:
-        return Period(level=level, name=f"{day.year:04d}-{day.month:02d}", first=day.replace(day=1), last=_end(day))
-    quarter = (day.month + 2) // 3
-    first = day.replace(month=3 * quarter - 2, day=1)
-    last = _end(first.replace(month=3 * quarter))
-    return Period(level=level, name=f"{day.year:04d}-Q{quarter}", first=first, last=last)
+    months = 1 if level == MONTHLY else 3
+    first = day.replace(month=day.month - (day.month - 1) % months, day=1)
+    end = first.month + months - 1
+    name = f"{day.year:04d}-{end:02d}" if level == MONTHLY else f"{day.year:04d}-Q{end // 3}"
+    return Period(level=level, name=name, first=first, last=first.replace(month=end, day=monthrange(day.year, end)[1]))
 
 
 def period_named(level: str, name: str) -> Period | None:
@@ -102,10 +100,6 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
     return found
 
 
-def _end(day: date) -> date:
-    return day.replace(day=monthrange(day.year, day.month)[1])
-
-
 # The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
 FORM = "2"
@@ -121,16 +115,6 @@ SOURCES = 2
 TAG, NAME, WORD = 1, 2, 3
 LONGEST = 80
 """Characters of a theme's name."""
-_CHATTER = frozenset(
-    """about after again amazing another anyone anything around away back because before being best better big bit
-    coming course day days doing down else every everyone everything excited feeling first getting glad going good
-    happy haven't having hello help here i'll i'm idea it's kind last later least little long looking lots making
-    many month months more most next nothing now off okay once other out over part people place pretty proud ready
-    right same saying sense since something soon stuff sure taking that's them there they thing things thinking
-    though through time times today together tomorrow tonight trying until using wait way week weeks well what's
-    while without wonderful working yeah year years yes yesterday you're""".split()
-)
-"""What people say whatever they talk about."""
 _NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|new|next) (\w+)", re.IGNORECASE)
 """What is no verb here, though it may be one elsewhere: `the release`."""
 
@@ -178,18 +162,18 @@ class Gist:
 
 def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
-    safe = [
-        each for each in found if (each.type in TYPES_TOLD or each.source == PATTERN) and not is_secret(each.content)
-    ]
-    told = {kind.value: [each for each in safe if each.type is kind and each.source != PATTERN] for kind in TYPES_TOLD}
-    told[PATTERN] = [each for each in safe if each.source == PATTERN]
+    worth = [each for each in found if each.type in TYPES_TOLD or each.source == PATTERN]
+    safe = [each for each in worth if not is_secret(each.content)]
+    told: dict[str, list[DayMemory]] = {}
+    for name in (*TYPES_TOLD, PATTERN):
+        told[name] = [each for each in safe if name == (PATTERN if each.source == PATTERN else each.type)]
     episodes = [each for each in found if each.source not in CONCLUDED]
     return Gist(
         day=day,
         memories=count,
         sessions=tuple(sorted({each.session for each in episodes if each.session})),
         themes=themes_of(episodes),
-        told={name: _lines(each) for name, each in told.items() if each},
+        told={str(name): _lines(each) for name, each in told.items() if each},
         highlights=highlights_of(unconcluded(episodes, safe)),
     )
 
@@ -258,10 +242,10 @@ def _themes(memory: DayMemory) -> Iterator[tuple[str, tuple[int, str]]]:
 @lru_cache(maxsize=4096)
 def _is_chatter(word: str) -> bool:
     from memfolio.learn.clauses import is_small_talk
-    from memfolio.learn.words import ADVERBS, AUXILIARIES
+    from memfolio.learn.words import words
 
     low = word.casefold()
-    return low in _CHATTER or low in ADVERBS or low in AUXILIARIES or is_small_talk(low)
+    return low in words("chatter") or low in words("adverbs") or low in words("auxiliaries") or is_small_talk(low)
 
 
 def _is_verb(word: str) -> bool:
@@ -323,22 +307,16 @@ def recurring(found: Mapping[str, Theme], total: int, limit: int) -> list[Theme]
 
 def trends(now: Mapping[str, Theme], before: Mapping[str, Theme]) -> Iterator[tuple[str, Sequence[str]]]:
     """What came, went, rose and fell, each with a few themes and their numbers of memories, the greatest first."""
-    changes = sorted(
-        (
-            (_count(now, key), _count(before, key), (now.get(key) or before[key]).name)
-            for key in now.keys() | before.keys()
-        ),
-        key=lambda change: (-abs(change[0] - change[1]), change[2]),
-    )
+    changes = [
+        (now[key].memories if key in now else 0, before[key].memories if key in before else 0, theme.name)
+        for key, theme in {**before, **now}.items()
+    ]
+    changes.sort(key=lambda change: (-abs(change[0] - change[1]), change[2]))
     notable = [each for each in changes if abs(each[0] - each[1]) >= NOTABLE and max(each[:2]) >= 2 * min(each[:2])]
     yield "New", [f"{name} ({here})" for here, there, name in notable if there == 0][:TRENDS]
     yield "Gone", [f"{name} ({there})" for here, there, name in notable if here == 0][:TRENDS]
     yield "More", [f"{name} ({there} → {here})" for here, there, name in notable if here > there > 0][:TRENDS]
     yield "Less", [f"{name} ({there} → {here})" for here, there, name in notable if there > here > 0][:TRENDS]
-
-
-def _count(found: Mapping[str, Theme], key: str) -> int:
-    return found[key].memories if key in found else 0
 
 
 # What a digest says, as Markdown, and its page. Pure: no text of a memory can break out of its line.
@@ -471,7 +449,7 @@ def new_page(period: Period, body: str, source: str) -> str:
 def renewed_page(text: str, body: str, source: str) -> str:
     """A page that is ours with another digest; what a person wrote around it stays."""
     line = f"built_from: {source}"
-    before, mark, rest = with_ours(text, body).partition(BEGIN)
+    before, mark, rest = renewed(text, body).partition(BEGIN)
     before, count = _BUILT_FROM.subn(line, before, count=1)
     _, end = front_matter(before)
     if not count:
@@ -495,40 +473,6 @@ class Built:
     fresh: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class _Shelf:
-    """The gists of days, read once and made where they are missing."""
-
-    index: Index
-    zone: tzinfo
-    marks: Mapping[date, DayMark]
-    gists: dict[tuple[date, str], Gist] = field(default_factory=dict)
-
-    def fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
-        """The gists of those of these days that have memories."""
-        wanted = {day: self._mark(day, with_archived) for day in days if self._count(day, with_archived)}
-        missing = {day: mark for day, mark in wanted.items() if (day, mark) not in self.gists}
-        kept = self.index.read(lambda connection: index_days.gists(connection, missing)) if missing else {}
-        self.gists |= {(day, missing[day]): Gist.from_json(data) for day, data in kept.items()}
-        lost = {day: mark for day, mark in missing.items() if day not in kept}
-        if lost:
-            made = [(day, mark, self._make(day, mark, with_archived)) for day, mark in lost.items()]
-            self.index.write(lambda connection: index_days.keep_gists(connection, made))
-        return [self.gists[each] for each in wanted.items()]
-
-    def _make(self, day: date, mark: str, with_archived: bool) -> str:
-        read = partial(index_days.told, day=day, zone=self.zone, limit=LONGEST_LINE, with_archived=with_archived)
-        gist = self.gists[day, mark] = gist_of(day, self.index.read(read), self._count(day, with_archived))
-        return gist.to_json()
-
-    def _count(self, day: date, with_archived: bool) -> int:
-        return self.marks[day].memories if with_archived else self.marks[day].shown
-
-    def _mark(self, day: date, with_archived: bool) -> str:
-        mark = self.marks[day]
-        return f"{FORM} {mark.hash} {mark.archived if with_archived else 0}"
-
-
 def build(
     hand: Hand,
     index: Index,
@@ -545,102 +489,122 @@ def build(
     """
     if unknown := next((level for level in levels if level not in LEVELS), None):
         raise InputError(f"{unknown[:40]!r} is no level of digests", hint=f"use {', '.join(LEVELS)}")
-    zone = hand.vault.home.zone
-    marks = index.read(lambda connection: index_days.marks(connection, zone))
-    job = _Job(hand=hand, shelf=_Shelf(index=index, zone=zone, marks=marks), model=model)
-    today = local_day(hand.now, zone)
+    builder = _Builder(hand, index, model)
     for level in levels:
-        job.look(level, today, since=since, current=current)
-    return job.finish()
+        builder.look(level, since=since, current=current)
+    return builder.finish()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Job:
-    hand: Hand
-    shelf: _Shelf
-    model: Model | None
-    pages: list[PutPage] = field(default_factory=list)
-    edited: list[str] = field(default_factory=list)
-    fresh: int = 0
+class _Builder:
+    """The pages that are to be written, and the gists of days, read once and made where they are missing."""
 
-    def look(self, level: str, today: date, *, since: date | None, current: bool) -> None:
+    def __init__(self, hand: Hand, index: Index, model: Model | None) -> None:
+        self._hand, self._index, self._model = hand, index, model
+        self._zone = hand.vault.home.zone
+        self._marks = index.read(partial(index_days.marks, zone=self._zone))
+        self._gists: dict[tuple[date, str], Gist] = {}
+        self._pages: list[PutPage] = []
+        self._edited: list[str] = []
+        self._fresh = 0
+
+    def look(self, level: str, *, since: date | None, current: bool) -> None:
         """Compose whatever of a level is not as it should be."""
-        periods = self._periods(level)
+        periods, today = self._periods(level), local_day(self._hand.now, self._zone)
         changed: set[Period] = set()
         for period, days in periods.items():
-            page = self.hand.vault.page(period.path(self.hand.agent))
+            page = self._hand.vault.page(period.path(self._hand.agent))
             is_due = page or period.last < today or (current and period.has(today))
             if not is_due or (since is not None and period.last < since):
                 continue
-            source = _source(self.shelf.marks[day] for day in days)
+            source = _source(self._marks[day] for day in days)
             # What was archived before a digest is written does not enter it.
-            is_missing = page is None and any(self.shelf.marks[day].shown for day in days)
+            is_missing = page is None and any(self._marks[day].shown for day in days)
             if is_missing or (page and built_from(page.text) != source):
                 changed.add(period)
             if period in changed or (page and period.before in changed):
                 self._compose(period, page, source, days, periods.get(period.before, []) if period.before else [])
             else:
-                self.fresh += page is not None
+                self._fresh += page is not None
 
     def _periods(self, level: str) -> dict[Period, list[date]]:
         """The periods that have days with memories, or a digest of such, in order."""
-        names = self.shelf.index.read(lambda connection: index_days.digest_names(connection, level))
+        names = self._index.read(lambda connection: index_days.digest_names(connection, level))
         found: dict[Period, list[date]] = {each: [] for name in names if (each := period_named(level, name))}
-        period: Period | None = None
-        for day in self.shelf.marks:
-            if period is None or not period.has(day):
-                period = period_of(level, day)
-            found.setdefault(period, []).append(day)
+        for day in self._marks:
+            found.setdefault(period_of(level, day), []).append(day)
         return dict(sorted(found.items(), key=lambda each: each[0].first))
 
     def _compose(
         self, period: Period, page: Page | None, source: str, days: Sequence[date], before: Sequence[date]
     ) -> None:
-        path = period.path(self.hand.agent)
+        path = period.path(self._hand.agent)
         if page and not is_ours(page.text) and not self._was_purged(page):
-            self.edited.append(path)
-            self.hand.notes.append(f"{path} was changed by hand and is left as it is")
+            self._edited.append(path)
+            self._hand.notes.append(f"{path} was changed by hand and is left as it is")
             return
         # What has been archived since a digest was written stays in it.
-        gists = self.shelf.fetch(days, with_archived=page is not None)
-        body = compose(period, gists, self.shelf.fetch(before, with_archived=True), self._paragraph(gists))
+        gists = self._fetch(days, with_archived=page is not None)
+        body = compose(period, gists, self._fetch(before, with_archived=True), self._paragraph(gists))
         text = renewed_page(page.text, body, source) if page else new_page(period, body, source)
         if page is None or text != page.text:
-            self.pages.append(PutPage(path, encoded(text), page.hash if page else None))
+            self._pages.append(PutPage(path, encoded(text), page.hash if page else None))
 
     def _was_purged(self, page: Page) -> bool:
         """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
-        newest = next(self.hand.vault.changes(containing=[page.path.encode()], newest_first=True), None)
+        newest = next(self._hand.vault.changes(containing=[page.path.encode()], newest_first=True), None)
         return newest is not None and newest.action is Action.PURGE
+
+    def _fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
+        """The gists of those of these days that have memories."""
+        wanted = {day: self._key(day, with_archived) for day in days if self._count(day, with_archived)}
+        missing = {day: key for day, key in wanted.items() if (day, key) not in self._gists}
+        kept = self._index.read(lambda connection: index_days.gists(connection, missing)) if missing else {}
+        made: list[tuple[date, str, str]] = []
+        for day, key in missing.items():
+            gist = Gist.from_json(kept[day]) if day in kept else self._make(day, with_archived)
+            self._gists[day, key] = gist
+            made += [] if day in kept else [(day, key, gist.to_json())]
+        if made:
+            self._index.write(lambda connection: index_days.keep_gists(connection, made))
+        return [self._gists[each] for each in wanted.items()]
+
+    def _make(self, day: date, with_archived: bool) -> Gist:
+        read = partial(index_days.told, day=day, zone=self._zone, limit=LONGEST_LINE, with_archived=with_archived)
+        return gist_of(day, self._index.read(read), self._count(day, with_archived))
+
+    def _count(self, day: date, with_archived: bool) -> int:
+        return self._marks[day].memories if with_archived else self._marks[day].shown
+
+    def _key(self, day: date, with_archived: bool) -> str:
+        mark = self._marks[day]
+        return f"{FORM} {mark.hash} {mark.archived if with_archived else 0}"
 
     def _paragraph(self, gists: Sequence[Gist]) -> str:
         """What a model makes of it; after one failure the others are not asked for."""
-        if self.model is None or not gists:
+        model = self._model
+        if model is None or not gists:
             return ""
         from memfolio.llm.model import sum_up
 
         lines = chain.from_iterable((*chain.from_iterable(gist.told.values()), *gist.highlights) for gist in gists)
-        try:
-            return sum_up(self.model, [line.text for line in lines], PARAGRAPH)
-        except ModelError as error:
-            self.model = None
-            self.hand.notes.append(f"digests have no written overview: {error.message}")
-            return ""
+        told = [line.text for line in lines]
+        found = self._hand.ask(lambda: sum_up(model, told, PARAGRAPH), "digests have no written overview")
+        self._model = None if found is None else model
+        return found or ""
 
     def finish(self) -> Built:
         """Write all pages as one change, if there are any."""
-        paths: tuple[str, ...] = tuple(page.path for page in self.pages)
+        paths: tuple[str, ...] = tuple(page.path for page in self._pages)
         if paths:
             line = {"op": Op.JOB.value, "job": DIGEST_JOB, "pages": len(paths)}
-            is_new = all(page.expects is None for page in self.pages)
-            operations: tuple[Operation, ...] = (*self.pages, AddLines(state_ledger(self.hand.agent), (line,)))
-            action = Action.CREATE if is_new else Action.EDIT
+            operations: tuple[Operation, ...] = (*self._pages, AddLines(state_ledger(self._hand.agent), (line,)))
+            action = Action.CREATE if all(page.expects is None for page in self._pages) else Action.EDIT
             try:
-                self.hand.make(Change(operations=operations, by=tender(DIGEST_JOB), action=action))
+                self._hand.make(Change(operations=operations, by=tender(DIGEST_JOB), action=action))
             except PageChangedError as error:  # a person or another process was quicker: the next run looks again
-                self.hand.notes.append(f"no digest was written: {error.message}")
+                self._hand.notes.append(f"no digest was written: {error.message}")
                 paths = ()
-        return Built(paths=paths, edited=tuple(self.edited), fresh=self.fresh)
+        return Built(paths=paths, edited=tuple(self._edited), fresh=self._fresh)
 
 
 def _source(marks: Iterable[DayMark]) -> str:
@@ -678,16 +642,14 @@ def close_days(hand: Hand, index: Index) -> list[date]:
             found = index.read(partial(index_days.told, day=day, zone=zone, limit=LONGEST_LINE))
             draft = summary(day, found, zone, count=mark.shown)
             drafts |= {day: draft} if draft.derived_from else {}
-    made = hand.make(_change(hand, list(drafts.values()))) if drafts else None
-    return list(drafts) if made or hand.dry_run else []
-
-
-def _change(hand: Hand, drafts: Sequence[Draft]) -> Change:
+    if not drafts:
+        return []
     line = {"op": Op.JOB.value, "job": DAY_JOB, "days": len(drafts)}
     # Two processes that close the same days make the same change.
-    key = hand.vault.home.key_mark(hand.agent, "\n".join((DAY_JOB, *(draft.content for draft in drafts))))
-    operations = (AddEntries(hand.agent, tuple(drafts)), AddLines(state_ledger(hand.agent), (line,)))
-    return Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key)
+    key = hand.vault.home.key_mark(hand.agent, "\n".join((DAY_JOB, *(draft.content for draft in drafts.values()))))
+    operations = (AddEntries(hand.agent, tuple(drafts.values())), AddLines(state_ledger(hand.agent), (line,)))
+    made = hand.make(Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key))
+    return list(drafts) if made or hand.dry_run else []
 
 
 def summary(day: date, told: Sequence[DayMemory], zone: tzinfo, *, count: int) -> Draft:
@@ -807,8 +769,5 @@ def _tells_of(path: str, days: Collection[date]) -> bool:
     """Whether a page is the digest of one of these days, or compares its own with them."""
     named = PurePosixPath(path)
     period = period_named(named.parent.name, named.stem) if named.parent.name in LEVELS else None
-    return period is not None and any(_has(period, day) or _has(period.before, day) for day in days)
-
-
-def _has(period: Period | None, day: date) -> bool:
-    return period is not None and period.has(day)
+    compared = [each for each in (period, period.before) if each] if period else []
+    return any(each.has(day) for each in compared for day in days)

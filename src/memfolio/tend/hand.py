@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
+from typing import TypeVar
 
+from memfolio.errors import ModelError
 from memfolio.types import Approval, Attribution
 from memfolio.vault.change import Change, Receipt
 from memfolio.vault.past.past import UndoResult
 from memfolio.vault.vault import Vault
+
+T = TypeVar("T")
 
 # What of a page is ours, between two marks, and what a person wrote around it. Pure.
 #
@@ -87,6 +92,15 @@ class Hand:
             self.diff += self.vault.preview(change)
         elif (note := f"the difference cannot be shown: {trouble.message}") not in self.notes:
             self.notes.append(note)
+
+    def ask(self, question: Callable[[], T], without: str) -> T | None:
+        """What a model answers; None where it fails, which is noted once as what was done `without` it."""
+        try:
+            return question()
+        except ModelError as error:
+            if (note := f"{without}: {error.message}") not in self.notes:
+                self.notes.append(note)
+            return None
 
     def note(self, outcome: UndoResult) -> None:
         """Take account of a change that was made, or only shown, by somebody else on this hand's behalf."""

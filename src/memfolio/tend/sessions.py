@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from memfolio.errors import HomeBusyError, MemfolioError, ModelError
+from memfolio.errors import HomeBusyError, MemfolioError
 from memfolio.govern.reflection.log import is_unwanted, refused
 from memfolio.index.index import Index
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
@@ -150,7 +150,8 @@ def lines(
         if isinstance(known, str):
             yield from flush.said_again(known, (turns[place].id for place in statement.turns))
     for each in learned.causes:
-        yield _edge(turns[each.cause].id, turns[each.effect].id, "causal") | {"predicate": "hypothesis"}
+        ends = {"memory": turns[each.cause].id, "to": turns[each.effect].id}
+        yield {"op": Op.EDGE.value, **ends, "type": "causal", "predicate": "hypothesis"}
     yield {  # whose session it is, the writer adds
         "op": Op.SESSION.value,
         "read": placeholders(turn.id for turn in turns),
@@ -175,10 +176,6 @@ def lines(
             for each in learned.relations[:NAMED]
         ],
     }
-
-
-def _edge(source: Reference, target: Reference, type: str) -> dict[str, Any]:
-    return {"op": Op.EDGE.value, "memory": source, "to": target, "type": type}
 
 
 def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
@@ -214,7 +211,7 @@ class Ended:
 
 
 SILENT = Ended()
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def hear_out(
@@ -225,7 +222,7 @@ def hear_out(
     *,
     model: Model | None = None,
     enough: Callable[[], bool] = lambda: False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> list[SessionResult]:
     """Learn from every conversation that is over, each as one change, until there is `enough`.
 
@@ -237,7 +234,7 @@ def hear_out(
         if enough():
             hand.notes.append(f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time")
             break
-        told(done, len(due))
+        progress(done, len(due))
         try:
             found = _hear(hand, index, each, settings, model)
         except MemfolioError as error:
@@ -290,7 +287,7 @@ def _hear(
     turns = [each for each in whole if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = _wanted(_learn(turns, model, hand.notes), refused(hand.vault, hand.agent))
+    learned = _wanted(_learn(turns, model, hand), refused(hand.vault, hand.agent))
     said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, said, settings.conflicts)
     page = _page(hand, conversation, whole) if settings.transcripts else None
@@ -313,20 +310,14 @@ def _hear(
     )
 
 
-def _learn(turns: Sequence[MemoryItem], model: Model | None, notes: list[str]) -> Learned:
+def _learn(turns: Sequence[MemoryItem], model: Model | None, hand: Hand) -> Learned:
     """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
     said = [_turn(turn) for turn in turns]
     if model is None:
         return learn(said)
     from memfolio.learn.ask import learn_by_model
 
-    try:
-        return learn_by_model(model, said)
-    except ModelError as error:
-        note = f"learned without the model: {error.message}"
-        if note not in notes:
-            notes.append(note)
-        return learn(said)
+    return hand.ask(lambda: learn_by_model(model, said), "learned without the model") or learn(said)
 
 
 def _wanted(learned: Learned, marks: Container[str]) -> Learned:

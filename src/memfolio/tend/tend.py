@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 from memfolio.embed.meaning import Embedded
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
@@ -70,7 +71,7 @@ LATELY = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tended:
+class JobContext:
     """What a job has at hand."""
 
     hand: Hand
@@ -85,96 +86,102 @@ class Tended:
     """The conversations that it is about; none for all."""
     enough: Callable[[], bool] = field(default=lambda: False)
     """Whether the time is up, to be asked between two changes."""
-    told: Callable[[int, int], None] = field(default=lambda done, total: None)
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
 
     @property
     def index(self) -> Index:
         return self.library.index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """Something that is due again and again; `run` says in a few words what it did, or nothing."""
 
     name: str
     period: JobSchedule
-    run: Callable[[Tended], str]
+    run: Callable[[JobContext], str]
     doc: str
 
 
-def _sessions(tended: Tended) -> str:
+def _sessions(context: JobContext) -> str:
     from memfolio.tend.sessions import Ended, hear_out
 
-    settings = tended.hand.vault.config.learn
+    settings = context.hand.vault.config.learn
     if not settings.enabled:
         return ""
-    asked = tended.is_asked_for
-    ended = Ended(only=tended.sessions, is_over=asked, again=asked)
+    asked = context.is_asked_for
+    ended = Ended(only=context.sessions, is_over=asked, again=asked)
     heard = hear_out(
-        tended.hand, tended.index, settings, ended, model=tended.model, enough=tended.enough, told=tended.told
+        context.hand,
+        context.index,
+        settings,
+        ended,
+        model=context.model,
+        enough=context.enough,
+        progress=context.progress,
     )
+    if not heard:
+        return ""
     learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
-    told = f"{_many(len(heard), 'conversation')}, {_many(learned, 'statement') or 'nothing'} learned" if heard else ""
-    return f"{told}, {_many(conflicts, 'conflict')}" if conflicts else told
+    told = f"{_many(learned, 'statement') or 'nothing'} learned"
+    return _listed(_many(len(heard), "conversation"), told, _many(conflicts, "conflict"))
 
 
-def _consolidate(tended: Tended) -> str:
+def _consolidate(context: JobContext) -> str:
     from memfolio.tend.consolidate import consolidate
 
-    settings = tended.hand.vault.config.consolidate
-    found = consolidate(tended.hand, tended.index, settings, tended.model)
-    parts = [_many(len(found.groups), "summary", "summaries")] if found.groups else []
-    parts += [f"{len(found.promoted)} promoted"] if found.promoted else []
-    return ", ".join(parts)
+    settings = context.hand.vault.config.consolidate
+    found = consolidate(context.hand, context.index, settings, context.model)
+    promoted = f"{len(found.promoted)} promoted" if found.promoted else ""
+    return _listed(_many(len(found.groups), "summary", "summaries"), promoted)
 
 
-def _graph(tended: Tended) -> str:
+def _graph(context: JobContext) -> str:
     from memfolio.graph.grow import grow
 
-    return _many(len(grow(tended.hand, tended.index, _classes(tended)).pages), "page")
+    return _many(len(grow(context.hand, context.index, _classes(context)).pages), "page")
 
 
-def _classes(tended: Tended) -> list[str]:
+def _classes(context: JobContext) -> list[str]:
     """The classes of the ontology as types of entities: `sales-order`."""
     from memfolio.knowledge.ontology.ontology import Ontology
     from memfolio.knowledge.ontology.term import TermKind, spoken
 
-    terms = Ontology(tended.hand.vault, tended.library, tended.hand.agent).terms()
+    terms = Ontology(context.hand.vault, context.library, context.hand.agent).terms()
     return [spoken(each.name, each.kind).lower().replace(" ", "-") for each in terms if each.kind is TermKind.CLASS]
 
 
-def _patterns(tended: Tended) -> str:
+def _patterns(context: JobContext) -> str:
     from memfolio.tend.patterns import learn_patterns
 
-    return _many(len(learn_patterns(tended.hand, tended.index, tended.hand.now)), "pattern")
+    return _many(len(learn_patterns(context.hand, context.index, context.hand.now)), "pattern")
 
 
-def _day(tended: Tended) -> str:
+def _day(context: JobContext) -> str:
     from memfolio.tend.digest import close_days
 
-    return _many(len(close_days(tended.hand, tended.index)), "day")
+    return _many(len(close_days(context.hand, context.index)), "day")
 
 
-def _digest(tended: Tended) -> str:
+def _digest(context: JobContext) -> str:
     from memfolio.tend.digest import build
 
-    return _many(len(build(tended.hand, tended.index, model=tended.model).paths), "digest")
+    return _many(len(build(context.hand, context.index, model=context.model).paths), "digest")
 
 
-def _retention(tended: Tended) -> str:
+def _retention(context: JobContext) -> str:
     from memfolio.tend.retention import retain
 
-    found = retain(tended.hand, tended.index)
+    found = retain(context.hand, context.index)
     moved = [_many(found.memories, "memory", "memories"), _many(len(found.pages), "page")]
     archived = " and ".join(filter(None, moved))
     packed = _many(len(found.compressed), "log")
-    return ", ".join(filter(None, [archived and f"{archived} archived", packed and f"{packed} compressed"]))
+    return _listed(archived and f"{archived} archived", packed and f"{packed} compressed")
 
 
-def _backup(tended: Tended) -> str:
+def _backup(context: JobContext) -> str:
     from memfolio.tend.backup import back_up, backup_folder, backups
 
-    hand, settings = tended.hand, tended.hand.vault.config.backup
+    hand, settings = context.hand, context.hand.vault.config.backup
     if not settings.folder:
         return ""
     folder = backup_folder(hand.vault)
@@ -184,117 +191,109 @@ def _backup(tended: Tended) -> str:
     return back_up(hand.vault, folder, settings.keep, hand.now, dry_run=hand.dry_run).path.name
 
 
-def _proposals(tended: Tended) -> str:
+def _proposals(context: JobContext) -> str:
     """What nobody decided on in time is dropped, and what needs nobody's leave is committed."""
-    proposals, hand = tended.proposals, tended.hand
+    proposals, hand = context.proposals, context.hand
     if hand.dry_run:
         return ""
-    dropped, made = proposals.expire(hand.now), proposals.review()
-    parts = [f"{_many(len(dropped), 'proposal')} expired"] if dropped else []
-    return ", ".join(parts + ([f"{_many(len(made), 'proposal')} committed"] if made else []))
+    dropped, made = _many(len(proposals.expire(hand.now)), "proposal"), _many(len(proposals.review()), "proposal")
+    return _listed(dropped and f"{dropped} expired", made and f"{made} committed")
 
 
-def _reflect(tended: Tended) -> str:
+def _reflect(context: JobContext) -> str:
     from memfolio.govern.reflection.log import due
 
-    hand = tended.hand
-    is_due = due(hand.vault, tended.index, hand.agent, hand.now) is not None
-    return tended.reflect(hand.dry_run) if is_due else ""
+    hand = context.hand
+    is_due = due(hand.vault, context.index, hand.agent, hand.now) is not None
+    return context.reflect(hand.dry_run) if is_due else ""
 
 
-def _watch(tended: Tended) -> str:
+def _watch(context: JobContext) -> str:
     from memfolio.govern.alerts import watch
 
-    hand = tended.hand
-    raised = [] if hand.dry_run else watch(hand.vault, tended.library, hand.agent, hand.now)
+    hand = context.hand
+    raised = [] if hand.dry_run else watch(hand.vault, context.library, hand.agent, hand.now)
     kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
     return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
 
 
-def _heartbeat(tended: Tended) -> str:
+def _heartbeat(context: JobContext) -> str:
     """Digests of weeks that are over are made by their own job."""
     from memfolio.mind.heartbeat import beat
 
-    found = beat(tended.hand, tended.library)
-    tended.hand.notes.extend((*found.notes, *found.problems))
-    parts = [
+    found = beat(context.hand, context.library)
+    context.hand.notes.extend((*found.notes, *found.problems))
+    return _listed(
         _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
         _many(found.desires_moved, "desire moved", "desires moved"),
         _many(found.beliefs_fed, "belief from facts", "beliefs from facts"),
         _many(found.conflicts_detected, "conflict"),
-    ]
-    return ", ".join(filter(None, parts))
+    )
 
 
-def _procedures(tended: Tended) -> str:
+def _procedures(context: JobContext) -> str:
     """Learn from what went well, and let go of what fails."""
     from memfolio.procedures.procedures import Procedures
     from memfolio.procedures.run import failing
     from memfolio.procedures.runs import Runs
 
-    hand, settings = tended.hand, tended.hand.vault.config.procedures
-    procedures = Procedures(hand.vault, tended.library, hand.agent, model=tended.model)
-    runs, by = Runs(hand.vault, tended.library, hand.agent, procedures), tender("procedures")
-    since = None if tended.is_asked_for else hand.now - LATELY
+    hand, settings = context.hand, context.hand.vault.config.procedures
+    procedures = Procedures(hand.vault, context.library, hand.agent, model=context.model)
+    runs, by = Runs(hand.vault, context.library, hand.agent, procedures), tender("procedures")
+    since = None if context.is_asked_for else hand.now - LATELY
     learned = procedures.learn(since=since, by=by, dry_run=hand.dry_run) if settings.learn else []
     retired = failing(procedures.list(), runs.list(), settings)
     for each in retired:
         procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)
     told = _many(len(learned), "procedure learned", "procedures learned")
-    return ", ".join(filter(None, (told, _many(len(retired), "procedure retired", "procedures retired"))))
+    return _listed(told, _many(len(retired), "procedure retired", "procedures retired"))
 
 
-def _embed(tended: Tended) -> str:
+def _embed(context: JobContext) -> str:
     """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
-    hand, library = tended.hand, tended.library
+    hand, library = context.hand, context.library
     if library.meaning.embedder is None and hand.vault.config.embedding.provider == "none":
         return ""
     is_shown = hand.dry_run and library.meaning.embedder is not None
-    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(tended.told, tended.enough)
+    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(context.progress, context.enough)
     if found.missing:
         why = found.degraded or "the time is up"
         hand.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
     return f"{_many(found.made, 'memory', 'memories')} embedded" if found.made else ""
 
 
-def _typedb(tended: Tended) -> str:
+def _typedb(context: JobContext) -> str:
     from memfolio.knowledge.typedb.mirror import catch_up
 
-    hand = tended.hand
-    return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, tended.library, hand.agent)
+    hand = context.hand
+    return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, context.library, hand.agent)
+
+
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
 
 
 def _many(count: int, noun: str, plural: str = "") -> str:
     return counted(count, noun, plural) if count else ""
 
 
+ALWAYS, BEAT, DAILY, WEEKLY = JobSchedule
 JOBS = (
-    Job(name="sessions", period=JobSchedule.ALWAYS, run=_sessions, doc="learn from conversations that are over"),
-    Job(
-        name="consolidate", period=JobSchedule.ALWAYS, run=_consolidate, doc="promote and sum up what proved important"
-    ),
-    Job(name="graph", period=JobSchedule.ALWAYS, run=_graph, doc="bring the pages of people and things up to date"),
-    Job(name="day", period=JobSchedule.DAILY, run=_day, doc="close the days that are over with a summary"),
-    Job(name="patterns", period=JobSchedule.WEEKLY, run=_patterns, doc="look for habits"),
-    Job(name="digest", period=JobSchedule.DAILY, run=_digest, doc="sum up weeks, months and quarters that are over"),
-    Job(
-        name="heartbeat",
-        period=JobSchedule.BEAT,
-        run=_heartbeat,
-        doc="let go of what is over, and look for contradictions",
-    ),
-    Job(name="procedures", period=JobSchedule.DAILY, run=_procedures, doc="learn how things are done, and what fails"),
-    Job(name="retention", period=JobSchedule.DAILY, run=_retention, doc="archive and compress what is past its time"),
-    Job(
-        name="proposals", period=JobSchedule.ALWAYS, run=_proposals, doc="drop proposals that nobody decided on in time"
-    ),
-    Job(
-        name="reflect", period=JobSchedule.ALWAYS, run=_reflect, doc="look back, where enough has happened, and propose"
-    ),
-    Job(name="embed", period=JobSchedule.ALWAYS, run=_embed, doc="embed the memories that semantic search lacks"),
-    Job(name="watch", period=JobSchedule.DAILY, run=_watch, doc="look for what the owner must be told"),
-    Job(name="typedb", period=JobSchedule.ALWAYS, run=_typedb, doc="bring the copy on a TypeDB server up to date"),
-    Job(name="backup", period=JobSchedule.DAILY, run=_backup, doc="copy the home, where a folder for that is set"),
+    Job("sessions", ALWAYS, _sessions, "learn from conversations that are over"),
+    Job("consolidate", ALWAYS, _consolidate, "promote and sum up what proved important"),
+    Job("graph", ALWAYS, _graph, "bring the pages of people and things up to date"),
+    Job("day", DAILY, _day, "close the days that are over with a summary"),
+    Job("patterns", WEEKLY, _patterns, "look for habits"),
+    Job("digest", DAILY, _digest, "sum up weeks, months and quarters that are over"),
+    Job("heartbeat", BEAT, _heartbeat, "let go of what is over, and look for contradictions"),
+    Job("procedures", DAILY, _procedures, "learn how things are done, and what fails"),
+    Job("retention", DAILY, _retention, "archive and compress what is past its time"),
+    Job("proposals", ALWAYS, _proposals, "drop proposals that nobody decided on in time"),
+    Job("reflect", ALWAYS, _reflect, "look back, where enough has happened, and propose"),
+    Job("embed", ALWAYS, _embed, "embed the memories that semantic search lacks"),
+    Job("watch", DAILY, _watch, "look for what the owner must be told"),
+    Job("typedb", ALWAYS, _typedb, "bring the copy on a TypeDB server up to date"),
+    Job("backup", DAILY, _backup, "copy the home, where a folder for that is set"),
 )
 
 
@@ -357,7 +356,7 @@ def tend(
             if time.monotonic() > end:
                 waiting.append(job.name)
                 continue
-            tended = Tended(
+            context = JobContext(
                 hand=Hand(vault=vault, agent=agent, now=now, dry_run=dry_run),
                 library=library,
                 model=model,
@@ -366,9 +365,9 @@ def tend(
                 is_asked_for=bool(wanted),
                 sessions=asked,
                 enough=lambda: time.monotonic() > end,
-                told=partial(tell, job.name),
+                progress=partial(tell, job.name),
             )
-            done.append(_run(job, tended))
+            done.append(_run(job, context))
         if not dry_run:
             try:
                 _look(vault, agent, [each.job for each in done if not each.error], now)
@@ -423,12 +422,12 @@ def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> boo
     return is_due(job.period, last, now, vault.home.zone, config.tend.hour, config.mind.every)
 
 
-def _run(job: Job, tended: Tended) -> JobResult:
-    hand, began = tended.hand, time.monotonic()
-    tended.told(0, 0)
+def _run(job: Job, context: JobContext) -> JobResult:
+    hand, began = context.hand, time.monotonic()
+    context.progress(0, 0)
     did = error = ""
     try:
-        did = job.run(tended)
+        did = job.run(context)
     except MemfolioError as problem:  # the other jobs go on
         error = problem.message
     return JobResult(
@@ -481,7 +480,7 @@ PATIENCE = 30.0
 
 
 class Attendant:
-    """Watches conversations change; what a process leaves undone is done when the home is tended."""
+    """Watches conversations change; what a process leaves undone is done when the home is context."""
 
     def __init__(self, learn: Callable[[str], object]) -> None:
         self._learn = learn
