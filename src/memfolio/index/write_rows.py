@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
-import apsw
-
-from memfolio.index import lookup
+from memfolio.index.database import Connection
 from memfolio.index.lookup import lines_about
 from memfolio.index.read_files import mentions
 from memfolio.index.rows import COLUMNS, INSERT, SELECT, Row, Spot, about, clean, item_of, row_of, spot_of
+from memfolio.index.schema import MemoryRow
 from memfolio.index.vectors import clear_vector
 from memfolio.state import fold, moment
 from memfolio.text import searchable
-from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.fields import iso_of, without_surrogates
-
-# Writing rows of memories, with their words, tags and links.
 
 Line = Mapping[str, Any]
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
-_ANEW = INSERT.replace("INSERT", "INSERT OR IGNORE", 1)
-_CONTENT = COLUMNS.index("content")
-_FILE = COLUMNS.index("file")
-_SEARCHED = tuple(map(COLUMNS.index, ("id", "file", "content", "more", "role", "user")))
+_UPSERT = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
+_ADD_TALLY = f"INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_UPSERT}"
+_ADD_SESSION = f"INSERT INTO session_tally VALUES (?, ?) {_UPSERT}"
+_searched = attrgetter("id", "file", "content", "more", "role", "user")
 """The columns from which a memory's words, tags and links come."""
 
 
 class RowFiling:
     """The rows of memories, inside one transaction of `db`."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: Connection) -> None:
         self._db = db
         self._told: set[str] | None = None
         """The memories about which state lines exist."""
@@ -56,7 +55,7 @@ class RowFiling:
     def add_unknown(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> set[int]:
         """File those memories whose ids nobody has; returns the numbers of the others."""
         before = self._db.total_changes()
-        self._db.executemany(_ANEW, rows)
+        self._db.executemany(INSERT.replace("INSERT", "INSERT OR IGNORE", 1), rows)
         known: set[int] = set()
         if self._db.total_changes() - before < len(rows):
             sql = "SELECT row FROM memories WHERE row BETWEEN ? AND ?"
@@ -69,24 +68,38 @@ class RowFiling:
     def _add_words(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> None:
         self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
         self._db.executemany(_WORDS, words)
-        lookup.shift(self._db, (row[1:] for row in rows))
+        self._count([row[1:] for row in rows])
 
     def update(self, key: int, old: Row, row: Row, item: MemoryItem, heading: Sequence[str] = ()) -> None:
         """Put a row in the place of another."""
         self.rewrite(key, old, row)
-        if all(old[each] == row[each] for each in _SEARCHED):
+        before, after = MemoryRow._make(old), MemoryRow._make(row)
+        if _searched(before) == _searched(after):
             return
-        self._unlink(key, item_of(old), old[_FILE])
+        self._unlink(key, item_of(old), before.file)
         self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
         self._db.execute(_WORDS, (key, searchable(item.content), searchable(about(item, heading))))
-        self.link(key, item, row[_FILE])
-        if (old[_CONTENT], spot_of(old).heading) != (row[_CONTENT], tuple(heading)):
+        self.link(key, item, after.file)
+        if (before.content, spot_of(old).heading) != (after.content, tuple(heading)):
             self._forget_vector(key)
 
     def rewrite(self, key: int, old: Row, row: Row) -> None:
         """Put a row in the place of another that has the same words and links."""
         self._db.execute(_UPDATE, (*row, key))
-        lookup.shift(self._db, [row], [old])
+        self._count([row], [old])
+
+    def _count(self, added: Sequence[Row], removed: Sequence[Row] = ()) -> None:
+        """Rows came and went: keep the numbers of memories that `status` shows."""
+        by_kind, by_session = Counter[Row](), Counter[str]()
+        for rows, one in ((added, 1), (removed, -1)):
+            for row in map(MemoryRow._make, rows):
+                is_archived, is_forgotten = bool(row.archived), row.forgotten_at is not None
+                states = (row.session is None, is_archived, is_forgotten, row.superseded_by is not None)
+                by_kind[row.form, row.kind, row.store, row.origin, *states] += one
+                if row.session is not None and not (is_archived or is_forgotten):
+                    by_session[row.session] += one
+        self._db.executemany(_ADD_TALLY, [(*key, number) for key, number in by_kind.items() if number])
+        self._db.executemany(_ADD_SESSION, [each for each in by_session.items() if each[1]])
 
     def _forget_vector(self, key: int) -> None:
         """Empty the slot of a memory that says something else now, or nothing any more."""
@@ -96,11 +109,10 @@ class RowFiling:
 
     def remove(self, key: int, row: Row) -> None:
         self._forget_vector(key)
-        self._unlink(key, item_of(row), row[_FILE])
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
-        self._db.execute("DELETE FROM waiting WHERE row = ?", (key,))
-        self._db.execute("DELETE FROM memories WHERE row = ?", (key,))
-        lookup.shift(self._db, (), [row])
+        self._unlink(key, item_of(row), MemoryRow._make(row).file)
+        for table, column in (("words", "rowid"), ("waiting", "row"), ("memories", "row")):
+            self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+        self._count((), [row])
 
     def link(self, key: int, item: MemoryItem, number: int) -> None:
         """Note a memory's tags, the entities it names and what it was derived from."""
@@ -156,7 +168,7 @@ _NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgem
 _WENT: dict[object, str] = {True: "it worked", False: "it failed"}
 
 
-def records(connection: apsw.Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
+def records(connection: Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
     """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
     if about is None:
         return [json.loads(line) for line in record_lines(connection, ledger)]
@@ -164,7 +176,7 @@ def records(connection: apsw.Connection, ledger: str, about: str | None = None) 
     return [json.loads(line) for (line,) in connection.execute(sql, (ledger, about))]
 
 
-def record_lines(connection: apsw.Connection, ledger: str) -> list[str]:
+def record_lines(connection: Connection, ledger: str) -> list[str]:
     """The same as JSON."""
     sql = "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal"
     return [line for (line,) in connection.execute(sql, (ledger,))]
@@ -173,7 +185,7 @@ def record_lines(connection: apsw.Connection, ledger: str) -> list[str]:
 class RecordFiling:
     """The lines of such ledgers, inside one transaction of `db`."""
 
-    def __init__(self, db: apsw.Connection, rows: RowFiling, agent: str) -> None:
+    def __init__(self, db: Connection, rows: RowFiling, agent: str) -> None:
         self._db = db
         self._rows = rows
         self._agent = agent
@@ -270,7 +282,6 @@ def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
         id=id,
         content=content,
         created_at=made,
-        kind=Kind.EPISODIC,
         type=Type.OUTCOME,
         source="case",
         importance=importance if isinstance(importance, int | float) and 0 <= importance <= 1 else 0.5,
