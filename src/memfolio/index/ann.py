@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import apsw
+import numpy as np
+from apsw import Connection
+from numpy.typing import NDArray
 
 from memfolio.index.database import Mutex
 from memfolio.index.schema import BLOCK
-from memfolio.index.search import WIDER, Sieve
-from memfolio.index.vectors import FINE, read_vectors, sum_of_all, unpack
+from memfolio.index.search import Match, Sieve
+from memfolio.index.vectors import FINE, aim_of, distances, read_vectors, sum_of_all, unpack, width
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-    Doubles = NDArray[np.float64]
-    Rows = NDArray[np.int64]
-    Places = NDArray[np.int32]
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 # Search among vectors: by their sketches first, which stay in memory, then by the vectors that these point to.
 #
@@ -47,13 +45,6 @@ EMPTY = 0xFFFF
 """The distance of a row that has no vector."""
 
 
-class NearestVector(NamedTuple):
-    """A memory's row and how near its vector is: 1 is the same direction."""
-
-    row: int
-    similarity: float
-
-
 class Segment(NamedTuple):
     """The sketches of some blocks in columns, and which slots have one."""
 
@@ -65,8 +56,6 @@ class VectorTable:
     """A table of vectors that were read, filled from the top; threads may share it."""
 
     def __init__(self, dimension: int) -> None:
-        import numpy as np
-
         size = max(1, KEPT // dimension)
         self._lock = Mutex()
         self._count = 0
@@ -98,19 +87,19 @@ class Matrix:
         self._shelf: VectorTable | None = None
         self._places: Places | None = None
 
-    def scan(self, connection: apsw.Connection, query: Floats) -> Scan:
+    def scan(self, db: Connection, query: Floats) -> Scan:
         """Get ready to compare vectors with the question's."""
         with self._lock:
-            versions = dict(connection.execute("SELECT block, version FROM vector_versions"))
+            versions = dict(db.execute("SELECT block, version FROM vector_versions"))
             if versions != self._versions:
-                self._catch_up(connection, versions, len(query))
+                self._catch_up(db, versions, len(query))
             if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
                 self._shelf, self._places = VectorTable(len(query)), None
             if self._places is None:
                 self._places = _no_places(self._versions)
-            return Scan(connection, self._segments, self._shelf, self._places, query)
+            return Scan(db, self._segments, self._shelf, self._places, query)
 
-    def _catch_up(self, connection: apsw.Connection, versions: dict[int, int], dimension: int) -> None:
+    def _catch_up(self, db: Connection, versions: dict[int, int], dimension: int) -> None:
         """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
         changed = {block for block, _ in versions.items() ^ self._versions.items()}
         segments = self._segments.copy()
@@ -118,15 +107,13 @@ class Matrix:
             blocks = [block for block in range(number * SEGMENT, (number + 1) * SEGMENT) if block in versions]
             old = segments.pop(number, None)
             if blocks:
-                segments[number] = _load(connection, blocks, changed, old, dimension)
+                segments[number] = _load(db, blocks, changed, old, dimension)
         self._versions, self._segments = versions, segments
         self._places = _kept_places(self._places, versions, changed)
 
 
 def _no_places(versions: Mapping[int, int]) -> Places:
     """For every row its place on the shelf; -1 where it has none."""
-    import numpy as np
-
     return np.full((max(versions, default=-1) + 1) * BLOCK, -1, np.int32)
 
 
@@ -142,14 +129,8 @@ def _kept_places(old: Places | None, versions: Mapping[int, int], changed: Set[i
     return places
 
 
-def _load(
-    connection: apsw.Connection, blocks: Sequence[int], changed: Set[int], old: Segment | None, dimension: int
-) -> Segment:
+def _load(db: Connection, blocks: Sequence[int], changed: Set[int], old: Segment | None, dimension: int) -> Segment:
     """A segment of these blocks, of which those that did not change are taken from the one before."""
-    import numpy as np
-
-    from memfolio.index.vectors import width
-
     first = blocks[0] // SEGMENT * SEGMENT
     columns = np.zeros((width(dimension), (blocks[-1] + 1 - first) * BLOCK), np.uint64)
     for block in blocks:
@@ -157,14 +138,12 @@ def _load(
         if old is not None and block not in changed and len(old.columns) == len(columns):
             columns[:, place] = old.columns[:, place]
         else:
-            columns[:, place] = _columns(connection, block, len(columns))
+            columns[:, place] = _columns(db, block, len(columns))
     return Segment(columns, np.bitwise_or.reduce(columns, axis=0) != 0)
 
 
-def _columns(connection: apsw.Connection, block: int, words: int) -> NDArray[np.uint64]:
-    import numpy as np
-
-    found = connection.execute("SELECT data FROM sketches WHERE block = ?", (block,)).fetchone()
+def _columns(db: Connection, block: int, words: int) -> NDArray[np.uint64]:
+    found = db.execute("SELECT data FROM sketches WHERE block = ?", (block,)).fetchone()
     if found is None or len(found[0]) != BLOCK * words * 8:
         return np.zeros((words, BLOCK), np.uint64)
     return np.frombuffer(found[0], np.uint64).reshape(BLOCK, words).T
@@ -193,31 +172,29 @@ class Scan:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        db: Connection,
         segments: Mapping[int, Segment],
         shelf: VectorTable,
         places: Places,
         query: Floats,
     ) -> None:
-        import numpy as np
-
-        self._connection = connection
+        self._db = db
         self._segments = segments
         self._shelf = shelf
         self._places = places
         self._dimension = len(query)
-        count, total = sum_of_all(connection, len(query))
+        count, total = sum_of_all(db, len(query))
         mean = total / (count + SHRINK) / FINE
         aim = query - mean
         aim /= max(float(np.linalg.norm(aim)), 1e-9)
         # As whole numbers, since their products then add up to the same in any order.
         self._aim, self._mean = np.rint(aim * FINE), np.rint(mean * FINE)
 
-    def nearest(self, limit: int) -> list[NearestVector]:
+    def nearest(self, limit: int) -> dict[int, float]:
         """The nearest of all rows, and whatever is as near as the last of them, in no order."""
         return self.among(self._candidates(limit), limit)
 
-    def among(self, rows: Sequence[int] | Rows, limit: int) -> list[NearestVector]:
+    def among(self, rows: Sequence[int] | Rows, limit: int) -> dict[int, float]:
         """The nearest of these rows."""
         vectors = self._vectors(rows)
         if len(vectors.rows) > 2 * limit:
@@ -226,8 +203,6 @@ class Scan:
 
     def _roughly(self, vectors: Vectors, limit: int) -> NDArray[np.bool_]:
         """Which of them may be among the nearest: quicker to tell than how near they are."""
-        import numpy as np
-
         aim = (self._aim / FINE).astype(np.float32)
         along = np.einsum("ij,j->i", vectors.numbers.astype(np.float32), aim) * vectors.factors
         near: NDArray[np.bool_] = along >= np.partition(along, -limit)[-limit] - ROUGH
@@ -235,8 +210,6 @@ class Scan:
 
     def similarities(self, rows: Sequence[int]) -> dict[int, float]:
         """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
-        import numpy as np
-
         vectors = self._vectors(rows)
         numbers, factors = vectors.exact()
         toward = self._toward(numbers, factors)
@@ -247,15 +220,11 @@ class Scan:
 
     def _toward(self, numbers: Doubles, factors: Doubles) -> Doubles:
         """How far each vector goes towards the question, seen from the mean; a vector of zeros goes nowhere."""
-        import numpy as np
-
         toward = _along(numbers, factors, self._aim) - float(self._mean @ self._aim) / FINE**2
         return np.where(factors > 0, toward, 0)
 
     def _candidates(self, limit: int) -> Rows:
         """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
-        import numpy as np
-
         count = max(CLOSER_LOOK, PER_WANTED * limit) * max(1, 256 // self._dimension)
         near = np.flatnonzero(self._distances <= _reach(self._distances, count))
         if len(near) > MOST_EQUAL * count:
@@ -265,10 +234,6 @@ class Scan:
     @cached_property
     def _distances(self) -> NDArray[np.uint16]:
         """How far the sketch of each row is from the question."""
-        import numpy as np
-
-        from memfolio.index.vectors import aim_of, distances
-
         aim = aim_of(self._aim)
         found = np.full((max(self._segments, default=-1) + 1) * SPAN, EMPTY, np.uint16)
         for number, segment in self._segments.items():
@@ -278,8 +243,6 @@ class Scan:
 
     def _vectors(self, rows: Sequence[int] | Rows) -> Vectors:
         """The vectors of these rows, as far as they have one, from memory where they were read before."""
-        import numpy as np
-
         asked = np.asarray(rows, np.int64)
         asked = asked[asked < len(self._places)]
         new = self._read(asked[self._places[asked] < 0])
@@ -296,9 +259,7 @@ class Scan:
 
     def _read(self, rows: Rows) -> Vectors | None:
         """Read the vectors of these rows onto the shelf; those for which it has no room are returned."""
-        import numpy as np
-
-        found = read_vectors(self._connection, rows.tolist(), self._dimension)
+        found = read_vectors(self._db, rows.tolist(), self._dimension)
         if not found:
             return None
         new = Vectors(np.fromiter(found, np.int64, len(found)), *unpack(found.values(), self._dimension))
@@ -311,8 +272,6 @@ class Scan:
 
 def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
     """How far vectors go into a direction, which is in whole numbers."""
-    import numpy as np
-
     # Not by BLAS, whose threads get in each other's way for something as small as this.
     along: Doubles = factors * np.einsum("ij,j->i", numbers, direction) / FINE
     return along
@@ -320,8 +279,6 @@ def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
 
 def _reach(distances: NDArray[np.uint16], count: int) -> int:
     """The distance within which at least so many lie, if there are so many."""
-    import numpy as np
-
     if len(distances) <= count:
         return EMPTY - 1
     some = distances[::SAMPLED]
@@ -330,27 +287,16 @@ def _reach(distances: NDArray[np.uint16], count: int) -> int:
     return min(int(np.partition(near if len(near) > count else distances, count)[count]), EMPTY - 1)
 
 
-def best(rows: Rows, values: Doubles, limit: int) -> list[NearestVector]:
+def best(rows: Rows, values: Doubles, limit: int) -> dict[int, float]:
     """The nearest rows and whatever is as near as the last of them, in no order; none at a right angle or worse."""
-    import numpy as np
-
     least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
     chosen = (values >= least) & (values > 0)
-    return list(map(NearestVector, rows[chosen].tolist(), values[chosen].tolist()))
+    return dict(zip(rows[chosen].tolist(), values[chosen].tolist(), strict=True))
 
 
 # Search by meaning: the nearest vectors among what passes the filter.
 
 
-def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[NearestVector]:
+def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[Match]:
     """The nearest `limit` of the memories that pass, nearest first, equal ones by id."""
-    if sieve.few is not None:
-        found = dict(scan.among(sieve.few, limit))
-        return [NearestVector(row, found[row]) for row in sieve.best(found, limit)]
-    reach = limit + limit // 4
-    while True:
-        found = dict(scan.nearest(reach))
-        best = sieve.best(found, limit)
-        if len(best) == limit or len(found) < reach:
-            return [NearestVector(row, found[row]) for row in best]
-        reach *= WIDER
+    return sieve.search(lambda rows, most: scan.nearest(most) if rows is None else scan.among(rows, most), limit)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from typing import Any, NamedTuple
 
-import apsw
+from apsw import Connection, Cursor, carray
 
 from memfolio.decay import DecayInput
-from memfolio.index.database import Connection
 from memfolio.index.read_files import BOOKKEEPING
-from memfolio.index.rows import ROLES, SELECT, clean, item_of, spot_of
+from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, rows_array, spot_of
 from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, ShortTerm, count_within
 from memfolio.sources import OVERHEARD, SUMMED_UP
@@ -47,16 +45,6 @@ class Edge(NamedTuple):
     confidence: float = 1.0
 
 
-def column(db: Connection, sql: str, *values: Any) -> list[Any]:
-    """The first column of an answer."""
-    return [each for (each,) in db.execute(sql, values)]
-
-
-def number(db: Connection, sql: str, *values: Any) -> int:
-    """An answer of one number; 0 where there is none."""
-    return int(db.execute(sql, values).get or 0)
-
-
 def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None = None) -> Iterator[Located]:
     """The memories that the rest of a statement about `memories m` selects, in the order of the index `by`."""
     table = f"memories m INDEXED BY {by}" if by else "memories m"
@@ -77,7 +65,7 @@ def by_rows(db: Connection, rows: Sequence[int]) -> list[Located]:
     """The memories in these rows, as far as they are there, in this order."""
     if not rows:
         return []
-    wanted = (apsw.carray(array("q", rows)),)
+    wanted = (rows_array(rows),)
     found = {each.row: each for each in located(db, "WHERE m.row IN carray(?)", wanted)}
     return [found[row] for row in rows if row in found]
 
@@ -162,7 +150,7 @@ def lines_of(db: Connection, ids: Collection[str], op: str) -> list[Mapping[str,
 
 
 def _array(ids: Collection[str]) -> Any:
-    return apsw.carray(tuple(ids))
+    return carray(tuple(ids))
 
 
 # What stands at the moment: recent memories and active facts for a user, and the newest state lines of a kind.
@@ -227,7 +215,7 @@ def look_at(db: Connection, rows: Sequence[int]) -> dict[int, Look]:
     if not rows:
         return {}
     sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
-    found = db.execute(sql, (apsw.carray(array("q", rows)),))
+    found = db.execute(sql, (rows_array(rows),))
     return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in found}
 
 
@@ -236,7 +224,7 @@ def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str
     if not rows:
         return {}
     sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
-    return dict(db.execute(sql, (apsw.carray(array("q", rows)), most)))
+    return dict(db.execute(sql, (rows_array(rows), most)))
 
 
 # Memories in their company: what was said just before and after, and who the speakers are.
@@ -249,7 +237,7 @@ def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tu
     """
     if not rows:
         return {}
-    found = db.execute(_AROUND, {"rows": apsw.carray(array("q", rows)), "reach": reach})
+    found = db.execute(_AROUND, {"rows": rows_array(rows), "reach": reach})
     return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
 
 
@@ -484,7 +472,7 @@ def _held(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[
         yield AdapterItem(name, made, happened, text, json.loads(attributes))
 
 
-def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> apsw.Cursor:
+def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> Cursor:
     """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
     condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
     sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_KEPT} {rest}"

@@ -1,14 +1,17 @@
-"""A memory as a row of the index and back. Pure."""
+"""A memory as a row of the index and back, and answers of SQLite as plain values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any
+
+from apsw import Connection, carray
 
 from memfolio.clock import EPOCH
 from memfolio.index.schema import MemoryRow
@@ -128,6 +131,21 @@ def item_of(row: Sequence[Any]) -> MemoryItem:
         derived_from=tuple(more.get("derived_from", ())),
         key=more.get("key"),
     )
+
+
+def column(db: Connection, sql: str, *values: Any) -> list[Any]:
+    """The first column of an answer."""
+    return [each for (each,) in db.execute(sql, values)]
+
+
+def number(db: Connection, sql: str, *values: Any) -> int:
+    """An answer of one number; 0 where there is none."""
+    return int(db.execute(sql, values).get or 0)
+
+
+def rows_array(rows: Iterable[int]) -> Any:
+    """Numbers of rows as a value for `carray(?)`; SQLite takes no array of nothing."""
+    return carray(array("q", rows))
 
 
 def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:

@@ -52,7 +52,7 @@ class MemoryRow(NamedTuple):
 
 _SQL_TYPES: dict[Any, str] = {
     str: "TEXT NOT NULL",
-    int: "INTEGER NOT NULL",
+    int: "INTEGER NOT NULL DEFAULT 0",
     float: "REAL NOT NULL",
     str | None: "TEXT",
     int | None: "INTEGER",

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import apsw
 import numpy as np
+from apsw import Connection, zeroblob
 from numpy.typing import NDArray
 
 from memfolio.errors import SearchIndexError
 from memfolio.index.database import Database
-from memfolio.index.rows import text_to_embed
+from memfolio.index.rows import number, rows_array, text_to_embed
 from memfolio.index.schema import BLOCK
 
 # Sketches: two bits for each number of a vector, enough to tell which vectors are worth a closer look.
@@ -27,6 +26,8 @@ from memfolio.index.schema import BLOCK
 # they came.
 
 Words = NDArray[np.uint64]
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 WORD = 64
 MOST = 1024
@@ -103,13 +104,6 @@ def _bits(flags: NDArray[np.bool_]) -> Words:
     return np.packbits(padded, axis=1).view(np.uint64)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-    Rows = NDArray[np.int64]
-
 # Vectors as the index keeps them: small, each with a sketch, and with the sum of all.
 #
 # A vector of unit length is stored as signed bytes with one factor, a quarter of its size; the angle between two
@@ -123,8 +117,6 @@ FINE = 1 << 24
 
 def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Unit vectors as signed bytes, and the factors that bring them back."""
-    import numpy as np
-
     peaks = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
     factors = np.where(peaks > 0, peaks / 127, 1).astype(np.float32)
     return np.rint(vectors / factors[:, None]).astype(np.int8), np.where(peaks > 0, factors, 0).astype(np.float32)
@@ -132,89 +124,82 @@ def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 def unpack(data: Iterable[bytes], dimension: int) -> tuple[NDArray[np.int8], Floats]:
     """The same from what is stored."""
-    import numpy as np
-
     table = np.frombuffer(b"".join(data), np.uint8).reshape(-1, dimension + FACTOR)
     return table[:, :dimension].view(np.int8), np.ascontiguousarray(table[:, dimension:]).view(np.float32)[:, 0]
 
 
-def store_vectors(connection: apsw.Connection, rows: Sequence[int], vectors: Floats) -> None:
+def store_vectors(db: Connection, rows: Sequence[int], vectors: Floats) -> None:
     """Put the vectors of these rows, which ascend, in the place of what was there."""
-
     if not rows:
         return
     packed, factors = pack(vectors)
-    _take_out(connection, rows, packed.shape[1])
+    _take_out(db, rows, packed.shape[1])
     data = [each.tobytes() + factor.tobytes() for each, factor in zip(packed, factors, strict=True)]
-    connection.executemany("INSERT INTO vectors VALUES (?, ?)", zip(rows, data, strict=True))
-    _put_sketches(connection, rows, [each.tobytes() for each in sketches(packed)])
-    _count(connection, packed, factors, 1)
+    db.executemany("INSERT INTO vectors VALUES (?, ?)", zip(rows, data, strict=True))
+    _put_sketches(db, rows, [each.tobytes() for each in sketches(packed)])
+    _count(db, packed, factors, 1)
 
 
-def clear_vector(connection: apsw.Connection, row: int) -> None:
+def clear_vector(db: Connection, row: int) -> None:
     """Let a row have no vector."""
-    found = connection.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
+    found = db.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
     if found is not None:
         dimension = len(found[0]) - FACTOR
-        _take_out(connection, [row], dimension)
-        _put_sketches(connection, [row], [bytes(8 * width(dimension))])
+        _take_out(db, [row], dimension)
+        _put_sketches(db, [row], [bytes(8 * width(dimension))])
 
 
-def clear_all(connection: apsw.Connection) -> None:
+def clear_all(db: Connection) -> None:
     """Drop every vector: another embedder's would not fit them."""
     for table in ("vectors", "vector_sum", "sketches", "vector_versions"):
-        connection.execute(f"DELETE FROM {table}")
-    connection.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
+        db.execute(f"DELETE FROM {table}")
+    db.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
 
 
-def _take_out(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> None:
-    found = read_vectors(connection, rows, dimension)
+def _take_out(db: Connection, rows: Sequence[int], dimension: int) -> None:
+    found = read_vectors(db, rows, dimension)
     if found:
-        _count(connection, *unpack(found.values(), dimension), -1)
-    connection.executemany("DELETE FROM vectors WHERE row = ?", [(row,) for row in rows])
+        _count(db, *unpack(found.values(), dimension), -1)
+    db.executemany("DELETE FROM vectors WHERE row = ?", [(row,) for row in rows])
 
 
-def _put_sketches(connection: apsw.Connection, rows: Sequence[int], data: Sequence[bytes]) -> None:
+def _put_sketches(db: Connection, rows: Sequence[int], data: Sequence[bytes]) -> None:
     size = len(data[0])
     for block, group in groupby(zip(rows, data, strict=True), key=lambda pair: pair[0] // BLOCK):
-        connection.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, apsw.zeroblob(BLOCK * size)))
-        with connection.blob_open("main", "sketches", "data", block, True) as blob:
+        db.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, zeroblob(BLOCK * size)))
+        with db.blob_open("main", "sketches", "data", block, True) as blob:
             for row, sketch in group:
                 blob.seek(row % BLOCK * size)
                 blob.write(sketch)
-        _mark_changed(connection, block)
+        _mark_changed(db, block)
 
 
-def _mark_changed(connection: apsw.Connection, block: int) -> None:
+def _mark_changed(db: Connection, block: int) -> None:
     """Give the block a version that no process can have seen, not even one of a block that is gone."""
-    connection.execute("INSERT OR REPLACE INTO vector_versions VALUES (?, random())", (block,))
+    db.execute("INSERT OR REPLACE INTO vector_versions VALUES (?, random())", (block,))
 
 
-def _count(connection: apsw.Connection, packed: NDArray[np.int8], factors: Floats, times: int) -> None:
+def _count(db: Connection, packed: NDArray[np.int8], factors: Floats, times: int) -> None:
     """Add vectors to the sum of all, or take them away from it."""
-    import numpy as np
-
-    count, total = sum_of_all(connection, packed.shape[1])
+    count, total = sum_of_all(db, packed.shape[1])
     added = np.rint(packed * factors[:, None].astype(np.float64) * FINE).astype(np.int64).sum(axis=0)
     count += times * int(np.count_nonzero(factors))
-    connection.execute("INSERT OR REPLACE INTO vector_sum VALUES (1, ?, ?)", (count, (total + times * added).tobytes()))
+    db.execute("INSERT OR REPLACE INTO vector_sum VALUES (1, ?, ?)", (count, (total + times * added).tobytes()))
 
 
-def sum_of_all(connection: apsw.Connection, dimension: int) -> tuple[int, Rows]:
+def sum_of_all(db: Connection, dimension: int) -> tuple[int, Rows]:
     """How many vectors there are, and what they add up to, in steps of `FINE`."""
-    import numpy as np
-
-    found = connection.execute("SELECT count, data FROM vector_sum").fetchone()
+    found = db.execute("SELECT count, data FROM vector_sum").fetchone()
     if found is None or len(found[1]) != 8 * dimension:
         return 0, np.zeros(dimension, np.int64)
     return found[0], np.frombuffer(found[1], np.int64)
 
 
-def read_vectors(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
+def read_vectors(db: Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
     """The vectors of these rows as they are stored, as far as they have some."""
     if not rows:
         return {}  # SQLite takes no array of nothing
-    found = connection.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (apsw.carray(array("q", rows)),))
+    found = db.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (rows_array(rows),))
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
 
 
@@ -240,15 +225,18 @@ class UnembeddedMemory(NamedTuple):
     text: str
 
 
-def pending(connection: apsw.Connection, limit: int) -> list[UnembeddedMemory]:
+def pending(db: Connection, limit: int) -> list[UnembeddedMemory]:
     """Some memories that have no vector yet."""
-    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row ORDER BY w.row LIMIT ?"
-    return [UnembeddedMemory(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
+    return _waiting(db, "ORDER BY w.row LIMIT ?", limit)
 
 
-def count_pending(connection: apsw.Connection) -> int:
-    found: int = connection.execute("SELECT count(*) FROM waiting").get
-    return found
+def _waiting(db: Connection, rest: str, *values: int) -> list[UnembeddedMemory]:
+    sql = f"SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row {rest}"
+    return [UnembeddedMemory(row, _text(content, more)) for row, content, more in db.execute(sql, values)]
+
+
+def count_pending(db: Connection) -> int:
+    return number(db, "SELECT count(*) FROM waiting")
 
 
 def _text(content: str, more: str | None) -> str:
@@ -256,40 +244,39 @@ def _text(content: str, more: str | None) -> str:
 
 
 def keep_vectors(
-    connection: apsw.Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
+    db: Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
 ) -> bool:
     """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
-    if not is_identity(connection, identity):
+    if not is_identity(db, identity):
         return False
-    rows = [each.row for each in found]
-    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row WHERE w.row BETWEEN ? AND ?"
-    current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
-    same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
-    store_vectors(connection, [rows[nth] for nth in same], vectors[same])
-    connection.executemany("DELETE FROM waiting WHERE row = ?", [(rows[nth],) for nth in same])
+    current = set(_waiting(db, "WHERE w.row BETWEEN ? AND ?", found[0].row, found[-1].row))
+    same = [nth for nth, each in enumerate(found) if each in current]
+    rows = [found[nth].row for nth in same]
+    store_vectors(db, rows, vectors[same])
+    db.executemany("DELETE FROM waiting WHERE row = ?", [(row,) for row in rows])
     return True
 
 
-def identity_of(connection: apsw.Connection) -> str | None:
+def identity_of(db: Connection) -> str | None:
     """Whose vectors these are; None when there are none."""
-    found = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
-    return found[0] if found else None
+    found: str | None = db.execute("SELECT value FROM meta WHERE key = 'identity'").get
+    return found
 
 
-def is_identity(connection: apsw.Connection, identity: Whose) -> bool:
+def is_identity(db: Connection, identity: Whose) -> bool:
     """Whether the vectors here can be compared with those of this embedder."""
-    stored = identity_of(connection)
+    stored = identity_of(db)
     return stored is not None and identity.matches(stored)
 
 
-def take_over(connection: apsw.Connection, identity: Whose, *, spared: Set[str]) -> str | None:
+def take_over(db: Connection, identity: Whose, *, spared: Set[str]) -> str | None:
     """Make room for the vectors of this embedder; returns whose were there, which go unless they are to be spared."""
-    stored = identity_of(connection)
+    stored = identity_of(db)
     if stored is None or not (identity.matches(stored) or stored in spared):
-        clear_all(connection)
+        clear_all(db)
         # Vectors that were paid for are kept under the name that the embedder had then.
-        name = next(filter(identity.matches, _payees(connection)), identity.text)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
+        name = next(filter(identity.matches, _payees(db)), identity.text)
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
     return stored
 
 
@@ -298,42 +285,42 @@ def text_hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _payees(connection: apsw.Connection) -> Iterator[str]:
+def _payees(db: Connection) -> Iterator[str]:
     """The embedders that were paid for vectors."""
     name: str | None = ""
     while name is not None:
         # Step by step, since DISTINCT would read every vector.
-        name = connection.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
+        name = db.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
         if name is not None:
             yield name
 
 
-def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+def kept_vectors(db: Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
     """The vectors of these texts that were kept."""
     sql = "SELECT vector FROM embeddings WHERE identity = ? AND hash = ?"
-    found = {each: connection.execute(sql, (identity, each)).fetchone() for each in hashes}
+    found = {each: db.execute(sql, (identity, each)).fetchone() for each in hashes}
     return {each: row[0] for each, row in found.items() if row}
 
 
-def buy_vectors(connection: apsw.Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+def buy_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
     """Keep vectors that were paid for, by the hash of their text."""
     rows = [(identity, each, vector) for each, vector in vectors.items()]
-    connection.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+    db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
 
 
-def carry_over(source: Database, connection: apsw.Connection) -> None:
+def carry_over(source: Database, db: Connection) -> None:
     """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
     with suppress(SearchIndexError):
         with source.reading() as old:
             payees = list(_payees(old))
-        texts = connection.execute("SELECT content, more FROM memories")
+        texts = db.execute("SELECT content, more FROM memories")
         while payees and (some := list(islice(texts, CHUNK))):
-            _carry(source, connection, payees, [text_hash(_text(content, more)) for content, more in some])
+            _carry(source, db, payees, [text_hash(_text(content, more)) for content, more in some])
 
 
-def _carry(source: Database, connection: apsw.Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
+def _carry(source: Database, db: Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
     for payee in payees:
         kept: dict[bytes, bytes] = {}
         with suppress(SearchIndexError), source.reading() as old:  # damage costs what lies beside it, and no more
             kept = kept_vectors(old, payee, hashes)
-        buy_vectors(connection, payee, kept)
+        buy_vectors(db, payee, kept)
