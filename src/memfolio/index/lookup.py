@@ -15,7 +15,18 @@ from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, rows_array, spot_of
 from memfolio.index.schema import NAMELESS, MemoryRow
-from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, ShortTerm, count_within
+from memfolio.index.search import (
+    ARCHIVED,
+    CURRENT,
+    LIVE,
+    NOT_UNDONE,
+    QUARANTINED,
+    SUPERSEDED,
+    TRUSTED,
+    Filter,
+    ShortTerm,
+    count_within,
+)
 from memfolio.sources import OVERHEARD, SUMMED_UP
 from memfolio.types import Kind, MemoryItem, Store, Type
 
@@ -285,9 +296,7 @@ def latest(db: Connection) -> int | None:
 def working(db: Connection, *, least_used: bool) -> list[str]:
     """The ids of working memory, the next to leave first."""
     order = "max(coalesce(m.accessed_at, 0), m.created_at)" if least_used else "m.created_at"
-    sql = f"""SELECT m.id FROM memories m WHERE m.store = 'working' AND m.form = 'memory' AND m.forgotten_at IS NULL
-        AND m.archived = 0 AND m.superseded_by IS NULL ORDER BY {order}, m.id"""
-    return column(db, sql)
+    return column(db, f"SELECT m.id FROM memories m WHERE m.store = 'working' AND {CURRENT} ORDER BY {order}, m.id")
 
 
 def ripe(db: Connection, *, importance: float, uses: int) -> list[Located]:
@@ -317,8 +326,6 @@ def neighbours(db: Connection) -> int:
 
 
 # The index in numbers.
-
-LIVE = "forgotten_at IS NULL AND archived = 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,12 +381,9 @@ def count_memories(db: Connection, short_term: ShortTerm) -> Counts:
 
 
 _IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
-_QUARANTINED = f"""
-SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND origin = 'untrusted'
-AND NOT EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')
-"""
+_QUARANTINED = f"SELECT count(*) FROM memories m WHERE {LIVE} AND NOT {TRUSTED}"
 _ORPHANS = f"""
-SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND session IS NULL
+SELECT count(*) FROM memories m WHERE {LIVE} AND session IS NULL
 AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.source = m.id OR e.target = m.id)
 AND row NOT IN (SELECT row FROM tags) AND row NOT IN (SELECT row FROM mentions)
 """
@@ -404,8 +408,6 @@ ALL = -1
 """How many items SQLite takes for no limit, as it does every number below 0."""
 BESIDE = 8
 """How much may be among the last of a session that is no item, such as what was learned from it."""
-_KEPT = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
-"""What was undone lies in the archive, too, but nobody archived it."""
 _LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
     AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
     ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
@@ -475,7 +477,7 @@ def _held(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[
 def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> Cursor:
     """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
     condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
-    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_KEPT} {rest}"
+    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {NOT_UNDONE} {rest}"
     return db.execute(sql, (*values, *given))
 
 

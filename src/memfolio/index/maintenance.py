@@ -18,10 +18,10 @@ from memfolio.decay import DAY, DecayInput, days_until, power, relevance
 from memfolio.errors import InputError
 from memfolio.index.graph import Material, material, successor
 from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
-from memfolio.index.rows import MICROSECOND, ROLES, clean, from_us, to_us
-from memfolio.index.search import ARCHIVED, LEVELS, Filter
+from memfolio.index.rows import MICROSECOND, ROLES, clean, column, from_us, to_us
+from memfolio.index.search import ARCHIVED, CURRENT, LEVELS, LIVE, MORE_THAN_EVENT, NOT_UNDONE, TRUSTED, Filter
 from memfolio.settings import Decay, Retention
-from memfolio.sources import LEARNED, OVERHEARD, PATTERN
+from memfolio.sources import LEARNED, PATTERN
 from memfolio.state import moment
 from memfolio.text import match_expression, terms
 from memfolio.types import Kind, MemoryItem, Origin, Type
@@ -121,8 +121,7 @@ def weak(db: Connection, now: int, decay: Decay, limit: int) -> list[Weak]:
     """Facts, ways and opinions whose confidence has faded below `decay.weak`, the weakest first."""
     certainty = f"m.confidence * ({relevance_sql(decay)})"
     sql = (
-        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE m.form = 'memory' AND m.kind != 'episodic' "
-        "AND m.archived = 0 AND m.forgotten_at IS NULL AND m.superseded_by IS NULL "
+        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE {CURRENT} AND m.kind != 'episodic' "
         f"AND {certainty} < :weak ORDER BY {certainty}, m.created_at, m.id LIMIT :limit"
     )
     values = {**decay_values(decay), "now": now, "weak": decay.weak, "limit": limit}
@@ -270,12 +269,8 @@ LONG = 20_000
 
 _STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
 _TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
-    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
-    AND (m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"""
-"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
-What is in the archive without a line that says so was undone."""
-_GISTS = "CREATE TABLE IF NOT EXISTS gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID"
-"""Made here and not with the others, since it is a cache that nothing but digests needs."""
+    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error')) AND {NOT_UNDONE}"""
+"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded."""
 
 
 class DayMark(NamedTuple):
@@ -290,8 +285,7 @@ class DayMark(NamedTuple):
         return self.shown + self.archived
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayMemory:
+class DayMemory(NamedTuple):
     """A memory as a day tells it."""
 
     id: str
@@ -370,23 +364,11 @@ def _told(db: Connection, start: int, end: int, limit: int, *, with_archived: bo
             m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
         ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
     names = _names(db, start, end)
-    for row, name, at, type_, content, importance, source, session, role, user, more in db.execute(
-        sql, (*_VALUES, start, end, limit)
-    ):
+    for row, name, at, type_, *said, role, user, more in db.execute(sql, (*_VALUES, start, end, limit)):
         fields = json.loads(more) if more else {}
-        yield DayMemory(
-            id=name,
-            at=from_us(at),
-            type=Type(type_),
-            content=content,
-            importance=importance,
-            source=source,
-            session=session,
-            speaker=_speaker(role, user),
-            sources=tuple(fields.get("derived_from", ())),
-            tags=tuple(fields.get("tags", ())),
-            names=tuple(names.get(row, ())),
-        )
+        listed = fields.get("derived_from", ()), fields.get("tags", ()), names.get(row, ())
+        found = (name, from_us(at), Type(type_), *said, _speaker(role, user), *map(tuple, listed))
+        yield DayMemory._make(found)
 
 
 def _speaker(role: str | None, user: str | None) -> str:
@@ -417,19 +399,17 @@ def summed_up(db: Connection, zone: tzinfo) -> set[str]:
 def digest_names(db: Connection, level: str) -> list[str]:
     """What the pages of a level of digests are called, in order."""
     sql = "SELECT path FROM files WHERE path GLOB ? ORDER BY path"
-    return [path.rpartition("/")[2].removesuffix(".md") for (path,) in db.execute(sql, (LEVELS[level],))]
+    return [path.rpartition("/")[2].removesuffix(".md") for path in column(db, sql, LEVELS[level])]
 
 
 def known_patterns(db: Connection) -> set[str]:
     """The keys of all patterns that were ever stored, whatever became of them."""
     sql = "SELECT json_extract(more, '$.attributes.pattern') FROM memories WHERE source = ? AND form = 'memory'"
-    return {key for (key,) in db.execute(sql, (PATTERN,)) if isinstance(key, str)}
+    return {key for key in column(db, sql, PATTERN) if isinstance(key, str)}
 
 
 def gists(db: Connection, wanted: Mapping[date, str]) -> dict[date, str]:
     """What was made of these days, as far as it was made of what they are: `wanted` has their marks."""
-    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'gists'").fetchone() is None:
-        return {}
     named = {day.isoformat(): day for day in wanted}
     sql = "SELECT day, mark, data FROM gists WHERE day BETWEEN ? AND ?"
     rows = db.execute(sql, (min(named), max(named))) if named else ()
@@ -438,7 +418,6 @@ def gists(db: Connection, wanted: Mapping[date, str]) -> dict[date, str]:
 
 def keep_gists(db: Connection, made: Iterable[tuple[date, str, str]]) -> None:
     """Keep what was made of days, each with its mark, until they change."""
-    db.execute(_GISTS)
     rows = ((day.isoformat(), mark, data) for day, mark, data in made)
     db.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
 
@@ -525,8 +504,7 @@ def turns_of(db: Connection, session: str) -> list[Located]:
     return list(located(db, rest, (*values, session)))
 
 
-_KNOWN = f"""m.form = 'memory' AND (m.kind <> '{Kind.EPISODIC.value}' OR m.source IN {OVERHEARD}) AND (
-    m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"""
+_KNOWN = f"m.form = 'memory' AND {MORE_THAN_EVENT} AND {TRUSTED}"
 _MATCHING = "m.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
 _HOLDS = "m.superseded_by IS NULL AND m.forgotten_at IS NULL"
 _PREDICATE = "json_extract(m.more, '$.attributes.predicate')"
@@ -585,14 +563,9 @@ FADED = 200
 IMPORTANT = 0.8
 Faded = tuple[MemoryItem, float]
 """A memory, and how relevant it still is."""
-_THERE = "m.form = 'memory' AND m.archived = 0 AND m.forgotten_at IS NULL"
-_CURRENT = f"{_THERE} AND m.superseded_by IS NULL"
-_TRUSTED = "(m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"
 _NEWEST_FIRST = "ORDER BY m.created_at DESC, m.file DESC, m.ordinal DESC"
-_FORGOTTEN = (
-    f"WHERE m.forgotten_at IS NOT NULL AND m.form = 'memory' AND (m.kind <> 'episodic' OR m.source IN {OVERHEARD}) "
-    "ORDER BY m.forgotten_at DESC LIMIT ?"
-)
+_FORGOTTEN = f"""WHERE m.forgotten_at IS NOT NULL AND m.form = 'memory' AND {MORE_THAN_EVENT}
+    ORDER BY m.forgotten_at DESC LIMIT ?"""
 _SINCE = f"m.created_at > ?1 - (m.id GLOB 'H-*') * {DAY}"
 """A note that a person wrote into a day's log has the beginning of that day as its time."""
 
@@ -625,7 +598,7 @@ def look(
     """What there is at this moment; `since` the beginning where there was no reflection yet."""
     here, after = to_us(now), to_us(since or EPOCH)
     weakest, total = _faded_memories(db, here, decay, below=decay.archived)
-    valid = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD}) AND coalesce(m.valid_until, ?1) >= ?1"
+    valid = f"{MORE_THAN_EVENT} AND coalesce(m.valid_until, ?1) >= ?1"
     return ReflectionMaterial(
         fresh=_newest(db, _SINCE, after, RECENT),
         unread=frozenset(each for conversation in unheard(db) for each in conversation.unread),
@@ -642,7 +615,7 @@ def look(
 
 def _newest(db: Connection, condition: str, moment: int, limit: int) -> list[MemoryItem]:
     """What holds and is so, without strangers' words, oldest first; of more than the limit, the newest."""
-    rest = f"WHERE {condition} AND {_CURRENT} AND {_TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
+    rest = f"WHERE {condition} AND {CURRENT} AND {TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
     return [each.item for each in located(db, rest, (moment, limit))][::-1]
 
 
@@ -651,7 +624,7 @@ def _faded_memories(
 ) -> tuple[list[Faded], int]:
     """What is less relevant than that and nobody protects, and how many such there are."""
     sql = (
-        f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {_THERE} AND NOT "
+        f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {LIVE} AND NOT "
         "(m.pinned OR m.store = 'vault' OR m.decay_rate IS 0) AND m.importance >= :important AND score < :below "
         "ORDER BY m.role IS NOT NULL, score, m.created_at, m.id LIMIT :limit"
     )
@@ -673,10 +646,10 @@ def _replaced(db: Connection, after: int) -> list[tuple[str, str]]:
 
 def conversations(db: Connection, names: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     """The conversations in which each of these, given by their names, is spoken of; strangers' words do not count."""
-    holds = f"m.session IS NOT NULL AND {_CURRENT} AND {_TRUSTED}"
+    holds = f"m.session IS NOT NULL AND {CURRENT} AND {TRUSTED}"
     sql = f"SELECT DISTINCT m.session FROM memories m WHERE {_MATCHING} AND {holds}"
     asked = {each: " OR ".join(match_expression(terms(name), all_of=True) for name in names[each]) for each in names}
-    return {each: {str(session) for (session,) in db.execute(sql, (words,))} for each, words in asked.items()}
+    return {each: set(column(db, sql, words)) for each, words in asked.items()}
 
 
 class Rests(NamedTuple):
@@ -689,7 +662,7 @@ class Rests(NamedTuple):
 
 def rests(db: Connection, words: str, id: str | None, same: Callable[[str, str], bool]) -> Rests:
     """What a line rests on, by the id behind it or by its words, which `same` compares with those of memories."""
-    rest, asked = f"WHERE {_MATCHING} AND m.form = 'memory' AND {_TRUSTED} LIMIT 200", terms(words)
+    rest, asked = f"WHERE {_MATCHING} AND m.form = 'memory' AND {TRUSTED} LIMIT 200", terms(words)
     found = located(db, rest, (match_expression(asked, all_of=True),))
     saying = (each for each in found if same(each.item.content, words))
     items = [each.item for each in ((by_id(db, id),) if id else saying) if each]

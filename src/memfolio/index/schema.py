@@ -225,6 +225,9 @@ CREATE TABLE records (
 CREATE INDEX records_by_about ON records (ledger, about);
 CREATE INDEX records_by_file ON records (file);
 
+-- What digests made of days, each with the mark of what the day was then: a cache.
+CREATE TABLE gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
+
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, data BLOB NOT NULL);
 -- What all vectors add up to, in whole numbers, so that it is the same in whatever order they came and went.
 CREATE TABLE vector_sum (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, data BLOB NOT NULL);

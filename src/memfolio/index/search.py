@@ -15,7 +15,7 @@ from apsw import Connection, FTS5ExtensionApi
 from memfolio.clock import to_ms
 from memfolio.index.read_files import name_key
 from memfolio.index.rows import clean, column, number, rows_array, to_us
-from memfolio.sources import LEARNED
+from memfolio.sources import LEARNED, OVERHEARD
 from memfolio.text import match_expression
 from memfolio.types import Kind, Store, Type
 
@@ -98,7 +98,14 @@ LEVELS = {
 """The files of each level of the hierarchy: days as they were written, and the digests above them."""
 
 Condition = tuple[str, tuple[Any, ...]]
-_TRUSTED = """m.origin <> 'untrusted'
+LIVE = "m.form = 'memory' AND m.archived = 0 AND m.forgotten_at IS NULL"
+CURRENT = f"{LIVE} AND m.superseded_by IS NULL"
+MORE_THAN_EVENT = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD})"
+CONFIRMED = "EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')"
+TRUSTED = f"(m.origin <> 'untrusted' OR {CONFIRMED})"
+NOT_UNDONE = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
+"""What was undone lies in the archive, too, but without a line that says so."""
+_TRUSTED_AT = """m.origin <> 'untrusted'
     OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
@@ -165,7 +172,7 @@ class Filter:
         if self.originals and not self._asks_for_knowledge:
             yield _ORIGINAL, ()
         if QUARANTINED not in self.include:
-            yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
+            yield _TRUSTED_AT, (None if self.as_of is None else self.as_of.isoformat(),)
 
     def _asked(self) -> Iterator[Condition]:
         stores = () if self.short_term else self.stores
