@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from memfolio.config import Config
 from memfolio.embed.http import Spending, spending
-from memfolio.embed.post import is_loopback
+from memfolio.embed.post import in_time, is_loopback
 from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
@@ -145,23 +143,11 @@ class ServedModel:
             material=fenced(cut(self._clean(material), self._most), mark),
             answer=answer,
         )
-        return self._in_time(lambda: answer_to(question, self._pay, self._timeout))
+        # In a thread, it may run an event loop even where whoever asks runs one already.
+        return in_time(lambda: answer_to(question, self._pay, self._timeout), self._timeout + _GRACE, self._late)
 
-    def _in_time(self, act: Callable[[], T]) -> T:
-        """What `act` returns or raises, if it does so in time.
-
-        A thread of its own: there it may run an event loop even where whoever asks runs one already, and it is left
-        behind where the look-up of a name hangs, which no time limit ends.
-        """
-        outcome: queue.SimpleQueue[T | ModelError] = queue.SimpleQueue()
-        threading.Thread(target=lambda: outcome.put(_caught(act)), name="memfolio-model", daemon=True).start()
-        try:
-            result = outcome.get(timeout=self._timeout + _GRACE)
-        except queue.Empty:
-            raise ModelError(f"{self.name} did not answer in time", hint="check model.url and the network") from None
-        if isinstance(result, ModelError):
-            raise result
-        return result
+    def _late(self) -> ModelError:
+        return ModelError(f"{self.name} did not answer in time", hint="check model.url and the network")
 
     def _pay(self, tokens: int) -> None:
         """Count what a request sends; ModelError where the day's budget has no room for it."""
@@ -179,13 +165,6 @@ class ServedModel:
     def _most(self) -> int:
         """Tokens of material for one question: half of a day's at most, so that the rest of it fits as well."""
         return min(MAX_MATERIAL, self._limit // 2) if self._limit else MAX_MATERIAL
-
-
-def _caught(act: Callable[[], T]) -> T | ModelError:
-    try:
-        return act()
-    except ModelError as error:
-        return error
 
 
 def _door() -> Callable[[ModelQuestion[T], Callable[[int], None], float], T]:
