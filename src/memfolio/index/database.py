@@ -302,8 +302,7 @@ class Database:
             database = cls(path)
             if database._inode == CUT_OFF:
                 raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
-            with database.reading() as connection:
-                _check_form(connection, path)
+            database.ask(lambda connection: _check_form(connection, path))
         return database
 
     @classmethod
@@ -361,27 +360,16 @@ class Database:
             return 0
         return CUT_OFF if found.st_size % PAGE else found.st_ino
 
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection to read with; everything that is read is of one moment."""
-        with index_errors(self.path), self._borrowed() as connection:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("COMMIT")
-
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
-        """What a question finds at one moment; as `reading`, and quicker."""
-        with index_errors(self.path):
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN")
-                answer = question(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close(True)
-                raise
-            self._idle.append(connection)
+        """What a question finds; everything that it reads is of one moment."""
+
+        def at_one_moment(connection: apsw.Connection) -> T:
+            connection.execute("BEGIN")
+            answer = question(connection)
+            connection.execute("COMMIT")
             return answer
+
+        return self._lent(at_one_moment)
 
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
@@ -401,9 +389,8 @@ class Database:
     def tidy(self) -> None:
         """Fold the journal into the file if it has grown; readers and writers go on meanwhile."""
         if self._journalled > LONG_JOURNAL:
-            with index_errors(self.path), self._borrowed() as connection:
-                _fold(connection)
-                self._journalled = 0
+            self._lent(_fold)
+            self._journalled = 0
 
     def _note_journal(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._journalled = pages
@@ -421,23 +408,21 @@ class Database:
         finally:
             lock.release()
 
-    @contextmanager
-    def _borrowed(self) -> Iterator[apsw.Connection]:
-        """A connection of this process; one with which something went wrong may hold a moment of the file, and goes."""
-        connection = self._borrow()
-        try:
-            yield connection
-        except BaseException:
-            connection.close(True)
-            raise
-        self._idle.append(connection)
-
-    def _borrow(self) -> apsw.Connection:
-        self._notice_fork()
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._connect()
+    def _lent(self, use: Callable[[apsw.Connection], T]) -> T:
+        """What `use` returns; a connection with which it failed may hold a moment of the file, and is closed."""
+        with index_errors(self.path):
+            self._notice_fork()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                answer = use(connection)
+            except BaseException:
+                connection.close(True)
+                raise
+            self._idle.append(connection)
+            return answer
 
     def _own_writer(self) -> apsw.Connection:
         self._notice_fork()

@@ -311,8 +311,7 @@ def buy_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -
 def carry_over(source: Database, db: Connection) -> None:
     """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
     with suppress(SearchIndexError):
-        with source.reading() as old:
-            payees = list(_payees(old))
+        payees = source.ask(lambda old: list(_payees(old)))
         texts = db.execute("SELECT content, more FROM memories")
         while payees and (some := list(islice(texts, CHUNK))):
             _carry(source, db, payees, [text_hash(_text(content, more)) for content, more in some])
@@ -321,6 +320,6 @@ def carry_over(source: Database, db: Connection) -> None:
 def _carry(source: Database, db: Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
     for payee in payees:
         kept: dict[bytes, bytes] = {}
-        with suppress(SearchIndexError), source.reading() as old:  # damage costs what lies beside it, and no more
-            kept = kept_vectors(old, payee, hashes)
+        with suppress(SearchIndexError):  # damage costs what lies beside it, and no more
+            kept = source.ask(lambda old, payee=payee: kept_vectors(old, payee, hashes))  # type: ignore[misc]
         buy_vectors(db, payee, kept)

@@ -53,7 +53,7 @@ def read_parcel(parcel: bytes) -> tuple[str, str, HookEvent | None]:
 
 def _event(words: list[str], said: bytes) -> HookEvent | None:
     host, name, agent, subagents = (*words, "", "", "", "")[:4]
-    act, payload = ACTS.get(host, {}).get(name), _object(said)
+    act, payload = ACTS.get(host, {}).get(name), _parsed(said.decode("utf-8-sig", "replace"))
     if act is None or payload is None:
         return None
     return HookEvent(
@@ -68,14 +68,6 @@ def _event(words: list[str], said: bytes) -> HookEvent | None:
         transcript=_text(payload, "transcript_path"),
         is_heard=bool(subagents) or not _text(payload, *SUBAGENT),
     )
-
-
-def _object(said: bytes) -> dict[str, Any] | None:
-    try:
-        payload = json.loads(said.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return payload if isinstance(payload, dict) else None
 
 
 def _text(payload: dict[str, Any], *names: str) -> str:
