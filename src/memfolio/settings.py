@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from memfolio import machine
 from memfolio.duration import format_duration, parse_duration
 from memfolio.policy import PRESETS, are_rows
-from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
-
-T = TypeVar("T")
+from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN, frozen
 
 FORMAT = 1
 """The format of homes that this version reads and writes."""
@@ -59,12 +57,6 @@ def setting(
     """A field that users can set; `more` are the flags of `Key`."""
     how = {"doc": doc, "low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
     return field(default=default, repr=not more.get("is_secret"), metadata=how)
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def section(table: type[T]) -> type[T]:
-    """A table of settings as a value."""
-    return dataclass(frozen=True, slots=True, kw_only=True)(table)
 
 
 def _share(default: float, doc: str) -> Any:
@@ -126,7 +118,7 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-@section
+@frozen
 class GitSettings:
     """The history of the home."""
 
@@ -139,7 +131,7 @@ class GitSettings:
     )
 
 
-@section
+@frozen
 class EmbeddingSettings:
     """What turns texts into vectors."""
 
@@ -173,7 +165,7 @@ class EmbeddingSettings:
     key: str = _secret("The key that the server asks for; it is sent nowhere else and never shown.")
 
 
-@section
+@frozen
 class ModelSettings:
     """The language model that is asked, where there is one."""
 
@@ -191,7 +183,7 @@ class ModelSettings:
     key: str = _secret("The key that the provider asks for; it is sent nowhere else and never shown.")
 
 
-@section
+@frozen
 class Ranking:
     """How much each strategy of recall counts beside the others; a weight of 0 switches it off."""
 
@@ -242,7 +234,7 @@ class Ranking:
     inline: bool = setting(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
 
 
-@section
+@frozen
 class Decay:
     """How memories fade: each rate is the share lost a day, and half is gone after 0.69 divided by it days."""
 
@@ -265,7 +257,7 @@ class Decay:
     weak: float = 0.4  # the confidence, faded, below which a fact is shown as weak
 
 
-@section
+@frozen
 class Packing:
     """What goes into a context, and how much of it."""
 
@@ -284,7 +276,7 @@ class Packing:
     time_days: float = 7.0  # after which half of that is gone
 
 
-@section
+@frozen
 class StoreTuning:
     """How much each store holds, and for how long."""
 
@@ -296,7 +288,7 @@ class StoreTuning:
     least_used: bool = False  # the least recently used leaves working memory, else the oldest
 
 
-@section
+@frozen
 class CoreTuning:
     """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
 
@@ -309,7 +301,7 @@ class CoreTuning:
     critical: int = 1000  # for what must never be forgotten
 
 
-@section
+@frozen
 class Consolidation:
     """Which memories become long-term ones, and which of them belong together."""
 
@@ -320,7 +312,7 @@ class Consolidation:
     summarize: bool = True  # memories that belong together are summed up, else promoted one by one
 
 
-@section
+@frozen
 class Learning:
     """What is learned from conversations once they are over."""
 
@@ -337,7 +329,7 @@ class Learning:
     transcripts: bool = setting(True, "Whether a page about each conversation is written to sessions/.")
 
 
-@section
+@frozen
 class Triggers:
     """Phrases, beside the English ones, with which a person asks for something to be remembered or forgotten."""
 
@@ -346,7 +338,7 @@ class Triggers:
     reflect: tuple[str, ...] = _phrases("Further phrases that ask for memories to be looked through.")
 
 
-@section
+@frozen
 class Flush:
     """When an agent whose context fills up should save what it knows."""
 
@@ -355,7 +347,7 @@ class Flush:
     soft: int = 4000  # how many tokens before that the time has come
 
 
-@section
+@frozen
 class Retention:
     """After which time without use memories are archived; a span of zero is never. Nothing is deleted.
 
@@ -376,7 +368,7 @@ class Retention:
     compress: timedelta = _span(timedelta(days=90), "After which time in the archive a log is compressed.")
 
 
-@section
+@frozen
 class Backup:
     """Copies of the whole home beside it."""
 
@@ -390,7 +382,7 @@ class Backup:
     every: timedelta = _span(timedelta(days=30), "How often `tend` makes one.")
 
 
-@section
+@frozen
 class TendTuning:
     """When and how long the home is looked after."""
 
@@ -398,7 +390,7 @@ class TendTuning:
     seconds: float = setting(600.0, "After how many seconds no further job is begun.", 1.0, 86400.0)
 
 
-@section
+@frozen
 class Governing:
     """Who may do what."""
 
@@ -411,7 +403,7 @@ class Governing:
     )
 
 
-@section
+@frozen
 class Proposing:
     """How proposals are decided on."""
 
@@ -424,7 +416,7 @@ class Proposing:
     expire: timedelta = _span(timedelta(days=30), "After which time an undecided proposal is dropped; zero is never.")
 
 
-@section
+@frozen
 class Reflecting:
     """When an agent reflects, and how much it may say."""
 
@@ -436,7 +428,7 @@ class Reflecting:
     evolution: int = 2000  # tokens, by estimate, that meta/evolution.md may have
 
 
-@section
+@frozen
 class Redaction:
     """What is taken out of a text before it is written or sent anywhere."""
 
@@ -450,7 +442,7 @@ class Redaction:
     allow: tuple[str, ...] = _phrases("Texts that look like secrets and are none.")
 
 
-@section
+@frozen
 class Watching:
     """What the owner is told about without asking."""
 
@@ -458,7 +450,7 @@ class Watching:
     confidence: float = 0.9  # from which on two facts that contradict each other raise an alert
 
 
-@section
+@frozen
 class KnowledgeTuning:
     """How far is concluded, and how cases are compared."""
 
@@ -468,7 +460,7 @@ class KnowledgeTuning:
     beliefs: float = 0.6  # how much common beliefs count when cases are compared; common desires are the rest
 
 
-@section
+@frozen
 class Minding:
     """How the mind of an agent is kept up to date by its heartbeat."""
 
@@ -483,7 +475,7 @@ class Minding:
     keep: timedelta = timedelta(days=30)  # how long what is over stays on its page before it is archived
 
 
-@section
+@frozen
 class Practising:
     """How ways to do things are learned, and when they are given up."""
 
@@ -494,7 +486,7 @@ class Practising:
     retries: int = 2  # of a step that fails, where its page does not say
 
 
-@section
+@frozen
 class Reasoning:
     """How far problems are thought through."""
 
@@ -502,7 +494,7 @@ class Reasoning:
     work: int = setting(1_000_000, "How many cases an exact method looks at before it gives up.", 1000, 10**9)
 
 
-@section
+@frozen
 class Mirroring:
     """A TypeDB server that holds a copy of what is known; without an address there is none."""
 
@@ -531,7 +523,7 @@ class Mirroring:
     bytes: int = setting(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)
 
 
-@section
+@frozen
 class Config:
     """Every setting of one home, valid and complete."""
 
@@ -666,7 +658,7 @@ _TYPES: Mapping[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
 """By the type of a field: what it is in words, what may stand for it, and how that is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Key:
     """One setting as it was declared, with its dotted name."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from memfolio.embed.post import JsonServer, ServerBusyError, ServerRefusedError,
 from memfolio.errors import EmbedderError
 from memfolio.settings import KEY_VARIABLES
 from memfolio.text import estimate_tokens
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +88,7 @@ class OddAnswerError(ValueError):
     """An answer in which there are no vectors to be found; says what is there in their place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ask:
     """What a server is asked for."""
 
@@ -100,7 +100,7 @@ class Ask:
     """Whether the texts are questions, which some models embed otherwise than what answers them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenAi:
     """What OpenAI speaks, and most others do too."""
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +27,7 @@ from memfolio.index.vectors import (
     take_over,
     text_hash,
 )
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ class Made(NamedTuple):
     failure: EmbedderError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Embedded:
     """How many memories got the vectors that they lacked, how many lack them still, and why that is."""
 

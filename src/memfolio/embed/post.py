@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memfolio.errors import EmbedderError
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -62,7 +63,7 @@ class ServerRefusedError(EmbedderError):
     """The server does not accept what it was sent: 400, 413 or 422. One text that is too long is enough for that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JsonServer:
     """Where to ask, what to show as a key, and how long and how much to listen."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from datetime import datetime
 from itertools import count
 from typing import Any, NamedTuple
@@ -28,12 +28,12 @@ from memfolio.index.search import (
     count_within,
 )
 from memfolio.sources import OVERHEARD, SUMMED_UP
-from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.types import Kind, MemoryItem, Store, Type, frozen
 
 # Looking memories up by what they are, not by what they say.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Located:
     """A memory, the file it stands in, and what it is there: a memory, a passage of a page, a fact."""
 
@@ -46,7 +46,8 @@ class Located:
     """The headings above a passage."""
 
 
-class Edge(NamedTuple):
+@frozen
+class Edge:
     """A tie between two memories."""
 
     type: str
@@ -111,8 +112,9 @@ def state_lines(db: Connection, condition: str, *values: Any) -> list[Mapping[st
 def edges_of(db: Connection, id: str) -> list[Edge]:
     """The ties of a memory in either direction; its neighbours in time are not among them."""
     order = "ORDER BY type, source, target"
-    sql = f"SELECT {', '.join(Edge._fields)} FROM edges WHERE source = ?1 OR target = ?1 {order}"
-    return list(map(Edge._make, db.execute(sql, (id,))))
+    names = [each.name for each in fields(Edge)]
+    sql = f"SELECT {', '.join(names)} FROM edges WHERE source = ?1 OR target = ?1 {order}"
+    return [Edge(**dict(zip(names, row, strict=True))) for row in db.execute(sql, (id,))]
 
 
 def entities_of(db: Connection, row: int) -> list[str]:
@@ -328,7 +330,7 @@ def neighbours(db: Connection) -> int:
 # The index in numbers.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Counts:
     """How much there is of what. Forgotten and archived memories count only where it says so."""
 
@@ -505,7 +507,8 @@ def written_pages(db: Connection, root: str) -> list[str]:
 # What is known about people and things: the profiles that their pages give them.
 
 
-class EntityProfile(NamedTuple):
+@frozen
+class EntityProfile:
     """An entity as its page describes it."""
 
     id: str
@@ -519,7 +522,7 @@ def profiles(db: Connection, ids: Iterable[str]) -> list[EntityProfile]:
     """The entities with these ids, in this order, as far as they are there."""
     sql = "SELECT id, name, type, summary, properties FROM entities WHERE id = ?"
     found = []
-    for *told, properties in (row for each in ids for row in db.execute(sql, (each,))):
-        telling = {name: value for name, value in json.loads(properties).items() if name not in BOOKKEEPING}
-        found.append(EntityProfile._make((*told, telling)))
+    for entity, name, type_, summary, properties in (row for each in ids for row in db.execute(sql, (each,))):
+        telling = {key: value for key, value in json.loads(properties).items() if key not in BOOKKEEPING}
+        found.append(EntityProfile(id=entity, name=name, type=type_, summary=summary, properties=telling))
     return found

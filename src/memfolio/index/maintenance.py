@@ -24,7 +24,7 @@ from memfolio.settings import Decay, Retention
 from memfolio.sources import LEARNED, PATTERN
 from memfolio.state import moment
 from memfolio.text import match_expression, terms
-from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.types import Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import local
 
@@ -55,7 +55,7 @@ class By(StrEnum):
     ACCESS = "access"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Below:
     """All whose score is below a limit, in place of what retention says."""
 
@@ -82,7 +82,7 @@ class DueForArchive:
         return self.reasons.total()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Weak:
     """A fact that is little certain by now: its confidence, faded, and the days until it falls further."""
 
@@ -224,7 +224,7 @@ def batches(due: DueForArchive, *, files: int, memories: int) -> Iterator[dict[s
         yield batch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ArchivedFile:
     """A file as the index knows it: its name, when it was last written (microseconds), and how much can be found."""
 
@@ -432,7 +432,7 @@ MOST = 1000
 """How many memories are looked at beside what was said, the newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conversation:
     """A conversation with turns that nobody has learned from."""
 
@@ -570,7 +570,7 @@ _SINCE = f"m.created_at > ?1 - (m.id GLOB 'H-*') * {DAY}"
 """A note that a person wrote into a day's log has the beginning of that day as its time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReflectionMaterial:
     """All that a reflection looks at, read at one moment; memories come oldest first.
 

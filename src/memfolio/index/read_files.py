@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import blake2b
 from itertools import accumulate
@@ -19,7 +19,7 @@ from memfolio.errors import DiskError
 from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage, show_value
 from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
-from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import without_surrogates
 from memfolio.vault.journal import to_text
@@ -54,7 +54,7 @@ _VISIBLE = re.compile(r"\S")
 _ENDS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END, _WORD_END)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Passage:
     """A piece of a page, the headings above it, and where it stands: offsets in characters, lines from 1.
 
@@ -326,7 +326,7 @@ _CITED = re.compile(r"^[ \t]*[-*+][ \t][^\n]*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r]
 _RELATION_LINE = re.compile(r"[-*+][ \t]+([^:\[\]]{1,64}?)[ \t]*:[ \t]*(\[\[.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PageKind:
     """What a page is, and so what its passages are as memories."""
 
@@ -337,7 +337,7 @@ class PageKind:
     importance: float = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EntityPage:
     """An entity as its page describes it; `id` is what links name."""
 
@@ -640,7 +640,7 @@ _SPACE = re.compile(r"\n\s*\n")
 _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Searchable:
     """Something that can be found, and its place in the file."""
 
@@ -650,7 +650,7 @@ class Searchable:
     heading: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileReading:
     """Everything in a file: what can be found, what is said about other memories, and what could not be read."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from operator import attrgetter
@@ -16,7 +16,7 @@ from apsw import Connection, carray
 from memfolio.clock import EPOCH
 from memfolio.index.schema import MemoryRow
 from memfolio.state import State
-from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
 MICROSECOND = timedelta(microseconds=1)
@@ -38,7 +38,7 @@ _ENUMS: dict[str, type[StrEnum]] = {"Kind": Kind, "Type": Type, "Store": Store, 
 _MEMBERS = {name: {each.value: each for each in _ENUMS[type_]} for name, type_ in _TYPES.items() if type_ in _ENUMS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spot:
     """Where a memory stands: the number of its file, its place among the others there, and what it is."""
 

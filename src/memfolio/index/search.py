@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
@@ -17,7 +17,7 @@ from memfolio.index.read_files import name_key
 from memfolio.index.rows import clean, column, number, rows_array, to_us
 from memfolio.sources import LEARNED, OVERHEARD
 from memfolio.text import match_expression
-from memfolio.types import Kind, Store, Type
+from memfolio.types import Kind, Store, Type, frozen
 
 # Which memories are within short-term memory: that follows from when they came and how important they are.
 #
@@ -25,7 +25,7 @@ from memfolio.types import Kind, Store, Type
 # memory.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShortTerm:
     """What is in short-term memory at a moment: the most important of what came since then."""
 
@@ -114,7 +114,7 @@ _ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOI
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Filter:
     """Exact conditions; what is None or empty does not matter. Forgotten memories never pass."""
 

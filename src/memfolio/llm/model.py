@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from memfolio.config import Config
@@ -15,6 +15,7 @@ from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
 from memfolio.text import estimate_tokens
+from memfolio.types import frozen
 
 # The language model that a server runs.
 
@@ -46,7 +47,7 @@ ADDRESSES = {
 """Gemini is asked in OpenAI's dialect, which it speaks there: its own library would triple what is installed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Endpoint:
     """A model at an address. `url_is_own` tells that the user named the address, not only the home."""
 
@@ -92,7 +93,7 @@ class Endpoint:
         return self.url_is_own or self.address == ADDRESSES[self.provider] or is_loopback(self.address)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelQuestion(Generic[T]):
     """Whom to ask, what to do (`instructions`), with which fenced material, and the type of the answer."""
 
@@ -208,7 +209,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|[。！？]+|$)")
 _HINT = "try again, or use a model that follows instructions better"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Summary:
     """What a model is asked for."""
 

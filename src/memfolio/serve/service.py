@@ -20,6 +20,7 @@ from textwrap import shorten
 
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError
 from memfolio.serve import units
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 
 PATIENCE = 60.0
@@ -46,7 +47,7 @@ class SystemCommand:
 Ended = subprocess.CompletedProcess[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Schedule:
     """What makes a system run a command regularly, and what ends that."""
 
@@ -64,7 +65,7 @@ class Schedule:
     """Succeeds while the system runs it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServiceState:
     """How a service stands: which of its files and lines are there, as they should be, and whether it runs."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memfolio.recall.fence import BULLET, FURTHER, HEADING, strip_fences
 from memfolio.recall.hit import GAP
 from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import without_surrogates
 
@@ -26,7 +26,7 @@ _TOLD = re.compile(r"<hook_context>[^<]*+</hook_context>")
 _UNFIT = re.compile(r"[^A-Za-z0-9._:-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HookEvent:
     """What happened: where, in which conversation and turn, and the words that were said, if any."""
 
