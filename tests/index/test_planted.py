@@ -136,7 +136,7 @@ def forgets_no_problem(self: Filing, number: int, problems: Any) -> None:
 
 
 def drops_as_if_it_were_a_page(self: Filing, path: str) -> None:
-    number = self._number(path)
+    number = self._rows.value("SELECT number FROM files WHERE path = ?", path)
     if number is not None:
         self._refile(path, number, FileReading())
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))

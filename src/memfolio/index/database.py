@@ -219,14 +219,14 @@ def _vfs() -> str | None:
 
 def newest(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form."""
-    names = [match.string for match in _files(folder, agent) if _is_ours(match)]
-    return folder / max(names) if names else None
+    found = predecessor(folder, agent)
+    return found if found and f".v{VERSION}-" in found.name else None
 
 
 def predecessor(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form, or else in the newest of all other forms."""
-    ranks = {match.string: (_is_ours(match), int(match["version"]), match.string) for match in _files(folder, agent)}
-    return folder / max(ranks, key=ranks.__getitem__) if ranks else None
+    found = _files(folder, agent)
+    return folder / found[-1].string if found else None
 
 
 def next_name(folder: Path, agent: str) -> Path:
@@ -235,18 +235,19 @@ def next_name(folder: Path, agent: str) -> Path:
     return folder / f"{agent}.v{VERSION}-{max(numbers, default=0) + 1:06d}-{secrets.token_hex(4)}.db"
 
 
-def _files(folder: Path, agent: str) -> list[re.Match[str]]:
+def _files(folder: Path, agent: str | None = None) -> list[re.Match[str]]:
+    """The index files of an agent, or of all; those of this version's form last, the newest at the end."""
     try:
         names = os.listdir(folder)
     except OSError:  # what stands in the way is said when something is to be written there
         return []
-    return [match for match in map(_NAME.fullmatch, names) if match and match["agent"] == agent]
+    found = (match for match in map(_NAME.fullmatch, names) if match and agent in (None, match["agent"]))
+    return sorted(found, key=lambda match: (_is_ours(match), int(match["version"]), match.string))
 
 
 def agents_in(folder: Path) -> list[str]:
     """The agents that have an index here, in whatever form."""
-    names = os.listdir(folder) if folder.is_dir() else []
-    return sorted({match["agent"] for match in map(_NAME.fullmatch, names) if match})
+    return sorted({match["agent"] for match in _files(folder)})
 
 
 def discard_others(folder: Path, kept: set[Path]) -> None:
@@ -288,7 +289,7 @@ class Database:
         self.path = path
         self.in_memory = in_memory
         self._idle: list[apsw.Connection] = []
-        self._lock = threading.RLock()
+        self._lock = Mutex()
         self._writer: apsw.Connection | None = None
         self._journalled = 0
         self._process = os.getpid()
@@ -399,14 +400,12 @@ class Database:
     @contextmanager
     def _turn(self, busy_ms: int) -> Iterator[None]:
         """This process's turn to write."""
-        self._notice_fork()
-        lock = self._lock
-        if not lock.acquire(timeout=busy_ms / 1000):
+        if not self._lock.take(timeout=busy_ms / 1000):
             raise IndexBusyError(f"{self.path.name} is being written by another thread", hint="try again in a moment")
         try:
             yield
         finally:
-            lock.release()
+            self._lock.end()
 
     def _lent(self, use: Callable[[apsw.Connection], T]) -> T:
         """What `use` returns; a connection with which it failed may hold a moment of the file, and is closed."""
@@ -448,7 +447,6 @@ class Database:
         if self._process != os.getpid():
             _orphans.extend([*self._idle, *([self._writer] if self._writer else [])])
             self._idle, self._writer, self._process = [], None, os.getpid()
-            self._lock = threading.RLock()
 
     def close(self) -> None:
         """Let go of the file; the last one to do so folds the journal into it."""

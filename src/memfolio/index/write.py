@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-import apsw
+from apsw import Connection, carray
 
 from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
@@ -34,6 +35,7 @@ from memfolio.index.rows import (
     Spot,
     about,
     clean,
+    column,
     from_us,
     row_of,
     spot_of,
@@ -51,8 +53,6 @@ from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
 from memfolio.vault.paths import day_of, is_packed_log
 
-# Filing what stands in the files into the tables, so that the same files always end as the same tables.
-#
 # The order in which files arrive must not matter. So a memory that stands in several files belongs to the one that
 # sorts first (`precedence`), the others are noted as places, and a file that loses or gains a memory by another's
 # change is read again.
@@ -73,20 +73,24 @@ OF_ENTITY = -2
 
 
 class Filing:
-    """Brings files into the index, inside one transaction of `connection`."""
+    """Brings files into the index, inside one transaction of `db`."""
 
-    def __init__(
-        self, connection: apsw.Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]
-    ) -> None:
-        self._db = connection
+    def __init__(self, db: Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]) -> None:
+        self._db = db
         self._agent = agent
         self._zone = zone
         self._read = read
         self._again: dict[str, None] = {}
         """Files to read again, because another file's change decides what their entries are."""
-        self._rows = RowFiling(connection)
-        self._facts = FactFiling(connection, self._rows, agent)
-        self._records = RecordFiling(connection, self._rows, agent)
+        self._rows = RowFiling(db)
+
+    @cached_property
+    def _facts(self) -> FactFiling:
+        return FactFiling(self._db, self._rows, self._agent)
+
+    @cached_property
+    def _records(self) -> RecordFiling:
+        return RecordFiling(self._db, self._rows, self._agent)
 
     def put(self, path: str, data: bytes, state: FileState) -> None:
         """File the whole content of a file, whatever was known of it before."""
@@ -95,7 +99,7 @@ class Filing:
 
     def drop(self, path: str) -> None:
         """A file is gone."""
-        number = self._number(path)
+        number = self._rows.value("SELECT number FROM files WHERE path = ?", path)
         if number is not None:
             if is_state(path):
                 self._refile_states(number, ())
@@ -161,65 +165,58 @@ class Filing:
             memory = line.get("memory")
             found = self._rows.find(memory) if isinstance(memory, str) else None
             if found:
-                self._rewrite(found, apply(state_of(found[1]), line))
+                key, old = found
+                after = apply(state_of(old), line)
+                self._rows.rewrite(key, old, row_of(after.item, spot_of(old), after.superseded_at))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
         modified = _modified(state)
-        if knowledge_of(path):
-            return self._put_knowledge(path, self._known_number(path, state), data, modified)
-        reading = read_file(path, data, zone=self._zone, modified=modified)
         number = self._known_number(path, state)
+        if knowledge_of(path):
+            self._put_knowledge(path, number, data, modified)
+            return
+        reading = read_file(path, data, zone=self._zone, modified=modified)
         self._note_problems(number, reading.problems)
         if is_state(path):
             self._refile_states(number, reading.states)
         else:
             self._refile(path, number, reading)
-        return None
-
-    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime) -> None:
-        """File the lines of a ledger of knowledge."""
-        ledger, first = knowledge_of(path) or ("", 0)
-        if ledger == "facts":
-            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
-            self._facts.refile(number, said)
-        else:
-            lines = read_lines(data)
-            told, problems = [*lines.records, *([lines.tail] if lines.tail else [])], lines.problems
-            self._records.refile(ledger, number, first, [line.record for line in told], modified)
-        self._note_problems(number, problems)
 
     def append_knowledge(self, path: str, data: bytes, state: FileState) -> bool:
         """File lines that were just appended to a part of a ledger of knowledge; False where that is not all."""
-        if data.startswith(b"\n"):
-            return False  # it completes a line that was there before
-        number, (ledger, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
+        number = self._known_number(path, state)
+        # What begins with a line end completes a line that was there before.
+        return not data.startswith(b"\n") and self._put_knowledge(path, number, data, _modified(state), is_more=True)
+
+    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime, *, is_more: bool = False) -> bool:
+        """File the lines of a ledger of knowledge, or more of them; False for more that cannot be read by itself."""
+        ledger, first = knowledge_of(path) or ("", 0)
         if ledger == "facts":
-            ordinal = self._facts.next_ordinal(number, first)
-            said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
-            if not problems:
-                self._facts.add(number, said)
-            return not problems
-        lines = read_lines(data)
-        if not (lines.problems or lines.torn):
-            self._records.add(ledger, number, first, [line.record for line in lines.records], _modified(state))
-        return not (lines.problems or lines.torn)
+            first = self._facts.next_ordinal(number, first) if is_more else first
+            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
+            if is_more and problems:
+                return False
+            (self._facts.add if is_more else self._facts.refile)(number, said)
+        else:
+            lines = read_lines(data)
+            problems, last = lines.problems, [lines.tail] if lines.tail else []
+            if is_more and (problems or lines.torn):
+                return False
+            file = self._records.add if is_more else self._records.refile
+            file(ledger, number, first, [line.record for line in (*lines.records, *last)], modified)
+        if not is_more:
+            self._note_problems(number, problems)
+        return True
 
     def _settle(self) -> None:
         """Read the files again that the last change reaches; each at most a few times, since files only give way."""
         while self._again:
             path = next(iter(self._again))
             del self._again[path]
-            data, known = self._read(path), self._state(path)
-            if known is not None:
-                self._put(path, data or b"", known)
-
-    def _state(self, path: str) -> FileState | None:
-        found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
-        return stored_state(*found) if found else None
-
-    def _number(self, path: str) -> int | None:
-        number: int | None = self._rows.value("SELECT number FROM files WHERE path = ?", path)
-        return number
+            data = self._read(path) or b""
+            found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
+            if found:
+                self._put(path, data, stored_state(*found))
 
     def _known_number(self, path: str, state: FileState) -> int:
         """The number of a file whose state is noted hereby."""
@@ -238,7 +235,8 @@ class Filing:
 
     def _refile(self, path: str, number: int, reading: FileReading) -> None:
         """Make the tables say of a file exactly what its reading says."""
-        before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
+        sql = f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?"
+        before = {row[0]: (key, tuple(row)) for key, *row in self._db.execute(sql, (number,))}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
         if not before and self._are_new(reading.found):
             states = [fold(found.item, self._rows.lines_about(found.item.id)) for found in reading.found]
@@ -260,7 +258,7 @@ class Filing:
         """Whether no file has any of these memories, and this one has each once."""
         ids = tuple({each.item.id for each in found})
         sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
-        return len(ids) == len(found) and (not ids or self._rows.value(sql, apsw.carray(ids)) is None)
+        return len(ids) == len(found) and (not ids or self._rows.value(sql, carray(ids)) is None)
 
     def _add_all(self, number: int, found: Sequence[Searchable], states: Sequence[State], *, archived: bool) -> None:
         """File many memories at once, all of them new."""
@@ -268,16 +266,12 @@ class Filing:
         rows, words = [], []
         for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
             item = state.item
-            spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
-            rows.append((key, *row_of(item, spot, state.superseded_at)))
+            rows.append((key, *row_of(item, _spot(each, number, archived), state.superseded_at)))
             words.append((key, searchable(item.content), searchable(about(item, each.heading))))
         self._rows.add_all(rows, words)
         for row, state in zip(rows, states, strict=True):
             if state.item.tags or state.item.derived_from or "[[" in state.item.content:
                 self._rows.link(row[0], state.item, number)
-
-    def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
-        return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
 
     def _claim(self, path: str, number: int, found: Searchable) -> Searchable | None:
         """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
@@ -289,16 +283,13 @@ class Filing:
             return found
         if precedence(path) < precedence(owner[2]):
             self._again[owner[2]] = None
-            self._take_over(owner[0], owner[1], found.item.id)
+            if taken := self._rows.find(found.item.id):
+                self._rows.remove(*taken)
+            self._place(found.item.id, owner[0], owner[1])
             return found
         self._place(found.item.id, number, found.ordinal)
         is_copy = (found.item.id.startswith("M-") or found.form == "mind") and not is_archived(path)
         return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
-
-    def _take_over(self, file: int, ordinal: int, id: str) -> None:
-        if found := self._rows.find(id):
-            self._rows.remove(*found)
-        self._place(id, file, ordinal)
 
     def _place(self, id: str, file: int, ordinal: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
@@ -306,17 +297,16 @@ class Filing:
     def _hand_on(self, id: str) -> None:
         """A memory left its file: whoever else has it is read again."""
         sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
-        self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
+        self._again.update(dict.fromkeys(column(self._db, sql, id)))
 
-    def _file(self, number: int, found: Searchable, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
+    def _file(self, number: int, found: Searchable, old: tuple[int, Row] | None, *, archived: bool) -> None:
         state = fold(found.item, self._rows.lines_about(found.item.id))
         if old is None:
             self._add_all(number, [found], [state], archived=archived)
             return
-        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
-        row = row_of(state.item, spot, state.superseded_at)
-        if tuple(old[1]) != row:
-            self._rows.update(old[0], tuple(old[1]), row, state.item, found.heading)
+        row = row_of(state.item, _spot(found, number, archived), state.superseded_at)
+        if old[1] != row:
+            self._rows.update(*old, row, state.item, found.heading)
 
     def _file_entity(self, path: str, number: int, entity: EntityPage | None) -> None:
         """File the entity of a page; of pages whose names differ only in case, the one that sorts first counts."""
@@ -356,7 +346,7 @@ class Filing:
     def _pages_of(self, entity: str) -> list[str]:
         """The pages that are filed under the name of an entity."""
         sql = "SELECT path FROM files WHERE path LIKE '%/memory/graph/entities/%'"
-        return [path for (path,) in self._db.execute(sql) if entity_id(path) == entity]
+        return [path for path in column(self._db, sql) if entity_id(path) == entity]
 
     # What state lines say
 
@@ -370,7 +360,7 @@ class Filing:
         for ordinal, line in enumerate(lines[same:], same):
             self._add_line(number, ordinal, line)
         told = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
-        after = {memory for (memory,) in self._db.execute(told, (number, same))}
+        after = set(column(self._db, told, number, same))
         about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
         for memory in about:
             sql = "SELECT f.path, f.number, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
@@ -398,9 +388,9 @@ class Filing:
         for edge in _edges(line):
             self._rows.add_edge(*edge[:3], number, ordinal, edge[3])
 
-    def _rewrite(self, found: tuple[int, Row], state: State) -> None:
-        key, old = found
-        self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
+
+def _spot(found: Searchable, file: int, archived: bool) -> Spot:
+    return Spot(file=file, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
 
 
 def _marked(data: bytes, agent: str) -> dict[str, str] | None:

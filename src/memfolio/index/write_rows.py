@@ -13,7 +13,7 @@ from typing import Any
 from memfolio.index.database import Connection
 from memfolio.index.lookup import lines_about
 from memfolio.index.read_files import mentions
-from memfolio.index.rows import COLUMNS, INSERT, SELECT, Row, Spot, about, clean, item_of, row_of, spot_of
+from memfolio.index.rows import COLUMNS, INSERT, SELECT, Row, Spot, about, clean, column, item_of, row_of, spot_of
 from memfolio.index.schema import MemoryRow
 from memfolio.index.vectors import clear_vector
 from memfolio.state import fold, moment
@@ -110,8 +110,8 @@ class RowFiling:
     def remove(self, key: int, row: Row) -> None:
         self._forget_vector(key)
         self._unlink(key, item_of(row), MemoryRow._make(row).file)
-        for table, column in (("words", "rowid"), ("waiting", "row"), ("memories", "row")):
-            self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+        for table, key_name in (("words", "rowid"), ("waiting", "row"), ("memories", "row")):
+            self._db.execute(f"DELETE FROM {table} WHERE {key_name} = ?", (key,))
         self._count((), [row])
 
     def link(self, key: int, item: MemoryItem, number: int) -> None:
@@ -142,7 +142,7 @@ class RowFiling:
     def lines_about(self, memory: str) -> list[Line]:
         """The state lines about a memory."""
         if self._told is None:
-            self._told = {each for (each,) in self._db.execute("SELECT DISTINCT memory FROM states")}
+            self._told = set(column(self._db, "SELECT DISTINCT memory FROM states"))
         return lines_about(self._db, memory) if memory in self._told else []
 
     def tell(self, memory: str) -> None:
@@ -165,21 +165,21 @@ class RowFiling:
 
 Record = Mapping[str, Any]
 _NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}
+_ABOUT = "FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
+"""SQLite by itself would read all lines, since those are in order."""
 _WENT: dict[object, str] = {True: "it worked", False: "it failed"}
 
 
 def records(connection: Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
     """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
     if about is None:
-        return [json.loads(line) for line in record_lines(connection, ledger)]
-    sql = "SELECT line FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
-    return [json.loads(line) for (line,) in connection.execute(sql, (ledger, about))]
+        return list(map(json.loads, record_lines(connection, ledger)))
+    return list(map(json.loads, column(connection, f"SELECT line {_ABOUT}", ledger, about)))
 
 
 def record_lines(connection: Connection, ledger: str) -> list[str]:
     """The same as JSON."""
-    sql = "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal"
-    return [line for (line,) in connection.execute(sql, (ledger,))]
+    return column(connection, "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal", ledger)
 
 
 class RecordFiling:
@@ -192,7 +192,7 @@ class RecordFiling:
 
     def refile(self, ledger: str, file: int, first: int, lines: Iterable[Record], modified: datetime) -> None:
         """Make the tables say of a file exactly what its lines say."""
-        before = self._named(file)
+        before = column(self._db, "SELECT about FROM records WHERE file = ? ORDER BY 1", file)
         self._db.execute("DELETE FROM records WHERE ledger = ? AND file = ?", (ledger, file))
         self.add(ledger, file, first, lines, modified, before)
 
@@ -217,28 +217,20 @@ class RecordFiling:
             for case in dict.fromkeys((*touched, *(row[3] for row in rows))):
                 self._settle(case)
 
-    def _named(self, file: int) -> list[str]:
-        return [about for (about,) in self._db.execute("SELECT about FROM records WHERE file = ? ORDER BY 1", (file,))]
-
     def _settle(self, case: str) -> None:
         """File a case as all lines about it make it."""
-        # SQLite by itself would read all lines, since those are in order
-        sql = (
-            "SELECT file, ordinal, line FROM records INDEXED BY records_by_about"
-            " WHERE ledger = 'cases' AND about = ? ORDER BY ordinal"
-        )
-        lines = [(file, ordinal, json.loads(line)) for file, ordinal, line in self._db.execute(sql, (case,))]
-        item, old = _case(case, [line for _, _, line in lines]), self._rows.find(case)
+        lines = list(self._db.execute(f"SELECT file, ordinal, line {_ABOUT}", ("cases", case)))
+        item, old = _case(case, [json.loads(line) for _, _, line in lines]), self._rows.find(case)
         if item is None:
             if old:
                 self._rows.remove(*old)
             return
-        state = fold(item, self._rows.lines_about(case))
-        row = row_of(state.item, Spot(file=lines[-1][0], ordinal=lines[-1][1], form="case"), state.superseded_at)
+        (file, ordinal, _), state = lines[-1], fold(item, self._rows.lines_about(case))
+        row = row_of(state.item, Spot(file=file, ordinal=ordinal, form="case"), state.superseded_at)
         if old is None:
             key = self._rows.next_key()
             self._rows.add_all([(key, *row)], [(key, searchable(item.content), "")])
-            self._rows.link(key, state.item, lines[-1][0])
+            self._rows.link(key, state.item, file)
         elif old[1] != row:
             self._rows.update(old[0], old[1], row, item_of(row))
 
