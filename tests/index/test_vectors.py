@@ -11,11 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from memfolio.embed.embedder import HashedEmbedder
-from memfolio.index.ann import Matrix, neighbours
 from memfolio.index.database import Connection, Database
 from memfolio.index.index import Index
 from memfolio.index.search import Filter, Sieve
-from memfolio.index.vectors import clear_vector, pack, store_vectors
+from memfolio.index.vectors import Matrix, clear_vector, neighbours, pack, store_vectors
 from tests.index.dump import vectors_by_id
 from tests.index.proof import opened
 

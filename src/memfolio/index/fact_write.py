@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -30,10 +30,12 @@ from memfolio.index.facts import (
     versions,
 )
 from memfolio.index.rows import Row, about, item_of, row_of, spot_of, state_of
-from memfolio.index.write_rows import RowFiling
 from memfolio.state import fold
 from memfolio.text import searchable
 from memfolio.types import Kind, Origin, Store, Type
+
+if TYPE_CHECKING:
+    from memfolio.index.write import RowFiling
 
 # What follows from facts, as the index keeps it: conclusions, what each rests on, and facts that changed since.
 

@@ -20,7 +20,6 @@ from memfolio.errors import (
     MemfolioError,
     SearchIndexError,
 )
-from memfolio.index.ann import Matrix
 from memfolio.index.database import (
     BASIS,
     Database,
@@ -39,7 +38,7 @@ from memfolio.index.database import (
 )
 from memfolio.index.read_files import is_log, is_searched, is_state, knowledge_of, precedence
 from memfolio.index.rows import number
-from memfolio.index.vectors import carry_over, text_hash
+from memfolio.index.vectors import Matrix, carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
 from memfolio.vault.journal import FileState, Record, Written

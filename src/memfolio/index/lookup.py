@@ -526,3 +526,21 @@ def profiles(db: Connection, ids: Iterable[str]) -> list[EntityProfile]:
         telling = {key: value for key, value in json.loads(properties).items() if key not in BOOKKEEPING}
         found.append(EntityProfile(id=entity, name=name, type=type_, summary=summary, properties=telling))
     return found
+
+
+# The lines of rules, cases, judgements and runs.
+
+RECORDS_ABOUT = "FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
+"""SQLite by itself would read all lines, since those are in order."""
+
+
+def records(db: Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
+    """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
+    if about is None:
+        return list(map(json.loads, record_lines(db, ledger)))
+    return list(map(json.loads, column(db, f"SELECT line {RECORDS_ABOUT}", ledger, about)))
+
+
+def record_lines(db: Connection, ledger: str) -> list[str]:
+    """The same as JSON."""
+    return column(db, "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal", ledger)

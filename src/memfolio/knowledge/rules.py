@@ -13,7 +13,7 @@ from typing import Any
 from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import head_of
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.knowledge.rule import (
     VARIABLE,
     Comparison,

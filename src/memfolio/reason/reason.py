@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
 from memfolio.reason.inputs import MOST, Given, Result, World, number_in
