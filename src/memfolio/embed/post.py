@@ -173,6 +173,22 @@ def _seconds(text: str) -> float:
     return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
+def key_trouble(door: str, address: str, variable: str, *, is_missing: bool, is_kept: bool) -> tuple[str, str] | None:
+    """Why a server cannot be asked for want of a key, and what to do; `is_kept` where the address may not have it."""
+    if is_missing:
+        message = f"{address} needs a key, and {variable} is not set"
+        return message, f"set {variable} or MEMFOLIO_{door}_KEY in the environment"
+    if is_kept:
+        message = f"the key is not sent to {address}, an address that only the home names"
+        return message, f"set MEMFOLIO_{door}_URL to it in the environment as well, if the key is meant for it"
+    return None
+
+
+def may_have_key(url: str, of_provider: str, *, is_own: bool) -> bool:
+    """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
+    return is_own or url.rstrip("/") == of_provider or is_loopback(url)
+
+
 def is_loopback(url: str) -> bool:
     """Whether an address is one of the machine itself."""
     from urllib.parse import urlsplit

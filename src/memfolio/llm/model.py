@@ -9,19 +9,13 @@ from typing import Generic, Protocol, TypeVar
 
 from memfolio.config import Config
 from memfolio.embed.http import Spending, spending
-from memfolio.embed.post import in_time, is_loopback
+from memfolio.embed.post import in_time, key_trouble, may_have_key
 from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
 from memfolio.text import estimate_tokens
 from memfolio.types import frozen
-
-# The language model that a server runs.
-
-# Who can be asked, and what: where each provider is, how it wants to be shown a key, and one question to it.
-
-# What the rest of memfolio knows of a language model: it is asked for a value of a type, and may fail.
 
 T = TypeVar("T")
 
@@ -75,22 +69,10 @@ class Endpoint:
                 f'model.provider is "{self.provider}", but there is no model.name',
                 hint="set it to the name of a model that the provider has",
             )
-        if not self.key and not self.url:
-            variable = MODEL_VARIABLES[self.provider]
-            raise ModelError(
-                f"{self.address} needs a key, and {variable} is not set",
-                hint=f"set {variable} or MEMFOLIO_MODEL_KEY in the environment",
-            )
-        if self.key and not self._may_have_key:
-            raise ModelError(
-                f"the key is not sent to {self.address}, an address that only the home names",
-                hint="set MEMFOLIO_MODEL_URL to it in the environment as well, if the key is meant for it",
-            )
-
-    @property
-    def _may_have_key(self) -> bool:
-        """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
-        return self.url_is_own or self.address == ADDRESSES[self.provider] or is_loopback(self.address)
+        is_missing, variable = not self.key and not self.url, MODEL_VARIABLES[self.provider]
+        is_kept = not may_have_key(self.address, ADDRESSES[self.provider], is_own=self.url_is_own) and bool(self.key)
+        if trouble := key_trouble("MODEL", self.address, variable, is_missing=is_missing, is_kept=is_kept):
+            raise ModelError(trouble[0], hint=trouble[1])
 
 
 @frozen
