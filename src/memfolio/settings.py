@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from memfolio import machine
 from memfolio.clock import format_duration, parse_duration
 from memfolio.policy import PRESETS, are_rows
-from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN
+from memfolio.types import AGENT_PATTERN, TOKEN_PATTERN, frozen
 
 FORMAT = 1
 """The format of homes that this version reads and writes."""
@@ -55,8 +55,8 @@ def setting(
     **more: bool,
 ) -> Any:
     """A field that users can set; `more` are the flags of `Key`."""
-    told = {"doc": doc, "low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
-    return field(default=default, repr=not more.get("is_secret"), metadata=told)
+    how = {"doc": doc, "low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
+    return field(default=default, repr=not more.get("is_secret"), metadata=how)
 
 
 def _share(default: float, doc: str) -> Any:
@@ -118,7 +118,7 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GitSettings:
     """The history of the home."""
 
@@ -131,7 +131,7 @@ class GitSettings:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EmbeddingSettings:
     """What turns texts into vectors."""
 
@@ -165,7 +165,7 @@ class EmbeddingSettings:
     key: str = _secret("The key that the server asks for; it is sent nowhere else and never shown.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelSettings:
     """The language model that is asked, where there is one."""
 
@@ -183,7 +183,7 @@ class ModelSettings:
     key: str = _secret("The key that the provider asks for; it is sent nowhere else and never shown.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ranking:
     """How much each strategy of recall counts beside the others; a weight of 0 switches it off."""
 
@@ -234,7 +234,7 @@ class Ranking:
     inline: bool = setting(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Decay:
     """How memories fade: each rate is the share lost a day, and half is gone after 0.69 divided by it days."""
 
@@ -257,7 +257,7 @@ class Decay:
     weak: float = 0.4  # the confidence, faded, below which a fact is shown as weak
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Packing:
     """What goes into a context, and how much of it."""
 
@@ -276,7 +276,7 @@ class Packing:
     time_days: float = 7.0  # after which half of that is gone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoreTuning:
     """How much each store holds, and for how long."""
 
@@ -288,7 +288,7 @@ class StoreTuning:
     least_used: bool = False  # the least recently used leaves working memory, else the oldest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CoreTuning:
     """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
 
@@ -301,7 +301,7 @@ class CoreTuning:
     critical: int = 1000  # for what must never be forgotten
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Consolidation:
     """Which memories become long-term ones, and which of them belong together."""
 
@@ -312,7 +312,7 @@ class Consolidation:
     summarize: bool = True  # memories that belong together are summed up, else promoted one by one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Learning:
     """What is learned from conversations once they are over."""
 
@@ -329,7 +329,7 @@ class Learning:
     transcripts: bool = setting(True, "Whether a page about each conversation is written to sessions/.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Triggers:
     """Phrases, beside the English ones, with which a person asks for something to be remembered or forgotten."""
 
@@ -338,7 +338,7 @@ class Triggers:
     reflect: tuple[str, ...] = _phrases("Further phrases that ask for memories to be looked through.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Flush:
     """When an agent whose context fills up should save what it knows."""
 
@@ -347,7 +347,7 @@ class Flush:
     soft: int = 4000  # how many tokens before that the time has come
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Retention:
     """After which time without use memories are archived; a span of zero is never. Nothing is deleted.
 
@@ -368,7 +368,7 @@ class Retention:
     compress: timedelta = _span(timedelta(days=90), "After which time in the archive a log is compressed.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Backup:
     """Copies of the whole home beside it."""
 
@@ -382,7 +382,7 @@ class Backup:
     every: timedelta = _span(timedelta(days=30), "How often `tend` makes one.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TendTuning:
     """When and how long the home is looked after."""
 
@@ -390,7 +390,7 @@ class TendTuning:
     seconds: float = setting(600.0, "After how many seconds no further job is begun.", 1.0, 86400.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Governing:
     """Who may do what."""
 
@@ -403,7 +403,7 @@ class Governing:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proposing:
     """How proposals are decided on."""
 
@@ -416,7 +416,7 @@ class Proposing:
     expire: timedelta = _span(timedelta(days=30), "After which time an undecided proposal is dropped; zero is never.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reflecting:
     """When an agent reflects, and how much it may say."""
 
@@ -428,7 +428,7 @@ class Reflecting:
     evolution: int = 2000  # tokens, by estimate, that meta/evolution.md may have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redaction:
     """What is taken out of a text before it is written or sent anywhere."""
 
@@ -442,7 +442,7 @@ class Redaction:
     allow: tuple[str, ...] = _phrases("Texts that look like secrets and are none.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Watching:
     """What the owner is told about without asking."""
 
@@ -450,7 +450,7 @@ class Watching:
     confidence: float = 0.9  # from which on two facts that contradict each other raise an alert
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnowledgeTuning:
     """How far is concluded, and how cases are compared."""
 
@@ -460,7 +460,7 @@ class KnowledgeTuning:
     beliefs: float = 0.6  # how much common beliefs count when cases are compared; common desires are the rest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Minding:
     """How the mind of an agent is kept up to date by its heartbeat."""
 
@@ -475,7 +475,7 @@ class Minding:
     keep: timedelta = timedelta(days=30)  # how long what is over stays on its page before it is archived
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Practising:
     """How ways to do things are learned, and when they are given up."""
 
@@ -486,7 +486,7 @@ class Practising:
     retries: int = 2  # of a step that fails, where its page does not say
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reasoning:
     """How far problems are thought through."""
 
@@ -494,7 +494,7 @@ class Reasoning:
     work: int = setting(1_000_000, "How many cases an exact method looks at before it gives up.", 1000, 10**9)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mirroring:
     """A TypeDB server that holds a copy of what is known; without an address there is none."""
 
@@ -523,7 +523,7 @@ class Mirroring:
     bytes: int = setting(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Config:
     """Every setting of one home, valid and complete."""
 
@@ -556,31 +556,31 @@ class Config:
     stale_editor_window: timedelta = timedelta(minutes=10)
     """How long memories that an editor overwrote with an older copy of the file are put back by themselves."""
     watch: bool = setting(True, "Whether a process that has the home open notices edits of its files by itself.")
-    git: GitSettings = field(default_factory=GitSettings)
-    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)
-    recall: Ranking = field(default_factory=Ranking)
-    decay: Decay = field(default_factory=Decay)
-    context: Packing = field(default_factory=Packing)
-    stores: StoreTuning = field(default_factory=StoreTuning)
-    core: CoreTuning = field(default_factory=CoreTuning)
-    consolidate: Consolidation = field(default_factory=Consolidation)
-    learn: Learning = field(default_factory=Learning)
-    triggers: Triggers = field(default_factory=Triggers)
-    flush: Flush = field(default_factory=Flush)
-    retention: Retention = field(default_factory=Retention)
-    backup: Backup = field(default_factory=Backup)
-    tend: TendTuning = field(default_factory=TendTuning)
-    policy: Governing = field(default_factory=Governing)
-    proposals: Proposing = field(default_factory=Proposing)
-    reflection: Reflecting = field(default_factory=Reflecting)
-    redact: Redaction = field(default_factory=Redaction)
-    alerts: Watching = field(default_factory=Watching)
-    knowledge: KnowledgeTuning = field(default_factory=KnowledgeTuning)
-    mind: Minding = field(default_factory=Minding)
-    procedures: Practising = field(default_factory=Practising)
-    reason: Reasoning = field(default_factory=Reasoning)
-    typedb: Mirroring = field(default_factory=Mirroring)
+    git: GitSettings = GitSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    model: ModelSettings = ModelSettings()
+    recall: Ranking = Ranking()
+    decay: Decay = Decay()
+    context: Packing = Packing()
+    stores: StoreTuning = StoreTuning()
+    core: CoreTuning = CoreTuning()
+    consolidate: Consolidation = Consolidation()
+    learn: Learning = Learning()
+    triggers: Triggers = Triggers()
+    flush: Flush = Flush()
+    retention: Retention = Retention()
+    backup: Backup = Backup()
+    tend: TendTuning = TendTuning()
+    policy: Governing = Governing()
+    proposals: Proposing = Proposing()
+    reflection: Reflecting = Reflecting()
+    redact: Redaction = Redaction()
+    alerts: Watching = Watching()
+    knowledge: KnowledgeTuning = KnowledgeTuning()
+    mind: Minding = Minding()
+    procedures: Practising = Practising()
+    reason: Reasoning = Reasoning()
+    typedb: Mirroring = Mirroring()
     agent: str = setting(
         "main",
         "The agent whose memory is meant when none is named.",
@@ -616,33 +616,6 @@ class Config:
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
-
-
-RETIRED = frozenset(
-    f"{section}.{name}".removeprefix(".")
-    for section, names in {
-        "": "stale_editor_window",
-        "embedding": "batch",
-        "recall": "text spread session speaker date owner told when time name number personal echo standing help causal"
-        " temporal link digest procedure latest recency_days importance confidence trust expired fading dormant"
-        " summaries breadth breadth_complex reach_complex hop_terms hop_share intent",
-        "decay": "explicit detected inferred use weak",
-        "context": "facts entities temporal evidence least anchor task user topic time time_days",
-        "stores": "least_used",
-        "core": "identity active persona critical",
-        "consolidate": "uses similarity text_similarity summarize",
-        "learn": "merge mentions pages",
-        "flush": "reserve soft",
-        "retention": "low_importance high_importance",
-        "reflection": "session items evolution",
-        "alerts": "confidence",
-        "knowledge": "depth beliefs",
-        "mind": "chunk certainty open_minded cautious facts reminders keep",
-        "procedures": "window runs failing retries",
-    }.items()
-    for name in names.split()
-)
-"""Settings of earlier versions: a file that has them opens, and they change nothing."""
 
 
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -685,7 +658,7 @@ _TYPES: Mapping[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
 """By the type of a field: what it is in words, what may stand for it, and how that is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Key:
     """One setting as it was declared, with its dotted name."""
 
@@ -742,21 +715,28 @@ def variable_of(name: str) -> str:
     return f"MEMFOLIO_{name.replace('.', '_').upper()}"
 
 
-_FACTORIES: dict[str, Any] = {each.name: each.default_factory for each in fields(Config)}
-
-SECTIONS: Mapping[str, Any] = {name: table for name, table in _FACTORIES.items() if is_dataclass(table)}
+SECTIONS: Mapping[str, Any] = {each.name: type(each.default) for each in fields(Config) if is_dataclass(each.default)}
 """The tables of the file, by their headings."""
 
 
-def _keys(table: type[Any], prefix: str = "") -> Iterator[Key]:
-    for each in fields(table):
-        if each.metadata:
-            yield Key(name=prefix + each.name, type=str(each.type), default=each.default, **each.metadata)
-        elif each.name in SECTIONS and not prefix:
-            yield from _keys(SECTIONS[each.name], f"{each.name}.")
+def _named_fields() -> Iterator[tuple[str, Field[Any]]]:
+    """Every field by its dotted name, in the order of the file."""
+    for each in fields(Config):
+        if each.name in SECTIONS:
+            yield from ((f"{each.name}.{inner.name}", inner) for inner in fields(SECTIONS[each.name]))
+        else:
+            yield each.name, each
 
 
-KEYS = tuple(_keys(Config))
+KEYS = tuple(
+    Key(name=name, type=str(each.type), default=each.default, **each.metadata)
+    for name, each in _named_fields()
+    if each.metadata
+)
+
+_FOUND_OUT = frozenset("home machine_name retired problems embedding.url_is_own model.url_is_own".split())
+RETIRED = frozenset(name for name, each in _named_fields() if not each.metadata) - _FOUND_OUT
+"""Fields that users could set in earlier versions: a file that has them opens, and they change nothing."""
 
 
 SHOWN = frozenset(

@@ -8,9 +8,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 from memfolio.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Make a class a plain value: a dataclass that cannot be changed, and whose fields are given by name."""
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)
+
 
 ID_PATTERN = re.compile(r"[A-Z]-\d{1,15}-[0-9a-f]{8}")
 AGENT_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")

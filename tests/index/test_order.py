@@ -87,8 +87,7 @@ def filed(paths: list[str], *, gone: list[str], again: list[str]) -> Database:
 
 
 def dumped(database: Database) -> dict[str, list[tuple[object, ...]]]:
-    with database.reading() as connection:
-        return dump(connection)
+    return database.ask(dump)
 
 
 @pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.long)])

@@ -14,11 +14,10 @@ import pytest
 from memfolio import state
 from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import MemfolioError
-from memfolio.index import ann, database, vectors
+from memfolio.index import database, vectors
 from memfolio.index.index import Index, Keeper
 from memfolio.index.read_files import FileReading, Searchable
-from memfolio.index.write import Filing
-from memfolio.index.write_rows import RowFiling
+from memfolio.index.write import Filing, RowFiling
 from memfolio.recall.rank import Weighing
 from tests.embed.test_meaning import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
@@ -136,7 +135,7 @@ def forgets_no_problem(self: Filing, number: int, problems: Any) -> None:
 
 
 def drops_as_if_it_were_a_page(self: Filing, path: str) -> None:
-    number = self._number(path)
+    number = self._rows.value("SELECT number FROM files WHERE path = ?", path)
     if number is not None:
         self._refile(path, number, FileReading())
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
@@ -173,7 +172,7 @@ BUGS = (
     Bug("an edited memory keeps its words", becomes(RowFiling, "update", updates_without_words), live),
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
-    Bug("vectors are not compared", becomes(ann, "read_vectors", lambda *_: {}), live),
+    Bug("vectors are not compared", becomes(vectors, "read_vectors", lambda *_: {}), live),
     Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),

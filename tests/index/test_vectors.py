@@ -11,11 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from memfolio.embed.embedder import HashedEmbedder
-from memfolio.index.ann import Matrix, neighbours
 from memfolio.index.database import Connection, Database
 from memfolio.index.index import Index
 from memfolio.index.search import Filter, Sieve
-from memfolio.index.vectors import clear_vector, pack, store_vectors
+from memfolio.index.vectors import Matrix, clear_vector, neighbours, pack, store_vectors
 from tests.index.dump import vectors_by_id
 from tests.index.proof import opened
 
@@ -50,8 +49,8 @@ def test_next_to_none_of_the_nearest_is_missed(connection: Connection) -> None:
     store_vectors(connection, range(1, len(vectors) + 1), vectors)
     matrix, shares = Matrix(), []
     for question in questions:
-        found = sorted(matrix.scan(connection, question).nearest(300), key=lambda each: -each.similarity)
-        shares.append(len(by_hand(vectors, question, 300) & {each.row for each in found[:300]}) / 300)
+        found = sorted(matrix.scan(connection, question).nearest(300).items(), key=lambda each: -each[1])
+        shares.append(len(by_hand(vectors, question, 300) & {row for row, _ in found[:300]}) / 300)
     assert np.mean(shares) > 0.97
 
 
@@ -60,11 +59,11 @@ def test_order_of_arrival_cannot_be_seen(connection: Connection) -> None:
     vectors[100:400] = vectors[100]  # equal ones have to be equally near in any place
     shuffled = np.random.default_rng(3).permutation(len(vectors))
     store_vectors(connection, range(1, 6001), vectors)
-    one = {each.row - 1: each.similarity for each in Matrix().scan(connection, question).nearest(300)}
+    one = {row - 1: near for row, near in Matrix().scan(connection, question).nearest(300).items()}
     for start in range(0, 6000, 7):  # in other places, and over what was there
         places = list(range(start + 1, min(start + 8, 6001)))
         store_vectors(connection, places, vectors[shuffled[start : start + 7]])
-    other = {int(shuffled[each.row - 1]): each.similarity for each in Matrix().scan(connection, question).nearest(300)}
+    other = {int(shuffled[row - 1]): near for row, near in Matrix().scan(connection, question).nearest(300).items()}
     assert one == other
 
 
@@ -86,7 +85,7 @@ def test_vector_of_any_length_is_near_to_itself(connection: Connection, dimensio
     store_vectors(connection, range(1000, 1064), vectors)
     scan = Matrix().scan(connection, vectors[5])
     assert scan.similarities(range(900, 1100))[1005] == pytest.approx(1, abs=0.01)
-    assert 1005 in {each.row for each in scan.nearest(1 if dimension > 2 else 32)}
+    assert 1005 in scan.nearest(1 if dimension > 2 else 32)
 
 
 def test_row_without_a_vector_is_near_to_nothing(connection: Connection) -> None:
@@ -95,7 +94,7 @@ def test_row_without_a_vector_is_near_to_nothing(connection: Connection) -> None
     store_vectors(connection, range(1, 11), vectors)
     clear_vector(connection, 5)
     scan = Matrix().scan(connection, vectors[0])
-    assert not {4, 5} & {each.row for each in scan.nearest(10)}
+    assert not {4, 5} & scan.nearest(10).keys()
     assert not {4, 5} & scan.similarities(range(20)).keys()
 
 
@@ -106,7 +105,7 @@ def test_vector_that_changed_is_read_again(connection: Connection) -> None:
     store_vectors(connection, [7], vectors[:1])
     scan = matrix.scan(connection, vectors[0])
     assert scan.similarities([7])[7] > 0.99 > before.get(7, 0)
-    assert 7 in {each.row for each in scan.nearest(2)}
+    assert 7 in scan.nearest(2)
 
 
 def test_more_equal_vectors_than_can_be_looked_at_are_found_all_the_same(connection: Connection) -> None:

@@ -21,7 +21,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, ProposedError
 from memfolio.index.database import set_meta
 from memfolio.index.facts import Fact
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.knowledge.facts import Facts, fact_json
 from memfolio.types import Attribution
 from memfolio.vault.vault import OWNER

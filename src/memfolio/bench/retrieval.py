@@ -19,6 +19,7 @@ from memfolio.bench.scratch import scratch
 from memfolio.errors import InputError
 from memfolio.index.search import PlainSearch
 from memfolio.memory import Memory
+from memfolio.types import frozen
 
 # The floor: plain BM25 over the same turns. It shares nothing with recall, so that it stays where it is.
 
@@ -60,7 +61,7 @@ def find_baseline(name: str) -> Way:
 HINT = "docs/bench.md shows what a line of cases looks like"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BenchTurn:
     """Something that somebody said."""
 
@@ -71,7 +72,7 @@ class BenchTurn:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BenchQuestion:
     """A question and the turns, or the sessions, that answer it."""
 
@@ -81,7 +82,7 @@ class BenchQuestion:
     by_session: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BenchCase:
     """A conversation with the questions about it that have an answer in it."""
 

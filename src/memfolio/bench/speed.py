@@ -7,7 +7,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, islice
 
@@ -16,6 +15,7 @@ from memfolio.bench.scratch import scratch
 from memfolio.index.database import Connection
 from memfolio.memory import Memory
 from memfolio.text import match_expression, terms
+from memfolio.types import frozen
 
 QUESTIONS = 200
 LIMIT = 10
@@ -29,7 +29,7 @@ ASKED = ("When did {name} say that", "What do you know about", "Which", "Who tol
 FLOOR = "SELECT rowid, bm25(words, 1.0, 0.6) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Speed:
     """Milliseconds within which half and nearly all of the questions were answered, and what else was measured."""
 

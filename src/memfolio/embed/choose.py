@@ -10,7 +10,7 @@ from memfolio.embed import local
 from memfolio.embed.embedder import Embedder, HashedEmbedder
 from memfolio.embed.http import DIALECTS, HttpEmbedder
 from memfolio.embed.local import FolderEmbedder
-from memfolio.embed.post import is_loopback
+from memfolio.embed.post import may_have_key
 from memfolio.errors import ConfigError
 from memfolio.redact.redactor import Redactor
 
@@ -75,21 +75,16 @@ def _http(provider: str, config: Config) -> HttpEmbedder:
             'embedding.provider is "http", but there is no embedding.url',
             hint='set it to the address of the server, such as "http://localhost:11434/v1"',
         )
+    asked, dialect = config.embedding, DIALECTS[provider]
     return HttpEmbedder(
-        config.embedding.url,
-        dialect=DIALECTS[provider],
-        model=config.embedding.model,
-        key=config.embedding.key,
-        dimensions=config.embedding.dimensions,
-        batch=config.embedding.batch,
-        budget=config.embedding.budget,
-        timeout=config.embedding.timeout,
-        may_have_key=_may_have_key(config, DIALECTS[provider].address),
+        asked.url,
+        dialect=dialect,
+        model=asked.model,
+        key=asked.key,
+        dimensions=asked.dimensions,
+        batch=asked.batch,
+        budget=asked.budget,
+        timeout=asked.timeout,
+        may_have_key=may_have_key(asked.url, dialect.address, is_own=asked.url_is_own),
         clean=Redactor(config.redact).clean,
     )
-
-
-def _may_have_key(config: Config, address: str) -> bool:
-    """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
-    url = config.embedding.url
-    return config.embedding.url_is_own or url.rstrip("/") == address or is_loopback(url)

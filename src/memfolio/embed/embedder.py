@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from memfolio.errors import EmbedderError, InputError
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ def unit_rows(rows: NDArray[np.float64], *, source: str, hint: str) -> NDArray[n
     return unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Identity:
     """Which embedder made a vector; vectors of two identities cannot be compared."""
 

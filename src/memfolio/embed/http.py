@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from memfolio.embed.embedder import Identity, UnfinishedError, unit_rows
-from memfolio.embed.post import JsonServer, ServerBusyError, ServerRefusedError, ServerSilentError
+from memfolio.embed.post import JsonServer, ServerBusyError, ServerRefusedError, ServerSilentError, key_trouble
 from memfolio.errors import EmbedderError
 from memfolio.settings import KEY_VARIABLES
 from memfolio.text import estimate_tokens
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +88,7 @@ class OddAnswerError(ValueError):
     """An answer in which there are no vectors to be found; says what is there in their place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ask:
     """What a server is asked for."""
 
@@ -100,7 +100,7 @@ class Ask:
     """Whether the texts are questions, which some models embed otherwise than what answers them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenAi:
     """What OpenAI speaks, and most others do too."""
 
@@ -266,8 +266,10 @@ class HttpEmbedder:
             timeout=timeout,
             max_bytes=max_bytes,
         )
-        self._lacks_key = not key and not url
-        self._keeps_key = bool(key) and not may_have_key
+        variable, is_kept = KEY_VARIABLES.get(self.name, ""), bool(key) and not may_have_key
+        self._key_trouble = key_trouble(
+            "EMBEDDING", self._server.url, variable, is_missing=not key and not url, is_kept=is_kept
+        )
         self._dimensions = dimensions
         self._batch = batch
         self._budget = Budget(budget, spending(self._server.url, self._model))
@@ -381,17 +383,8 @@ class HttpEmbedder:
             raise
 
     def _check_ready(self) -> None:
-        if self._lacks_key:
-            variable = KEY_VARIABLES[self.name]
-            raise EmbedderError(
-                f"{self._server.url} needs a key, and {variable} is not set",
-                hint=f"set {variable} or MEMFOLIO_EMBEDDING_KEY in the environment",
-            )
-        if self._keeps_key:
-            raise EmbedderError(
-                f"the key is not sent to {self._server.url}, an address that only the home names",
-                hint="set MEMFOLIO_EMBEDDING_URL to it in the environment as well, if the key is meant for it",
-            )
+        if self._key_trouble:
+            raise EmbedderError(self._key_trouble[0], hint=self._key_trouble[1])
         if self._resting and time.monotonic() < self._resting[0]:
             raise EmbedderError(self._resting[1].message, hint=self._resting[1].hint)
 

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Table = NDArray[np.floating[Any]]
 
 # A table of token vectors in a safetensors file, mapped into memory rather than read.
@@ -53,7 +48,7 @@ class Weights:
     def __init__(self, path: Path, remedy: str) -> None:
         self._path = path
         self._remedy = remedy
-        self._map = _map(path, remedy)
+        self._map = _mapped(path, remedy)
         size = int.from_bytes(self._map[:_PREFIX], "little")
         if size > _MAX_HEADER:
             raise self._damaged()
@@ -74,63 +69,45 @@ class Weights:
             yield self._map[offset : offset + _SAMPLE_BYTES]
 
     def _read_shape(self) -> tuple[str, int, int]:
-        match self._read_entry():
-            case {"dtype": str(kind), "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
-                width = int(_TYPES.get(kind, "<f0")[-1])
-                if not width:
-                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(_TYPES)}")
-                whole = end == rows * dimension * width == len(self._map) - self._start
-                if whole and rows > 0 and dimension > 0:
-                    return _TYPES[kind], rows, dimension
-        raise self._damaged()
-
-    def _read_entry(self) -> object:
-        """What the header says about the one table; a model that computes has many."""
-        header = self._read_header()
-        names = header.keys() - {"__metadata__"}
-        if len(names) != 1 or not names <= set(TENSORS):
-            raise self._damaged(f"{len(names)} tables, and not one called {' or '.join(TENSORS)}")
-        return header[names.pop()]
-
-    def _read_header(self) -> dict[str, Any]:
         try:
             header = json.loads(self._map[_PREFIX : self._start])
-        except (ValueError, RecursionError) as error:
+            names = header.keys() - {"__metadata__"}
+        except (ValueError, RecursionError, AttributeError) as error:
             raise self._damaged() from error
-        if not isinstance(header, dict):
-            raise self._damaged()
-        return header
+        if len(names) != 1 or not names <= set(TENSORS):  # a model that computes has many
+            raise self._damaged(f"{len(names)} tables, and not one called {' or '.join(TENSORS)}")
+        match header[names.pop()]:
+            case {"dtype": str(kind), "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
+                if kind not in _TYPES:
+                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(_TYPES)}")
+                size = rows * dimension * int(_TYPES[kind][-1])
+                if rows > 0 and dimension > 0 and end == size == len(self._map) - self._start:
+                    return _TYPES[kind], rows, dimension
+        raise self._damaged()
 
     def _damaged(self, what: str = "") -> EmbedderError:
         holds = f": it holds {what}" if what else ""
         return EmbedderError(f"{self._path} is not the table of weights it should be{holds}", hint=self._remedy)
 
 
-def _map(path: Path, remedy: str) -> mmap.mmap:
+def _mapped(path: Path, remedy: str, most: int = MAX_WEIGHTS) -> mmap.mmap:
+    """A file of the model in memory, unless it is a pipe, a device, or too large."""
     try:
-        _check_file(path, MAX_WEIGHTS)
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a file")
+        if not 0 < found.st_size <= most:
+            raise ValueError(f"it has {found.st_size:,} bytes, and may have from 1 to {most:,}")
         with io.FileIO(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
 
 
-def _check_file(path: Path, most: int) -> None:
-    """ValueError for what cannot be read to its end in a moment: a pipe, a device, or a file that is too large."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise ValueError("it is not a file")
-    if not 0 < found.st_size <= most:
-        raise ValueError(f"it has {found.st_size:,} bytes, and may have from 1 to {most:,}")
-
-
 def read_bytes(path: Path, remedy: str) -> bytes:
     """A whole file of the model, of those that are small."""
-    try:
-        _check_file(path, MAX_TOKENIZER)
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise EmbedderError(f"{path} cannot be read: {error}", hint=remedy) from error
+    with _mapped(path, remedy, MAX_TOKENIZER) as data:
+        return data[:]
 
 
 # Texts to token numbers.

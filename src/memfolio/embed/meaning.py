@@ -7,13 +7,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.embed.embedder import Embedder, Identity, UnfinishedError
+from memfolio.embed.post import in_time
 from memfolio.errors import EmbedderError, MemfolioError
 from memfolio.index.database import Connection, Mutex
 from memfolio.index.index import Index
@@ -28,6 +27,7 @@ from memfolio.index.vectors import (
     take_over,
     text_hash,
 )
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Bought = tuple[dict[bytes, bytes], EmbedderError | None]
-
-# The meaning of texts: one embedder, kept from failing its callers and from making them wait.
-
-T = TypeVar("T")
-# Embedding in the background: a thread that works while there is something to do, and then ends.
 
 logger = logging.getLogger("memfolio")
 
@@ -70,7 +65,7 @@ class Made(NamedTuple):
     failure: EmbedderError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Embedded:
     """How many memories got the vectors that they lacked, how many lack them still, and why that is."""
 
@@ -145,7 +140,8 @@ class Meaning:
         if embedder is None or self.is_resting or self._is_outdone or not question.strip():
             return None
         try:
-            found = _in_time(lambda: self._of_question(question)) if embedder.is_costly else self._of_question(question)
+            ask = partial(self._of_question, question)
+            found = in_time(ask, PATIENCE, _late) if embedder.is_costly else ask()
         except EmbedderError as error:
             self._fail(error)
             return None
@@ -267,23 +263,9 @@ class Meaning:
             self._failure, self._rest = None, REST
 
 
-def _in_time(work: Callable[[], T]) -> T:
-    """What `work` returns, if it does so in time; its thread keeps nobody from ending the process."""
-    answer: Future[T] = Future()
-    threading.Thread(target=_answer, args=(answer, work), name="memfolio-embed", daemon=True).start()
-    try:
-        return answer.result(timeout=PATIENCE)
-    except TimeoutError as error:
-        raise EmbedderError(
-            f"the embedder took longer than {PATIENCE:g} seconds", hint="check the server at embedding.url"
-        ) from error
-
-
-def _answer(answer: Future[T], work: Callable[[], T]) -> None:
-    try:
-        answer.set_result(work())
-    except EmbedderError as error:
-        answer.set_exception(error)
+def _late() -> EmbedderError:
+    what = f"the embedder took longer than {PATIENCE:g} seconds"
+    return EmbedderError(what, hint="check the server at embedding.url")
 
 
 @contextmanager

@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import json
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memfolio.errors import EmbedderError
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from urllib.error import HTTPError
     from urllib.request import OpenerDirector
 
+T = TypeVar("T")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 _BLOCK = 65_536
 _MOST_SAID = 200
 _REFUSALS = (400, 413, 422)
+
+
+def in_time(act: Callable[[], T], seconds: float, late: Callable[[], Exception]) -> T:
+    """What `act` returns or raises, if it does so in time.
+
+    A thread of its own, which keeps nobody from ending the process: neither the look-up of a name nor a server that
+    sends a letter now and then can be given a time limit in another way.
+    """
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(act())
+        except BaseException as error:  # noqa: BLE001 - whatever ends this thread, who waits for it has to hear of it
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="memfolio-ask", daemon=True).start()
+    try:
+        return outcome.result(timeout=seconds)
+    except TimeoutError as error:
+        raise late() from error
 
 
 class ServerSilentError(EmbedderError):
@@ -40,7 +63,7 @@ class ServerRefusedError(EmbedderError):
     """The server does not accept what it was sent: 400, 413 or 422. One text that is too long is enough for that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JsonServer:
     """Where to ask, what to show as a key, and how long and how much to listen."""
 
@@ -53,35 +76,11 @@ class JsonServer:
 
     def post(self, question: dict[str, Any]) -> Any:
         """The server's answer to a question, both JSON; every failure is an EmbedderError."""
-        return self._parse(self._in_time(lambda: self._ask(json.dumps(question).encode())))
-
-    def _in_time(self, act: Callable[[], bytes]) -> bytes:
-        """What `act` returns or raises, if it does so in time.
-
-        A thread of its own, since neither the look-up of a name nor a server that sends a letter now and then can be
-        given a time limit in another way.
-        """
-        outcome: queue.SimpleQueue[bytes | EmbedderError] = queue.SimpleQueue()
-        threading.Thread(target=lambda: outcome.put(self._caught(act)), name="memfolio-embed", daemon=True).start()
-        try:
-            result = outcome.get(timeout=self.timeout)
-        except queue.Empty:
-            raise self._slow() from None
-        if isinstance(result, EmbedderError):
-            raise result
-        return result
-
-    def _caught(self, act: Callable[[], bytes]) -> bytes | EmbedderError:
-        try:
-            return act()
-        except EmbedderError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - whatever ends this thread, who waits for it has to hear of it
-            return self._silent(error)
+        return self._parse(in_time(lambda: self._ask(json.dumps(question).encode()), self.timeout, self._slow))
 
     def _ask(self, body: bytes) -> bytes:
         from http.client import HTTPException
-        from urllib.error import HTTPError, URLError
+        from urllib.error import HTTPError
         from urllib.request import Request
 
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "memfolio"}
@@ -92,9 +91,7 @@ class JsonServer:
         except HTTPError as error:
             with error:
                 raise self._refused(error) from error
-        except TimeoutError as error:
-            raise self._slow() from error
-        except (URLError, HTTPException, OSError, ValueError) as error:
+        except (HTTPException, OSError, ValueError, TypeError) as error:
             raise self._silent(error) from error
 
     def _read(self, response: HTTPResponse) -> bytes:
@@ -126,7 +123,7 @@ class JsonServer:
 
     def _silent(self, error: Exception) -> EmbedderError:
         reason = getattr(error, "reason", None)
-        if isinstance(reason, TimeoutError):
+        if isinstance(error, TimeoutError) or isinstance(reason, TimeoutError):
             return self._slow()
         # A value that cannot be sent is named in the error, and may be the key.
         why = type(error).__name__ if isinstance(error, ValueError) else self._cleaned(str(reason or error))
@@ -174,6 +171,22 @@ class JsonServer:
 def _seconds(text: str) -> float:
     """What Retry-After says; 0 where it says nothing, or names a date."""
     return float(text) if text.isascii() and text.isdecimal() else 0.0
+
+
+def key_trouble(door: str, address: str, variable: str, *, is_missing: bool, is_kept: bool) -> tuple[str, str] | None:
+    """Why a server cannot be asked for want of a key, and what to do; `is_kept` where the address may not have it."""
+    if is_missing:
+        message = f"{address} needs a key, and {variable} is not set"
+        return message, f"set {variable} or MEMFOLIO_{door}_KEY in the environment"
+    if is_kept:
+        message = f"the key is not sent to {address}, an address that only the home names"
+        return message, f"set MEMFOLIO_{door}_URL to it in the environment as well, if the key is meant for it"
+    return None
+
+
+def may_have_key(url: str, of_provider: str, *, is_own: bool) -> bool:
+    """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
+    return is_own or url.rstrip("/") == of_provider or is_loopback(url)
 
 
 def is_loopback(url: str) -> bool:

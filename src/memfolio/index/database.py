@@ -219,14 +219,14 @@ def _vfs() -> str | None:
 
 def newest(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form."""
-    names = [match.string for match in _files(folder, agent) if _is_ours(match)]
-    return folder / max(names) if names else None
+    found = predecessor(folder, agent)
+    return found if found and f".v{VERSION}-" in found.name else None
 
 
 def predecessor(folder: Path, agent: str) -> Path | None:
     """The newest index file of an agent in this version's form, or else in the newest of all other forms."""
-    ranks = {match.string: (_is_ours(match), int(match["version"]), match.string) for match in _files(folder, agent)}
-    return folder / max(ranks, key=ranks.__getitem__) if ranks else None
+    found = _files(folder, agent)
+    return folder / found[-1].string if found else None
 
 
 def next_name(folder: Path, agent: str) -> Path:
@@ -235,18 +235,19 @@ def next_name(folder: Path, agent: str) -> Path:
     return folder / f"{agent}.v{VERSION}-{max(numbers, default=0) + 1:06d}-{secrets.token_hex(4)}.db"
 
 
-def _files(folder: Path, agent: str) -> list[re.Match[str]]:
+def _files(folder: Path, agent: str | None = None) -> list[re.Match[str]]:
+    """The index files of an agent, or of all; those of this version's form last, the newest at the end."""
     try:
         names = os.listdir(folder)
     except OSError:  # what stands in the way is said when something is to be written there
         return []
-    return [match for match in map(_NAME.fullmatch, names) if match and match["agent"] == agent]
+    found = (match for match in map(_NAME.fullmatch, names) if match and agent in (None, match["agent"]))
+    return sorted(found, key=lambda match: (_is_ours(match), int(match["version"]), match.string))
 
 
 def agents_in(folder: Path) -> list[str]:
     """The agents that have an index here, in whatever form."""
-    names = os.listdir(folder) if folder.is_dir() else []
-    return sorted({match["agent"] for match in map(_NAME.fullmatch, names) if match})
+    return sorted({match["agent"] for match in _files(folder)})
 
 
 def discard_others(folder: Path, kept: set[Path]) -> None:
@@ -288,7 +289,7 @@ class Database:
         self.path = path
         self.in_memory = in_memory
         self._idle: list[apsw.Connection] = []
-        self._lock = threading.RLock()
+        self._lock = Mutex()
         self._writer: apsw.Connection | None = None
         self._journalled = 0
         self._process = os.getpid()
@@ -302,8 +303,7 @@ class Database:
             database = cls(path)
             if database._inode == CUT_OFF:
                 raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
-            with database.reading() as connection:
-                _check_form(connection, path)
+            database.ask(lambda connection: _check_form(connection, path))
         return database
 
     @classmethod
@@ -361,27 +361,16 @@ class Database:
             return 0
         return CUT_OFF if found.st_size % PAGE else found.st_ino
 
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection to read with; everything that is read is of one moment."""
-        with index_errors(self.path), self._borrowed() as connection:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("COMMIT")
-
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
-        """What a question finds at one moment; as `reading`, and quicker."""
-        with index_errors(self.path):
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN")
-                answer = question(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close(True)
-                raise
-            self._idle.append(connection)
+        """What a question finds; everything that it reads is of one moment."""
+
+        def at_one_moment(connection: apsw.Connection) -> T:
+            connection.execute("BEGIN")
+            answer = question(connection)
+            connection.execute("COMMIT")
             return answer
+
+        return self._lent(at_one_moment)
 
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
@@ -401,9 +390,8 @@ class Database:
     def tidy(self) -> None:
         """Fold the journal into the file if it has grown; readers and writers go on meanwhile."""
         if self._journalled > LONG_JOURNAL:
-            with index_errors(self.path), self._borrowed() as connection:
-                _fold(connection)
-                self._journalled = 0
+            self._lent(_fold)
+            self._journalled = 0
 
     def _note_journal(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._journalled = pages
@@ -412,32 +400,28 @@ class Database:
     @contextmanager
     def _turn(self, busy_ms: int) -> Iterator[None]:
         """This process's turn to write."""
-        self._notice_fork()
-        lock = self._lock
-        if not lock.acquire(timeout=busy_ms / 1000):
+        if not self._lock.take(timeout=busy_ms / 1000):
             raise IndexBusyError(f"{self.path.name} is being written by another thread", hint="try again in a moment")
         try:
             yield
         finally:
-            lock.release()
+            self._lock.end()
 
-    @contextmanager
-    def _borrowed(self) -> Iterator[apsw.Connection]:
-        """A connection of this process; one with which something went wrong may hold a moment of the file, and goes."""
-        connection = self._borrow()
-        try:
-            yield connection
-        except BaseException:
-            connection.close(True)
-            raise
-        self._idle.append(connection)
-
-    def _borrow(self) -> apsw.Connection:
-        self._notice_fork()
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._connect()
+    def _lent(self, use: Callable[[apsw.Connection], T]) -> T:
+        """What `use` returns; a connection with which it failed may hold a moment of the file, and is closed."""
+        with index_errors(self.path):
+            self._notice_fork()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                answer = use(connection)
+            except BaseException:
+                connection.close(True)
+                raise
+            self._idle.append(connection)
+            return answer
 
     def _own_writer(self) -> apsw.Connection:
         self._notice_fork()
@@ -463,7 +447,6 @@ class Database:
         if self._process != os.getpid():
             _orphans.extend([*self._idle, *([self._writer] if self._writer else [])])
             self._idle, self._writer, self._process = [], None, os.getpid()
-            self._lock = threading.RLock()
 
     def close(self) -> None:
         """Let go of the file; the last one to do so folds the journal into it."""

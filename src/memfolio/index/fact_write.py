@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -27,10 +27,12 @@ from memfolio.index.facts import (
     versions,
 )
 from memfolio.index.rows import Row, about, item_of, row_of, spot_of, state_of
-from memfolio.index.write_rows import RowFiling
 from memfolio.state import fold
 from memfolio.text import searchable
 from memfolio.types import Kind, Origin, Store, Type
+
+if TYPE_CHECKING:
+    from memfolio.index.write import RowFiling
 
 DERIVED = "derived"
 """The note of the rules by which conclusions were drawn. Without one, nobody notes which facts change."""

@@ -7,11 +7,10 @@ import os
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
+from apsw import Connection
 
 from memfolio.errors import (
     HomeError,
@@ -21,7 +20,6 @@ from memfolio.errors import (
     MemfolioError,
     SearchIndexError,
 )
-from memfolio.index.ann import Matrix
 from memfolio.index.database import (
     BASIS,
     Database,
@@ -39,7 +37,8 @@ from memfolio.index.database import (
     set_meta,
 )
 from memfolio.index.read_files import is_log, is_searched, is_state, knowledge_of, precedence
-from memfolio.index.vectors import carry_over, text_hash
+from memfolio.index.rows import number
+from memfolio.index.vectors import Matrix, carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
 from memfolio.vault.journal import FileState, Record, Written
@@ -48,8 +47,6 @@ from memfolio.vault.paths import agent_of, ledger_of
 from memfolio.vault.trail import Head
 from memfolio.vault.vault import Vault
 
-# The index of one agent: opened, kept up with the files, rebuilt when it is damaged, and asked.
-#
 # It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
 # nobody followed is found by comparing files with what was filed (`catch_up`). So it never holds up a write, and a
 # reader always sees the files as they are.
@@ -58,6 +55,11 @@ from memfolio.vault.vault import Vault
 
 logger = logging.getLogger("memfolio")
 Progress = Callable[[int, int], None]
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody watches."""
+
 
 RETRY = 1.0
 """Seconds after which a file that could not be read is tried again."""
@@ -72,51 +74,52 @@ class Keeper:
         self.retries_at: float | None = None
         """When files are looked at again that could not be read; None when all could."""
 
-    def states(self, connection: apsw.Connection) -> dict[str, FileState]:
+    def states(self, db: Connection) -> dict[str, FileState]:
         """Every file of this agent that is searched, as the vault knows it."""
-        rows = connection.execute("SELECT path, hash, size, stamp FROM files")
+        rows = db.execute("SELECT path, hash, size, stamp FROM files")
         states = self._vault.states({path: stored_state(*state) for path, *state in rows})
         return {path: state for path, state in states.items() if self._is_ours(path)}
 
-    def stale(self, connection: apsw.Connection, states: Mapping[str, FileState]) -> list[str]:
-        """The files that are filed otherwise than they are."""
-        filed = dict(connection.execute("SELECT path, hash FROM files"))
+    def compared(self, db: Connection) -> tuple[int, dict[str, FileState], list[str]]:
+        """The change up to which files are filed, every file, and those that are filed otherwise than they are."""
+        states, filed = self.states(db), dict(db.execute("SELECT path, hash FROM files"))
         changed = {path for path, state in states.items() if filed.get(path) != state.hash}
-        return _in_order(changed | (filed.keys() - states.keys()))
+        return head_of(db), states, _in_order(changed | (filed.keys() - states.keys()))
 
     def file(
         self,
-        connection: apsw.Connection,
+        db: Connection,
         states: Mapping[str, FileState],
         paths: Iterable[str] | None = None,
         *,
-        progress: Progress | None = None,
+        tell: Progress = _silent,
     ) -> None:
         """File these files, or all; those that have no state are gone."""
-        filing = self._filing(connection)
+        filing = self._filing(db)
         self.retries_at = None
         wanted = _in_order(states) if paths is None else list(paths)
-        for number, path in enumerate(wanted):
-            if progress:
-                progress(number, len(wanted))
+        for done, path in enumerate(wanted):
+            tell(done, len(wanted))
             if path in states:
                 self._put(filing, path, states[path])
             else:
                 filing.drop(path)
 
-    def take(self, connection: apsw.Connection, record: Record) -> None:
+    def take(self, db: Connection, record: Record) -> None:
         """File a change that follows what is filed."""
-        filing, added = self._filing(connection), _by_path(record)
+        filing, added = self._filing(db), dict[str, list[MemoryItem]]()
+        for path, item in record.items:
+            added.setdefault(path, []).append(item)
         was = {mark.path: mark.was for mark in record.line.files}
         # What leaves a file is filed before what comes into another, and what is said about both at the end.
         writes = sorted(record.writes, key=lambda each: (is_state(each.path), _growth(each, record.before)))
         for write in writes:
             if self._is_ours(write.path):
-                self._take(connection, filing, write, added, (was.get(write.path), record.before.get(write.path)))
+                self._take(db, filing, write, added, (was.get(write.path), record.before.get(write.path)))
 
     def _take(
         self,
-        connection: apsw.Connection,
+        db: Connection,
         filing: Filing,
         write: Written,
         added: Mapping[str, list[MemoryItem]],
@@ -129,14 +132,14 @@ class Keeper:
         state = write.state
         if state is None:
             return filing.drop(write.path)
-        found = connection.execute("SELECT hash, size FROM files WHERE path = ?", (write.path,)).fetchone()
+        found = db.execute("SELECT hash, size FROM files WHERE path = ?", (write.path,)).fetchone()
         filed_hash, filed_size = found or (None, 0)
         if filed_hash == state.hash:
             return None
         if write.start == filed_size and write.data is not None:
             if items := added.get(write.path):
                 return filing.add(write.path, items, state)
-            if is_state(write.path) and self._is_newest(connection, write.path):
+            if is_state(write.path) and self._is_newest(db, write.path):
                 lines = [line.record for line in read_lines(write.data).records]
                 return filing.extend(write.path, lines, state)
             if knowledge_of(write.path) and filing.append_knowledge(write.path, write.data, state):
@@ -146,11 +149,11 @@ class Keeper:
             return None
         return self._put(filing, write.path, state)
 
-    def _is_newest(self, connection: apsw.Connection, path: str) -> bool:
+    def _is_newest(self, db: Connection, path: str) -> bool:
         """Whether no later part of this ledger is filed: lines count in the order of their parts."""
         ledger = ledger_of(path)
         later = ledger[0].part(ledger[1] + 1) if ledger else path
-        return connection.execute("SELECT 1 FROM files WHERE path = ?", (later,)).fetchone() is None
+        return db.execute("SELECT 1 FROM files WHERE path = ?", (later,)).fetchone() is None
 
     def _put(self, filing: Filing, path: str, state: FileState) -> None:
         """File what is in a file now; it may be newer than what the vault knows, which will then come to know it."""
@@ -168,20 +171,12 @@ class Keeper:
     def _is_ours(self, path: str) -> bool:
         return agent_of(path) == self._agent and is_searched(path)
 
-    def _filing(self, connection: apsw.Connection) -> Filing:
-        return Filing(connection, self._agent, self._vault.home.zone, self._vault.read)
+    def _filing(self, db: Connection) -> Filing:
+        return Filing(db, self._agent, self._vault.home.zone, self._vault.read)
 
 
 def _growth(write: Written, before: Mapping[str, bytes]) -> int:
     return len(write.data or b"") - (0 if write.start is not None else len(before.get(write.path, b"")))
-
-
-def _by_path(record: Record) -> dict[str, list[MemoryItem]]:
-    """The memories that a change of this process added, by the file that each went into."""
-    added: dict[str, list[MemoryItem]] = {}
-    for path, item in record.items:
-        added.setdefault(path, []).append(item)
-    return added
 
 
 def _in_order(paths: Iterable[str]) -> list[str]:
@@ -202,10 +197,6 @@ ATTEMPTS = 8
 """How often one reader compares while others keep changing files; then it keeps them from doing so."""
 
 
-def _silent(done: int, total: int) -> None:
-    """Nobody watches."""
-
-
 class Index:
     """What can be found of one agent. Threads may share it; each process has its own."""
 
@@ -221,6 +212,7 @@ class Index:
         self.progress: Progress = _silent
         """Told how many files are filed, and how many there are."""
         self._vault = vault
+        self._keeper = Keeper(vault, agent)
         self._folder = vault.config.cache
         self._lock = Mutex()
         self._database: Database | None = None
@@ -242,14 +234,14 @@ class Index:
 
     def _take(self, database: Database, record: Record) -> bool:
         """File a change that comes next; False when others are missing before it."""
-        with database.writing(busy_ms=FOLLOW_MS) as connection:
-            filed = head_of(connection)
+        with database.writing(busy_ms=FOLLOW_MS) as db:
+            filed = head_of(db)
             if filed == record.line.seq - 1:
-                self._keeper.take(connection, record)
-                set_head(connection, record.head, is_whole=is_whole(connection) and self._keeper.retries_at is None)
+                self._keeper.take(db, record)
+                set_head(db, record.head, is_whole=is_whole(db) and self._keeper.retries_at is None)
             return filed >= record.line.seq - 1
 
-    def read(self, question: Callable[[apsw.Connection], T], *, is_caught_up: bool = False) -> T:
+    def read(self, question: Callable[[Connection], T], *, is_caught_up: bool = False) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again.
 
         `is_caught_up` says that `moment` was asked just before, for the same question.
@@ -263,10 +255,10 @@ class Index:
                 return database.ask(question)
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current():  # else another process or thread has built a newer one
-                    self._repair(error, self.progress)
+                    self._repair(error)
         raise _again_and_again()
 
-    def find(self, question: Callable[[apsw.Connection], T | None]) -> T | None:
+    def find(self, question: Callable[[Connection], T | None]) -> T | None:
         """What there is, as `read` finds it; but that there is nothing is said only of an index that has all files.
 
         Raises IndexBusyError where it cannot be brought up to them.
@@ -283,18 +275,18 @@ class Index:
             f"the index of {self.agent} cannot be brought up to the files at the moment", hint="try again in a moment"
         )
 
-    def write(self, work: Callable[[apsw.Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T]) -> T:
         """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
         for _ in range(ATTEMPTS):
             database = self._current()
             try:
-                with database.writing() as connection:
-                    return work(connection)
+                with database.writing() as db:
+                    return work(db)
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current() and not isinstance(error, IndexDamagedError):
                     raise
                 if database.is_current():
-                    self._repair(error, self.progress)
+                    self._repair(error)
             self.catch_up()
         raise _again_and_again()
 
@@ -309,12 +301,12 @@ class Index:
             return
         with self._lock, suppress(SearchIndexError):
             if self._is_easy():
-                self._compare(_silent)
+                self._compare()
 
     def _is_easy(self) -> bool:
         if newest(self._folder, self.agent) is None:
             return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
-        return self._is_at(self._opened(_silent), self._vault.newest)
+        return self._is_at(self._opened(), self._vault.newest)
 
     def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
@@ -326,10 +318,10 @@ class Index:
                 if self._is_followed():
                     return None
                 try:
-                    return self._compare(self.progress)
+                    return self._compare()
                 except (IndexDamagedError, IndexUnavailableError) as error:
                     if not self._is_outdated():
-                        self._repair(error, self.progress)
+                        self._repair(error)
                 except IndexBusyError as error:
                     if self._database is None:
                         raise
@@ -362,11 +354,11 @@ class Index:
             if isinstance(self.trouble, HomeError):
                 self.trouble = None
 
-    def rebuild(self, *, progress: Progress = _silent) -> int:
+    def rebuild(self, *, progress: Progress | None = None) -> int:
         """Build the index anew from the files; returns how many files it holds."""
         with self._lock:
             self._build(progress)
-        return self.read(lambda connection: int(connection.execute("SELECT count(*) FROM files").get))
+        return self.read(lambda db: number(db, "SELECT count(*) FROM files"))
 
     def _is_followed(self) -> bool:
         database = self._database
@@ -380,8 +372,8 @@ class Index:
 
     def _is_time_to_retry(self) -> bool:
         """Whether files that could not be read are to be tried again."""
-        keeper: Keeper | None = self.__dict__.get("_keeper")
-        return keeper is not None and keeper.retries_at is not None and time.monotonic() >= keeper.retries_at
+        retries_at = self._keeper.retries_at
+        return retries_at is not None and time.monotonic() >= retries_at
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -393,66 +385,57 @@ class Index:
             raise IndexUnavailableError("the index was closed", hint="open the home again")
         return database
 
-    def _compare(self, progress: Progress) -> None:
+    def _compare(self) -> None:
         """Bring the index and the files together, in place when little changed, else by building it anew."""
-        is_done = any(self._compare_once(progress) for _ in range(ATTEMPTS))
+        is_done = any(self._compare_once() for _ in range(ATTEMPTS))
         if not is_done:  # others are quicker: they wait for once
             with self._vault.at_rest():
-                is_done = self._compare_once(progress)
+                is_done = self._compare_once()
         if not is_done:
             self._is_behind = True
         if self.trouble is not None and not self._current().in_memory:
             self.trouble = None
 
-    def _compare_once(self, progress: Progress) -> bool:
+    def _compare_once(self) -> bool:
         """Whether the index has come up to the files; False when somebody changed one of the two meanwhile."""
-        database = self._opened(progress)
+        database = self._opened()
         self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
         self._epoch, head = self._vault.epoch, self._vault.newest
         if self._is_at(database, head) and self._vault.trouble is None:
             return True
-        with database.reading() as connection:
-            before, states = head_of(connection), self._keeper.states(connection)
-            stale = self._keeper.stale(connection, states)
+        before, states, stale = database.ask(self._keeper.compared)
         if self._vault.newest != head:
             return False  # the files are those of a later moment
         if not stale and self._vault.trouble is not None:
             return True  # up to which change that is, those who can write know better
         if len(stale) > MANY_FILES:
-            self._build(progress)
+            self._build()
             return False
         return self._file(database, states, stale, before, head)
 
     def _is_at(self, database: Database, head: Head) -> bool:
-        with database.reading() as connection:
-            return is_at(connection, head)
+        return database.ask(lambda db: is_at(db, head))
 
     def _file(
         self, database: Database, states: Mapping[str, FileState], paths: Sequence[str], before: int, head: Head
     ) -> bool:
         """File these files; False when somebody else has filed something since they were found to be stale."""
-        with database.writing() as connection:
-            if head_of(connection) != before:
+        with database.writing() as db:
+            if head_of(db) != before:
                 return False
-            self._keeper.file(connection, states, paths)
-            set_head(connection, head, is_whole=self._keeper.retries_at is None)
+            self._keeper.file(db, states, paths)
+            set_head(db, head, is_whole=self._keeper.retries_at is None)
         return True
-
-    @cached_property
-    def _keeper(self) -> Keeper:
-        # with all that reads files, which a plain question does not need
-
-        return Keeper(self._vault, self.agent)
 
     # The file itself
 
-    def _opened(self, progress: Progress) -> Database:
+    def _opened(self) -> Database:
         """The newest index file, or one that is built because there is none that can be used."""
         database = self._database
         if database is not None and database.is_replaced():
             raise IndexDamagedError(f"{database.path.name} was replaced", hint="it is built again by itself")
         if database is None or not database.is_current():
-            self._database = database = self._open_newest() or self._build(progress)
+            self._database = database = self._open_newest() or self._build()
             self.matrix = Matrix()
         return database
 
@@ -464,7 +447,7 @@ class Index:
             if path is None or os.path.lexists(path):
                 raise
             return self._open_newest()  # another process has built a newer one meanwhile
-        if database is not None and self._basis_of(database) != self._basis():
+        if database is not None and database.ask(lambda db: get_meta(db, BASIS)) != self._basis():
             raise IndexDamagedError(f"{database.path.name} was built for other settings", hint="it is built again")
         return database
 
@@ -474,29 +457,25 @@ class Index:
         purges = self._vault.home.purges
         return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}" + (f"\n{purges}" if purges else "")
 
-    def _basis_of(self, database: Database) -> str | int | None:
-        with database.reading() as connection:
-            return get_meta(connection, BASIS)
-
-    def _repair(self, error: MemfolioError, progress: Progress) -> None:
+    def _repair(self, error: MemfolioError) -> None:
         """Build the index again after damage, and leave one notice about it."""
         with self._lock:
-            if not self._build(progress).in_memory:
+            if not self._build().in_memory:
                 notice = f"the search index was rebuilt: {error.message}"
                 logger.warning(notice)
                 self.notices.append(notice)
 
-    def _build(self, progress: Progress) -> Database:
+    def _build(self, progress: Progress | None = None) -> Database:
         """A new index of all files, put in the place of the one that is there."""
-        head, basis = self._vault.newest, self._basis()
+        head, basis, tell = self._vault.newest, self._basis(), progress or self.progress
 
-        def fill(connection: apsw.Connection) -> None:
-            states = self._keeper.states(connection)
-            self._keeper.file(connection, states, progress=progress)
-            progress(len(states), len(states))
-            set_meta(connection, BASIS, basis)
-            set_head(connection, head, is_whole=self._keeper.retries_at is None)
-            self._keep_embeddings(connection)
+        def fill(db: Connection) -> None:
+            states = self._keeper.states(db)
+            self._keeper.file(db, states, tell=tell)
+            tell(len(states), len(states))
+            set_meta(db, BASIS, basis)
+            set_head(db, head, is_whole=self._keeper.retries_at is None)
+            self._keep_embeddings(db)
 
         try:
             built = Database.build(self._folder, self.agent, fill)
@@ -507,8 +486,8 @@ class Index:
         except IndexUnavailableError as error:
             self.trouble = error
             database = Database.in_process(self.agent)
-            with database.writing() as connection:
-                fill(connection)
+            with database.writing() as db:
+                fill(db)
         self.builds += 1
         self._is_behind = True
         old, self._database, self.matrix = self._database, database, Matrix()
@@ -527,14 +506,14 @@ class Index:
                 raise
             return newer
 
-    def _keep_embeddings(self, connection: apsw.Connection) -> None:
+    def _keep_embeddings(self, db: Connection) -> None:
         """Carry over the vectors that cost money or time, from the index that is there or was there before."""
         database = self._database
         if database is not None and (database.in_memory or database.is_current()):
-            carry_over(database, connection)
+            carry_over(database, db)
         elif path := predecessor(self._folder, self.agent):
             with closing(Database(path)) as old:  # of whatever settings and form: the texts decide
-                carry_over(old, connection)
+                carry_over(old, db)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -574,7 +553,7 @@ def rebuilder(
                     others.callback(index.close)
                 index.rebuild()
                 unbuilt |= {agent} if index.trouble else set()  # on a full disk: then the old one must go all the same
-                left += index.read(lambda connection, agent=agent: _vectors(connection, agent, texts))  # type: ignore[misc]
+                left += index.read(lambda db, agent=agent: _vectors(db, agent, texts))  # type: ignore[misc]
         kept = (newest(folder, agent) for agent in agents_in(folder) if agent not in unbuilt)
         discard_others(folder, {path for path in kept if path})
         return left
@@ -582,8 +561,8 @@ def rebuilder(
     return rebuild
 
 
-def _vectors(connection: apsw.Connection, agent: str, texts: Iterable[str]) -> list[str]:
+def _vectors(db: Connection, agent: str, texts: Iterable[str]) -> list[str]:
     """Where the vector of a text is still kept."""
     sql = "SELECT count(*) FROM embeddings WHERE hash = ?"
-    kept = [text for text in texts if connection.execute(sql, (text_hash(text),)).get]
-    return [f"a vector of the index of {agent}"] if kept else []
+    is_kept = any(number(db, sql, text_hash(text)) for text in texts)
+    return [f"a vector of the index of {agent}"] if is_kept else []

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from datetime import datetime
 from itertools import count
 from typing import Any, NamedTuple
 
-import apsw
+from apsw import Connection, Cursor, carray
 
 from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
-from memfolio.index.rows import COLUMNS, ROLES, SELECT, clean, item_of, spot_of
-from memfolio.index.schema import NAMELESS
-from memfolio.index.search import ARCHIVED, QUARANTINED, SUPERSEDED, Filter, ShortTerm, count_within
-from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type
+from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, rows_array, spot_of
+from memfolio.index.schema import NAMELESS, MemoryRow
+from memfolio.index.search import (
+    ARCHIVED,
+    CURRENT,
+    LIVE,
+    NOT_UNDONE,
+    QUARANTINED,
+    SUPERSEDED,
+    TRUSTED,
+    Filter,
+    ShortTerm,
+    count_within,
+)
+from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
 
 # Looking memories up by what they are, not by what they say.
 
-_FILE = "JOIN files f ON f.number = m.file"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Located:
     """A memory, the file it stands in, and what it is there: a memory, a passage of a page, a fact."""
 
@@ -38,7 +45,7 @@ class Located:
     """The headings above a passage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Edge:
     """A tie between two memories."""
 
@@ -49,122 +56,113 @@ class Edge:
     confidence: float = 1.0
 
 
-def located(
-    connection: apsw.Connection, rest: str, values: Sequence[Any], *, by: str | None = None
-) -> Iterator[Located]:
+def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None = None) -> Iterator[Located]:
     """The memories that the rest of a statement about `memories m` selects, in the order of the index `by`."""
     table = f"memories m INDEXED BY {by}" if by else "memories m"
-    for row, path, form, archived, *columns in connection.execute(
-        f"SELECT m.row, f.path, m.form, m.archived, {SELECT} FROM {table} {_FILE} {rest}", values
-    ):
-        found = tuple(columns)
-        heading = () if form == "memory" else spot_of(found).heading
-        yield Located(row=row, path=path, form=form, archived=bool(archived), item=item_of(found), heading=heading)
+    sql = f"SELECT m.row, f.path, {SELECT} FROM {table} JOIN files f ON f.number = m.file {rest}"
+    for key, path, *columns in db.execute(sql, values):
+        row = MemoryRow._make(columns)
+        heading = () if row.form == "memory" else spot_of(row).heading
+        yield Located(
+            row=key, path=path, form=row.form, archived=bool(row.archived), item=item_of(row), heading=heading
+        )
 
 
-def by_id(connection: apsw.Connection, id: str) -> Located | None:
-    return next(located(connection, "WHERE m.id = ?", clean((id,))), None)
+def by_id(db: Connection, id: str) -> Located | None:
+    return next(located(db, "WHERE m.id = ?", clean((id,))), None)
 
 
-def by_rows(connection: apsw.Connection, rows: Sequence[int]) -> list[Located]:
+def by_rows(db: Connection, rows: Sequence[int]) -> list[Located]:
     """The memories in these rows, as far as they are there, in this order."""
     if not rows:
         return []
-    wanted = (apsw.carray(array("q", rows)),)
-    found = {each.row: each for each in located(connection, "WHERE m.row IN carray(?)", wanted)}
+    wanted = (rows_array(rows),)
+    found = {each.row: each for each in located(db, "WHERE m.row IN carray(?)", wanted)}
     return [found[row] for row in rows if row in found]
 
 
-def newest(connection: apsw.Connection, wanted: Filter, limit: int) -> list[Located]:
+def newest(db: Connection, wanted: Filter, limit: int) -> list[Located]:
     """What passes the filter, the last that happened first."""
     condition, values = wanted.where()
     rest = f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?"
-    return list(located(connection, rest, (*values, limit), by="memories_by_time"))
+    return list(located(db, rest, (*values, limit), by="memories_by_time"))
 
 
-def places(connection: apsw.Connection, id: str) -> list[str]:
+def places(db: Connection, id: str) -> list[str]:
     """Every file in which a memory stands, the one it belongs to first."""
     sql = "SELECT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ? ORDER BY f.path"
-    first = by_id(connection, id)
-    others = [path for (path,) in connection.execute(sql, (id,))]
+    first = by_id(db, id)
+    others = column(db, sql, id)
     return list(dict.fromkeys([first.path, *others] if first else others))
 
 
-def lines_about(connection: apsw.Connection, id: str) -> list[Mapping[str, Any]]:
+def lines_about(db: Connection, id: str) -> list[Mapping[str, Any]]:
     """The state lines about a memory, oldest first."""
-    return state_lines(connection, "s.memory = ?", id)
+    return state_lines(db, "s.memory = ?", id)
 
 
-def state_lines(connection: apsw.Connection, condition: str, *values: str) -> list[Mapping[str, Any]]:
+def state_lines(db: Connection, condition: str, *values: Any) -> list[Mapping[str, Any]]:
     """The state lines for which a condition on `states s` holds, oldest first."""
     ordered = "ORDER BY length(f.path), f.path, s.ordinal"
     sql = f"SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE {condition} {ordered}"
-    return [json.loads(line) for (line,) in connection.execute(sql, values)]
+    return list(map(json.loads, column(db, sql, *values)))
 
 
-def edges_of(connection: apsw.Connection, id: str) -> list[Edge]:
+def edges_of(db: Connection, id: str) -> list[Edge]:
     """The ties of a memory in either direction; its neighbours in time are not among them."""
-    sql = (
-        "SELECT type, source, target, predicate, confidence FROM edges WHERE source = ?1 OR target = ?1 "
-        "ORDER BY type, source, target"
-    )
-    return [
-        Edge(type=kind, source=source, target=target, predicate=predicate, confidence=confidence)
-        for kind, source, target, predicate, confidence in connection.execute(sql, (id,))
-    ]
+    order = "ORDER BY type, source, target"
+    names = [each.name for each in fields(Edge)]
+    sql = f"SELECT {', '.join(names)} FROM edges WHERE source = ?1 OR target = ?1 {order}"
+    return [Edge(**dict(zip(names, row, strict=True))) for row in db.execute(sql, (id,))]
 
 
-def entities_of(connection: apsw.Connection, row: int) -> list[str]:
+def entities_of(db: Connection, row: int) -> list[str]:
     """The entities that a memory names."""
-    return [entity for (entity,) in connection.execute("SELECT entity FROM mentions WHERE row = ? ORDER BY 1", (row,))]
+    return column(db, "SELECT entity FROM mentions WHERE row = ? ORDER BY 1", row)
 
 
 # Looking up many memories at once by where they come from and by what became of them.
 
 
-def of_source(connection: apsw.Connection, source: str) -> list[str]:
+def of_source(db: Connection, source: str) -> list[str]:
     """The memories that came from a source, by their own field or by an attribute of that name."""
     sql = (
         "SELECT id FROM memories WHERE form = 'memory' AND forgotten_at IS NULL "
         "AND (source = ?1 OR json_extract(more, '$.attributes.source') = ?1) ORDER BY id"
     )
-    return [each for (each,) in connection.execute(sql, clean((source,)))]
+    return column(db, sql, *clean((source,)))
 
 
-def by_ids(connection: apsw.Connection, ids: Collection[str]) -> list[Located]:
+def by_ids(db: Connection, ids: Collection[str]) -> list[Located]:
     """The memories with these ids, as far as they are there."""
-    return list(located(connection, "WHERE m.id IN carray(?)", (_array(ids),))) if ids else []
+    return list(located(db, "WHERE m.id IN carray(?)", (_array(ids),))) if ids else []
 
 
-def places_of(connection: apsw.Connection, ids: Collection[str]) -> dict[str, list[str]]:
+def places_of(db: Connection, ids: Collection[str]) -> dict[str, list[str]]:
     """The files in which memories stand, each with those of them that stand there."""
     sql = (
         "SELECT f.path, m.id FROM memories m JOIN files f ON f.number = m.file WHERE m.id IN carray(?) UNION "
         "SELECT f.path, p.id FROM places p JOIN files f ON f.number = p.file WHERE p.id IN carray(?) ORDER BY 1, 2"
     )
     found: dict[str, list[str]] = {}
-    for path, memory in connection.execute(sql, (_array(ids), _array(ids))) if ids else ():
+    for path, memory in db.execute(sql, (_array(ids), _array(ids))) if ids else ():
         found.setdefault(path, []).append(memory)
     return found
 
 
-def replaced_by(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+def replaced_by(db: Connection, ids: Collection[str]) -> list[str]:
     """The memories whose place was taken by one of these."""
     sql = "SELECT id FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
-    return [each for (each,) in connection.execute(sql, (_array(ids),))] if ids else []
+    return column(db, sql, _array(ids)) if ids else []
 
 
-def lines_of(connection: apsw.Connection, ids: Collection[str], op: str) -> list[Mapping[str, Any]]:
+def lines_of(db: Connection, ids: Collection[str], op: str) -> list[Mapping[str, Any]]:
     """The state lines of one operation about these memories, oldest first."""
-    sql = (
-        "SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE s.memory IN carray(?) AND s.op = ? "
-        "ORDER BY length(f.path), f.path, s.ordinal"
-    )
-    return [json.loads(line) for (line,) in connection.execute(sql, (_array(ids), op))] if ids else []
+    return state_lines(db, "s.memory IN carray(?) AND s.op = ?", _array(ids), op) if ids else []
 
 
 def _array(ids: Collection[str]) -> Any:
-    return apsw.carray(tuple(ids))
+    return carray(tuple(ids))
 
 
 # What stands at the moment: recent memories and active facts for a user, and the newest state lines of a kind.
@@ -173,33 +171,33 @@ KNOWN = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION
 MEMORIES = ("memory",)
 
 
-def recent(connection: apsw.Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
+def recent(db: Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What happened since then with this user or nobody in particular, or with anybody, the last first."""
-    return _chosen(connection, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
+    return _chosen(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
 
 
-def active_facts(connection: apsw.Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
+def active_facts(db: Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What is known and true, the pinned and the most important first."""
     kinds = (Kind.SEMANTIC, Kind.OPINION)
     order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
-    return _chosen(connection, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
+    return _chosen(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
 
 
-def _chosen(connection: apsw.Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
+def _chosen(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
     condition, values = wanted.where()
     about, whose = ("(m.user IS NULL OR m.user = ?)", clean((user,))) if user is not None else ("1", ())
     sql = f"SELECT m.row FROM memories m WHERE {condition} AND {about} ORDER BY {order}, m.id LIMIT ?"
-    rows = [row for (row,) in connection.execute(sql, (*values, *whose, limit))]
-    return [each.item for each in by_rows(connection, rows)]
+    rows = column(db, sql, *values, *whose, limit)  # sorted without their contents
+    return [each.item for each in by_rows(db, rows)]
 
 
-def newest_line(connection: apsw.Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:
+def newest_line(db: Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:
     """The newest state line of an operation whose field has this value, or with None lacks it."""
     sql = (
         "SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE s.op = ? "
         "AND json_extract(s.line, '$.' || ?) IS ? ORDER BY length(f.path) DESC, f.path DESC, s.ordinal DESC LIMIT 1"
     )
-    found = connection.execute(sql, clean((op, name, value))).fetchone()
+    found = db.execute(sql, clean((op, name, value))).fetchone()
     return dict(json.loads(found[0])) if found else None
 
 
@@ -224,34 +222,34 @@ class Look(NamedTuple):
     life: DecayInput
 
 
-def look_at(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, Look]:
+def look_at(db: Connection, rows: Sequence[int]) -> dict[int, Look]:
     """These rows, as far as they are there."""
     if not rows:
         return {}
     sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
-    found = connection.execute(sql, (apsw.carray(array("q", rows)),))
+    found = db.execute(sql, (rows_array(rows),))
     return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in found}
 
 
-def short_texts(connection: apsw.Connection, rows: Sequence[int], most: int) -> dict[int, str]:
+def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str]:
     """What those of these rows say that say it in at most so many bytes."""
     if not rows:
         return {}
     sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
-    return dict(connection.execute(sql, (apsw.carray(array("q", rows)), most)))
+    return dict(db.execute(sql, (rows_array(rows), most)))
 
 
 # Memories in their company: what was said just before and after, and who the speakers are.
 
 
-def around(connection: apsw.Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
+def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
     """For each of these the rows up to `reach` places away in the same session and file, each with its distance.
 
     What happened at the same moment has an order within a file, and none between two.
     """
     if not rows:
         return {}
-    found = connection.execute(_AROUND, {"rows": apsw.carray(array("q", rows)), "reach": reach})
+    found = db.execute(_AROUND, {"rows": rows_array(rows), "reach": reach})
     return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
 
 
@@ -271,7 +269,7 @@ _AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memor
 """In one statement for all: one by one, most of the time would go into asking."""
 
 
-def speakers(connection: apsw.Connection) -> list[str]:
+def speakers(db: Connection) -> list[str]:
     """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
     sql = f"""
     WITH RECURSIVE each(role) AS (
@@ -284,40 +282,38 @@ def speakers(connection: apsw.Connection) -> list[str]:
         SELECT 1 FROM memories m WHERE m.role = each.role AND m.forgotten_at IS NULL AND m.archived = 0
     ) LIMIT 1000
     """
-    return [role for (role,) in connection.execute(sql) if role.casefold() not in ROLES]
+    return [role for role in column(db, sql) if role.casefold() not in ROLES]
 
 
-def latest(connection: apsw.Connection) -> int | None:
+def latest(db: Connection) -> int | None:
     """When the last thing happened."""
-    found: int | None = connection.execute("SELECT max(happened_at) FROM memories").get
+    found: int | None = db.execute("SELECT max(happened_at) FROM memories").get
     return found
 
 
 # What is on which shelf: working memory, short-term memory, and what is ready to become long-term memory.
 
 
-def working(connection: apsw.Connection, *, least_used: bool) -> list[str]:
+def working(db: Connection, *, least_used: bool) -> list[str]:
     """The ids of working memory, the next to leave first."""
     order = "max(coalesce(m.accessed_at, 0), m.created_at)" if least_used else "m.created_at"
-    sql = f"""SELECT m.id FROM memories m WHERE m.store = 'working' AND m.form = 'memory' AND m.forgotten_at IS NULL
-        AND m.archived = 0 AND m.superseded_by IS NULL ORDER BY {order}, m.id"""
-    return [each for (each,) in connection.execute(sql)]
+    return column(db, f"SELECT m.id FROM memories m WHERE m.store = 'working' AND {CURRENT} ORDER BY {order}, m.id")
 
 
-def ripe(connection: apsw.Connection, *, importance: float, uses: int) -> list[Located]:
+def ripe(db: Connection, *, importance: float, uses: int) -> list[Located]:
     """The memories of the first two stores that proved important, oldest first."""
     condition, values = Filter(forms=("memory",)).where()
     rest = f"""WHERE {condition} AND m.source NOT IN ({", ".join("?" * len(SUMMED_UP))})
         AND (m.store = 'working' AND m.importance >= ? OR m.store = 'short_term'
             AND (m.importance >= ? OR m.access_count >= ?)) ORDER BY m.created_at, m.id"""
-    return list(located(connection, rest, (*values, *SUMMED_UP, importance, importance, uses)))
+    return list(located(db, rest, (*values, *SUMMED_UP, importance, importance, uses)))
 
 
-def store_counts(connection: apsw.Connection, kept: Mapping[str, int], short_term: ShortTerm) -> dict[str, int]:
+def store_counts(db: Connection, kept: Mapping[str, int], short_term: ShortTerm) -> dict[str, int]:
     """How many memories each store holds, of those that were put into each: what left short-term is long-term."""
     counts = dict(kept)
     put = counts.pop(Store.SHORT_TERM.value, 0)
-    within = count_within(connection, short_term) if put else 0
+    within = count_within(db, short_term) if put else 0
     if within:
         counts[Store.SHORT_TERM.value] = within
     if put > within:
@@ -325,44 +321,15 @@ def store_counts(connection: apsw.Connection, kept: Mapping[str, int], short_ter
     return dict(sorted(counts.items()))
 
 
-# How many memories there are of which kind, kept beside them so that nobody has to count them all.
-
-_PLAIN = tuple(map(COLUMNS.index, ("form", "kind", "store", "origin")))
-_SESSION = COLUMNS.index("session")
-_ARCHIVED = COLUMNS.index("archived")
-_FORGOTTEN = COLUMNS.index("forgotten_at")
-_SUPERSEDED = COLUMNS.index("superseded_by")
-_MORE = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
-_ADD = f"INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_MORE}"
-_ADD_SESSION = f"INSERT INTO session_tally VALUES (?, ?) {_MORE}"
-
-
-def shift(connection: apsw.Connection, added: Iterable[Sequence[Any]], removed: Iterable[Sequence[Any]] = ()) -> None:
-    """Rows came and went; each begins with its columns, without its number."""
-    by_kind, by_session = Counter[tuple[Any, ...]](), Counter[str]()
-    for rows, one in ((added, 1), (removed, -1)):
-        for row in rows:
-            is_live = not row[_ARCHIVED] and row[_FORGOTTEN] is None
-            states = (row[_SESSION] is None, bool(row[_ARCHIVED]), row[_FORGOTTEN] is not None)
-            by_kind[(*(row[each] for each in _PLAIN), *states, row[_SUPERSEDED] is not None)] += one
-            if is_live and row[_SESSION] is not None:
-                by_session[row[_SESSION]] += one
-    connection.executemany(_ADD, [(*key, number) for key, number in by_kind.items() if number])
-    connection.executemany(_ADD_SESSION, [each for each in by_session.items() if each[1]])
-
-
-def neighbours(connection: apsw.Connection) -> int:
+def neighbours(db: Connection) -> int:
     """How often a memory follows another in its session."""
-    found: int = connection.execute("SELECT sum(memories - 1) FROM session_tally WHERE memories > 0").get or 0
-    return found
+    return number(db, "SELECT sum(memories - 1) FROM session_tally WHERE memories > 0")
 
 
 # The index in numbers.
 
-LIVE = "forgotten_at IS NULL AND archived = 0"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Counts:
     """How much there is of what. Forgotten and archived memories count only where it says so."""
 
@@ -387,65 +354,51 @@ class Counts:
     """What could not be read as it was meant, by file."""
 
 
-def count_memories(connection: apsw.Connection, short_term: ShortTerm) -> Counts:
-    def number(condition: str) -> int:
-        found: int = connection.execute(f"SELECT sum(memories) FROM tally WHERE {condition}").get or 0
-        return found
+def count_memories(db: Connection, short_term: ShortTerm) -> Counts:
+    def tally(condition: str) -> int:
+        return number(db, f"SELECT sum(memories) FROM tally WHERE {condition}")
 
-    def table(column: str, condition: str) -> dict[str, int]:
-        sql = (
-            f"SELECT {column}, sum(memories) AS held FROM tally WHERE {condition} GROUP BY 1 HAVING held > 0 ORDER BY 1"
-        )
-        return dict(connection.execute(sql))
+    def table(name: str, condition: str) -> dict[str, int]:
+        rows = f"FROM tally WHERE {condition} GROUP BY 1 HAVING total > 0 ORDER BY 1"
+        return dict(db.execute(f"SELECT {name}, sum(memories) AS total {rows}"))
 
-    def rows(sql: str) -> int:
-        found: int = connection.execute(sql).get or 0
-        return found
-
+    problems = "SELECT path, problems FROM files WHERE problems IS NOT NULL ORDER BY path"
     return Counts(
-        memories=number(_IN_SIGHT),
-        stores=store_counts(connection, table("store", _IN_SIGHT), short_term),
+        memories=tally(_IN_SIGHT),
+        stores=store_counts(db, table("store", _IN_SIGHT), short_term),
         kinds=table("kind", _IN_SIGHT),
-        edges=_edges(connection),
+        edges=_edges(db),
         forms=table("form", "true"),
-        entities=rows("SELECT count(*) FROM (SELECT id FROM entities UNION SELECT entity FROM mentions)"),
-        orphans=rows(_ORPHANS),
-        archived=number("archived AND NOT forgotten"),
-        forgotten=number("forgotten"),
-        superseded=number("superseded"),
-        quarantined=rows(_QUARANTINED) if number(f"{_IN_SIGHT} AND origin = 'untrusted'") else 0,
-        waiting=rows("SELECT count(*) FROM waiting"),
-        jobs=last_runs(connection),
-        problems={
-            path: tuple(json.loads(problems))
-            for path, problems in connection.execute(
-                "SELECT path, problems FROM files WHERE problems IS NOT NULL ORDER BY path"
-            )
-        },
+        entities=number(db, "SELECT count(*) FROM (SELECT id FROM entities UNION SELECT entity FROM mentions)"),
+        orphans=number(db, _ORPHANS),
+        archived=tally("archived AND NOT forgotten"),
+        forgotten=tally("forgotten"),
+        superseded=tally("superseded"),
+        quarantined=number(db, _QUARANTINED) if tally(f"{_IN_SIGHT} AND origin = 'untrusted'") else 0,
+        waiting=number(db, "SELECT count(*) FROM waiting"),
+        jobs=last_runs(db),
+        problems={path: tuple(json.loads(told)) for path, told in db.execute(problems)},
     )
 
 
 _IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
-_QUARANTINED = f"""
-SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND origin = 'untrusted'
-AND NOT EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')
-"""
+_QUARANTINED = f"SELECT count(*) FROM memories m WHERE {LIVE} AND NOT {TRUSTED}"
 _ORPHANS = f"""
-SELECT count(*) FROM memories m WHERE form = 'memory' AND {LIVE} AND session IS NULL
+SELECT count(*) FROM memories m WHERE {LIVE} AND session IS NULL
 AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.source = m.id OR e.target = m.id)
 AND row NOT IN (SELECT row FROM tags) AND row NOT IN (SELECT row FROM mentions)
 """
 
 
-def _edges(connection: apsw.Connection) -> dict[str, int]:
-    found: dict[str, int] = dict(connection.execute("SELECT type, count(*) FROM edges GROUP BY 1 ORDER BY 1"))
-    temporal = neighbours(connection)
+def _edges(db: Connection) -> dict[str, int]:
+    found: dict[str, int] = dict(db.execute("SELECT type, count(*) FROM edges GROUP BY 1 ORDER BY 1"))
+    temporal = neighbours(db)
     return {"temporal": temporal, **found} if temporal else found
 
 
-def last_runs(connection: apsw.Connection) -> dict[str, str]:
+def last_runs(db: Connection) -> dict[str, str]:
     """When each job last did something."""
-    lines = state_lines(connection, "s.op = 'job'")
+    lines = state_lines(db, "s.op = 'job'")
     return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}
 
 
@@ -456,8 +409,6 @@ ALL = -1
 """How many items SQLite takes for no limit, as it does every number below 0."""
 BESIDE = 8
 """How much may be among the last of a session that is no item, such as what was learned from it."""
-_KEPT = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
-"""What was undone lies in the archive, too, but nobody archived it."""
 _LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
     AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
     ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
@@ -492,43 +443,43 @@ class AdapterItem(NamedTuple):
     attributes: dict[str, Any]
 
 
-def session_items(connection: apsw.Connection, session: str, most: int) -> list[AdapterItem]:
+def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
-    found = [] if most == ALL else [*_held(connection, _RECENT + _LAST_FIRST, *near)]
+    found = [] if most == ALL else [*_held(db, _RECENT + _LAST_FIRST, *near)]
     if len(found) != most:
-        found = [*_held(connection, f"AND m.session = ? {_LAST_FIRST}", session, most)]
+        found = [*_held(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
     return found[::-1]
 
 
-def values(connection: apsw.Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
+def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
     """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
     rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
-    return _held(connection, rest, tags=(tag,))
+    return _held(db, rest, tags=(tag,))
 
 
-def value(connection: apsw.Connection, id: str) -> AdapterItem | None:
+def value(db: Connection, id: str) -> AdapterItem | None:
     """The value that a memory holds; None where it is past, or holds none."""
-    return next(_held(connection, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
+    return next(_held(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
 
 
-def namespaces(connection: apsw.Connection, tag: str) -> list[tuple[str, ...]]:
+def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
     """The namespaces of the values with a tag."""
-    column = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
-    return [tuple(json.loads(each)) for (each,) in _rows(connection, column, _STANDS + _IS_VALUE, tags=(tag,))]
+    named = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
+    return [tuple(json.loads(each)) for (each,) in _rows(db, named, _STANDS + _IS_VALUE, tags=(tag,))]
 
 
-def _held(connection: apsw.Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
+def _held(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
     columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
-    for name, made, happened, text, attributes in _rows(connection, columns, rest, *given, **wanted):
+    for name, made, happened, text, attributes in _rows(db, columns, rest, *given, **wanted):
         yield AdapterItem(name, made, happened, text, json.loads(attributes))
 
 
-def _rows(connection: apsw.Connection, columns: str, rest: str, *given: object, **wanted: Any) -> apsw.Cursor:
+def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> Cursor:
     """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
     condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
-    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {_KEPT} {rest}"
-    return connection.execute(sql, (*values, *given))
+    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {NOT_UNDONE} {rest}"
+    return db.execute(sql, (*values, *given))
 
 
 # The pages that memfolio writes about memories, and that cite them line by line.
@@ -543,19 +494,19 @@ FOLDERS = (
 )
 
 
-def written_pages(connection: apsw.Connection, root: str) -> list[str]:
+def written_pages(db: Connection, root: str) -> list[str]:
     """Where an agent's folder has such pages."""
     found = [f"{root}/MEMORY.md"]
     for folder in FOLDERS:
         sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
-        found += [path for (path,) in connection.execute(sql, (f"{root}/{folder}/", f"{root}/{folder}0"))]
+        found += column(db, sql, f"{root}/{folder}/", f"{root}/{folder}0")
     return found
 
 
 # What is known about people and things: the profiles that their pages give them.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EntityProfile:
     """An entity as its page describes it."""
 
@@ -566,14 +517,29 @@ class EntityProfile:
     properties: Mapping[str, str]
 
 
-def profiles(connection: apsw.Connection, ids: Iterable[str]) -> list[EntityProfile]:
+def profiles(db: Connection, ids: Iterable[str]) -> list[EntityProfile]:
     """The entities with these ids, in this order, as far as they are there."""
     sql = "SELECT id, name, type, summary, properties FROM entities WHERE id = ?"
-    rows = (row for each in ids for row in connection.execute(sql, (each,)))
-    return [
-        EntityProfile(id=i, name=n, type=t, summary=s, properties=_telling(json.loads(p))) for i, n, t, s, p in rows
-    ]
+    found = []
+    for entity, name, type_, summary, properties in (row for each in ids for row in db.execute(sql, (each,))):
+        telling = {key: value for key, value in json.loads(properties).items() if key not in BOOKKEEPING}
+        found.append(EntityProfile(id=entity, name=name, type=type_, summary=summary, properties=telling))
+    return found
 
 
-def _telling(properties: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in properties.items() if name not in BOOKKEEPING}
+# The lines of rules, cases, judgements and runs.
+
+RECORDS_ABOUT = "FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
+"""SQLite by itself would read all lines, since those are in order."""
+
+
+def records(db: Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
+    """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
+    if about is None:
+        return list(map(json.loads, record_lines(db, ledger)))
+    return list(map(json.loads, column(db, f"SELECT line {RECORDS_ABOUT}", ledger, about)))
+
+
+def record_lines(db: Connection, ledger: str) -> list[str]:
+    """The same as JSON."""
+    return column(db, "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal", ledger)

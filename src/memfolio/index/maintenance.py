@@ -11,19 +11,19 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import apsw
+from apsw import Connection
 
 from memfolio.clock import EPOCH
 from memfolio.decay import DAY, DecayInput, days_until, power, relevance
 from memfolio.errors import InputError
 from memfolio.index.graph import Material, material, successor
 from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
-from memfolio.index.rows import MICROSECOND, ROLES, clean, from_us, to_us
-from memfolio.index.search import ARCHIVED, LEVELS, Filter
+from memfolio.index.rows import MICROSECOND, ROLES, clean, column, from_us, to_us
+from memfolio.index.search import ARCHIVED, CURRENT, LEVELS, LIVE, MORE_THAN_EVENT, NOT_UNDONE, TRUSTED, Filter
 from memfolio.settings import Decay, Retention
 from memfolio.state import moment
 from memfolio.text import match_expression, terms
-from memfolio.types import LEARNED, OVERHEARD, PATTERN, Kind, MemoryItem, Origin, Type
+from memfolio.types import LEARNED, PATTERN, Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import local
 
@@ -54,7 +54,7 @@ class By(StrEnum):
     ACCESS = "access"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Below:
     """All whose score is below a limit, in place of what retention says."""
 
@@ -81,7 +81,7 @@ class DueForArchive:
         return self.reasons.total()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Weak:
     """A fact that is little certain by now: its confidence, faded, and the days until it falls further."""
 
@@ -116,17 +116,16 @@ def _by_kind(suffix: str = "") -> str:
 _RATE = f"CASE WHEN m.decay_rate IS NULL OR abs(m.decay_rate) > :huge THEN {_by_kind()} ELSE m.decay_rate END"
 
 
-def weak(connection: apsw.Connection, now: int, decay: Decay, limit: int) -> list[Weak]:
+def weak(db: Connection, now: int, decay: Decay, limit: int) -> list[Weak]:
     """Facts, ways and opinions whose confidence has faded below `decay.weak`, the weakest first."""
     certainty = f"m.confidence * ({relevance_sql(decay)})"
     sql = (
-        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE m.form = 'memory' AND m.kind != 'episodic' "
-        "AND m.archived = 0 AND m.forgotten_at IS NULL AND m.superseded_by IS NULL "
+        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE {CURRENT} AND m.kind != 'episodic' "
         f"AND {certainty} < :weak ORDER BY {certainty}, m.created_at, m.id LIMIT :limit"
     )
     values = {**decay_values(decay), "now": now, "weak": decay.weak, "limit": limit}
-    lives = {row: DecayInput._make(life) for row, *life in connection.execute(sql, values)}
-    return [_weak(each, lives[each.row], now, decay) for each in by_rows(connection, list(lives))]
+    lives = {row: DecayInput._make(life) for row, *life in db.execute(sql, values)}
+    return [_weak(each, lives[each.row], now, decay) for each in by_rows(db, list(lives))]
 
 
 def _weak(located: Located, life: DecayInput, now: int, decay: Decay) -> Weak:
@@ -138,19 +137,17 @@ def _weak(located: Located, life: DecayInput, now: int, decay: Decay) -> Weak:
     )
 
 
-def due(
-    connection: apsw.Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None
-) -> DueForArchive:
+def due(db: Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None) -> DueForArchive:
     """What is to be archived, by age and importance as retention says, or by a score; every log it stands in."""
     reason, values = _by_score(below, decay) if below else _by_retention(retention, decay)
     sql = (
         f"SELECT m.file, m.id, m.kind, {reason} AS reason FROM memories m WHERE m.archived = 0 AND "
         f"m.forgotten_at IS NULL AND NOT {_PROTECTED} AND reason IS NOT NULL"
     )
-    paths = dict(connection.execute("SELECT number, path FROM files"))
-    copies = _copies(connection)
+    paths = dict(db.execute("SELECT number, path FROM files"))
+    copies = _copies(db)
     found = DueForArchive()
-    for file, name, kind, why in connection.execute(sql, {**decay_values(decay), **values, "now": now}):
+    for file, name, kind, why in db.execute(sql, {**decay_values(decay), **values, "now": now}):
         found.reasons[kind, why] += 1
         logs = [paths[number] for number in dict.fromkeys((file, *copies.get(name, ())))]
         if len(logs) > 1 and name.startswith("M-"):
@@ -161,14 +158,14 @@ def due(
     return found
 
 
-def _copies(connection: apsw.Connection) -> Mapping[str, list[int]]:
+def _copies(db: Connection) -> Mapping[str, list[int]]:
     """The other daily logs in which memories stand."""
     sql = (
         "SELECT DISTINCT p.id, p.file FROM places p JOIN files f ON f.number = p.file "
         "WHERE f.path NOT LIKE '%/memory/archive/%'"
     )
     copies: dict[str, list[int]] = {}
-    for name, file in connection.execute(sql):
+    for name, file in db.execute(sql):
         copies.setdefault(name, []).append(file)
     return copies
 
@@ -226,7 +223,7 @@ def batches(due: DueForArchive, *, files: int, memories: int) -> Iterator[dict[s
         yield batch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ArchivedFile:
     """A file as the index knows it: its name, when it was last written (microseconds), and how much can be found."""
 
@@ -235,23 +232,23 @@ class ArchivedFile:
     memories: int
 
 
-def files_in(connection: apsw.Connection, *folders: str) -> list[ArchivedFile]:
+def files_in(db: Connection, *folders: str) -> list[ArchivedFile]:
     """The files below these folders of an agent, by name; what was forgotten does not count among their memories."""
     sql = (
         "SELECT f.path, f.stamp ->> 1, (SELECT count(*) FROM memories m WHERE m.file = f.number "
         f"AND m.forgotten_at IS NULL) FROM files f WHERE {' OR '.join(['f.path GLOB ?'] * len(folders))} ORDER BY 1"
     )
-    rows = connection.execute(sql, [f"{_plain(folder)}/*" for folder in folders])
+    rows = db.execute(sql, [f"{_plain(folder)}/*" for folder in folders])
     return [ArchivedFile(path=path, modified=(ns or 0) // 1000, memories=count) for path, ns, count in rows]
 
 
-def left_at(connection: apsw.Connection, folder: str) -> dict[str, int]:
+def left_at(db: Connection, folder: str) -> dict[str, int]:
     """When the last memory came to each uncompressed log of an archive, as far as state lines tell."""
     sql = (
         "SELECT f.path, max(s.line ->> 'at') FROM files f JOIN memories m ON m.file = f.number "
         "JOIN states s ON s.memory = m.id WHERE f.path GLOB ? AND s.op IN ('archive', 'tombstone') GROUP BY 1"
     )
-    rows = connection.execute(sql, (f"{_plain(folder)}/*.md",))
+    rows = db.execute(sql, (f"{_plain(folder)}/*.md",))
     return {path: to_us(at) for path, told in rows if (at := moment(told))}
 
 
@@ -271,12 +268,8 @@ LONG = 20_000
 
 _STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
 _TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
-    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error'))
-    AND (m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"""
-"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
-What is in the archive without a line that says so was undone."""
-_GISTS = "CREATE TABLE IF NOT EXISTS gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID"
-"""Made here and not with the others, since it is a cache that nothing but digests needs."""
+    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error')) AND {NOT_UNDONE}"""
+"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded."""
 
 
 class DayMark(NamedTuple):
@@ -291,8 +284,7 @@ class DayMark(NamedTuple):
         return self.shown + self.archived
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayMemory:
+class DayMemory(NamedTuple):
     """A memory as a day tells it."""
 
     id: str
@@ -327,7 +319,7 @@ def _end_us(day: date, zone: tzinfo) -> int:
     return to_us(beginning(day + timedelta(days=1), zone))
 
 
-def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, DayMark]:
+def marks(db: Connection, zone: tzinfo) -> dict[date, DayMark]:
     """The mark of every day on which anything happened, in order; it changes with whatever a digest is made of.
 
     That is each memory's id, content, speaker, type, importance and tags, not whether it is archived.
@@ -337,7 +329,7 @@ def marks(connection: apsw.Connection, zone: tzinfo) -> dict[date, DayMark]:
         FROM memories m WHERE {_TOLD} ORDER BY m.happened_at, m.id"""
     found: dict[date, DayMark] = {}
     end, day, counts, digest = -(2**63), date.min, [0, 0], blake2b(digest_size=16)
-    for happened_at, source, archived, text in connection.execute(sql, _VALUES):
+    for happened_at, source, archived, text in db.execute(sql, _VALUES):
         if happened_at >= end:
             _enter(found, day, digest.hexdigest(), counts)
             day, counts, digest = local_day(from_us(happened_at), zone), [0, 0], blake2b(digest_size=16)
@@ -353,43 +345,29 @@ def _enter(found: dict[date, DayMark], day: date, hash: str, counts: list[int]) 
         found[day] = DayMark(hash, *counts)
 
 
-def told(
-    connection: apsw.Connection, day: date, zone: tzinfo, *, limit: int, with_archived: bool = False
-) -> list[DayMemory]:
+def told(db: Connection, day: date, zone: tzinfo, *, limit: int, with_archived: bool = False) -> list[DayMemory]:
     """What happened on a day, in order; of more than `limit` memories, the most important."""
     start, end = to_us(beginning(day, zone)), _end_us(day, zone)
-    return list(_told(connection, start, end, limit, with_archived=with_archived))
+    return list(_told(db, start, end, limit, with_archived=with_archived))
 
 
-def told_between(connection: apsw.Connection, since: datetime, until: datetime, *, limit: int) -> list[DayMemory]:
+def told_between(db: Connection, since: datetime, until: datetime, *, limit: int) -> list[DayMemory]:
     """What happened from one moment to another, that one included, in order."""
-    return list(_told(connection, to_us(since), to_us(until) + 1, limit, with_archived=False))
+    return list(_told(db, to_us(since), to_us(until) + 1, limit, with_archived=False))
 
 
-def _told(connection: apsw.Connection, start: int, end: int, limit: int, *, with_archived: bool) -> Iterator[DayMemory]:
+def _told(db: Connection, start: int, end: int, limit: int, *, with_archived: bool) -> Iterator[DayMemory]:
     seen = "" if with_archived else "AND m.archived = 0"
     sql = f"""SELECT * FROM (
         SELECT m.row, m.id, m.happened_at, m.type, substr(m.content, 1, {LONG}), m.importance, m.source, m.session,
             m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
         ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
-    names = _names(connection, start, end)
-    for row, name, at, type_, content, importance, source, session, role, user, more in connection.execute(
-        sql, (*_VALUES, start, end, limit)
-    ):
+    names = _names(db, start, end)
+    for row, name, at, type_, *said, role, user, more in db.execute(sql, (*_VALUES, start, end, limit)):
         fields = json.loads(more) if more else {}
-        yield DayMemory(
-            id=name,
-            at=from_us(at),
-            type=Type(type_),
-            content=content,
-            importance=importance,
-            source=source,
-            session=session,
-            speaker=_speaker(role, user),
-            sources=tuple(fields.get("derived_from", ())),
-            tags=tuple(fields.get("tags", ())),
-            names=tuple(names.get(row, ())),
-        )
+        listed = fields.get("derived_from", ()), fields.get("tags", ()), names.get(row, ())
+        found = (name, from_us(at), Type(type_), *said, _speaker(role, user), *map(tuple, listed))
+        yield DayMemory._make(found)
 
 
 def _speaker(role: str | None, user: str | None) -> str:
@@ -398,52 +376,49 @@ def _speaker(role: str | None, user: str | None) -> str:
     return role
 
 
-def _names(connection: apsw.Connection, start: int, end: int) -> dict[int, list[str]]:
+def _names(db: Connection, start: int, end: int) -> dict[int, list[str]]:
     sql = """SELECT n.row, coalesce(e.name, n.entity) FROM memories m JOIN mentions n ON n.row = m.row
         LEFT JOIN entities e ON e.id = n.entity WHERE m.happened_at >= ? AND m.happened_at < ? ORDER BY 1, 2"""
     found: dict[int, list[str]] = {}
-    for row, name in connection.execute(sql, (start, end)):
+    for row, name in db.execute(sql, (start, end)):
         found.setdefault(row, []).append(name)
     return found
 
 
-def summed_up(connection: apsw.Connection, zone: tzinfo) -> set[str]:
+def summed_up(db: Connection, zone: tzinfo) -> set[str]:
     """The days that have been summed up; a summary that was forgotten because of what it cites does not count."""
     sql = """SELECT m.happened_at, json_extract(m.more, '$.attributes.day') FROM memories m JOIN tags t ON t.row = m.row
         WHERE t.tag = ? AND m.source = ? AND m.form = 'memory' AND (m.forgotten_at IS NULL OR NOT EXISTS (
             SELECT 1 FROM edges e LEFT JOIN memories s ON s.id = e.target WHERE e.source = m.id
             AND e.type = 'derived_from' AND (s.row IS NULL OR s.forgotten_at IS NOT NULL)))"""
-    rows = connection.execute(sql, (DAY_SUMMARY, SUMMARY))
+    rows = db.execute(sql, (DAY_SUMMARY, SUMMARY))
     return {str(day or local_day(from_us(at), zone)) for at, day in rows}
 
 
-def digest_names(connection: apsw.Connection, level: str) -> list[str]:
+def digest_names(db: Connection, level: str) -> list[str]:
     """What the pages of a level of digests are called, in order."""
     sql = "SELECT path FROM files WHERE path GLOB ? ORDER BY path"
-    return [path.rpartition("/")[2].removesuffix(".md") for (path,) in connection.execute(sql, (LEVELS[level],))]
+    return [path.rpartition("/")[2].removesuffix(".md") for path in column(db, sql, LEVELS[level])]
 
 
-def known_patterns(connection: apsw.Connection) -> set[str]:
+def known_patterns(db: Connection) -> set[str]:
     """The keys of all patterns that were ever stored, whatever became of them."""
     sql = "SELECT json_extract(more, '$.attributes.pattern') FROM memories WHERE source = ? AND form = 'memory'"
-    return {key for (key,) in connection.execute(sql, (PATTERN,)) if isinstance(key, str)}
+    return {key for key in column(db, sql, PATTERN) if isinstance(key, str)}
 
 
-def gists(connection: apsw.Connection, wanted: Mapping[date, str]) -> dict[date, str]:
+def gists(db: Connection, wanted: Mapping[date, str]) -> dict[date, str]:
     """What was made of these days, as far as it was made of what they are: `wanted` has their marks."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'gists'").fetchone() is None:
-        return {}
     named = {day.isoformat(): day for day in wanted}
     sql = "SELECT day, mark, data FROM gists WHERE day BETWEEN ? AND ?"
-    rows = connection.execute(sql, (min(named), max(named))) if named else ()
+    rows = db.execute(sql, (min(named), max(named))) if named else ()
     return {named[day]: data for day, mark, data in rows if day in named and wanted[named[day]] == mark}
 
 
-def keep_gists(connection: apsw.Connection, made: Iterable[tuple[date, str, str]]) -> None:
+def keep_gists(db: Connection, made: Iterable[tuple[date, str, str]]) -> None:
     """Keep what was made of days, each with its mark, until they change."""
-    connection.execute(_GISTS)
     rows = ((day.isoformat(), mark, data) for day, mark, data in made)
-    connection.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
+    db.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
 
 
 # Conversations: which have turns that nobody has learned from, what was said in them, and what is known already.
@@ -456,7 +431,7 @@ MOST = 1000
 """How many memories are looked at beside what was said, the newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conversation:
     """A conversation with turns that nobody has learned from."""
 
@@ -484,32 +459,32 @@ def placeholders(ids: Iterable[str]) -> str:
     return "".join(each[-MARK:] for each in ids)
 
 
-def unheard(connection: apsw.Connection, only: Collection[str] = ()) -> list[Conversation]:
+def unheard(db: Connection, only: Collection[str] = ()) -> list[Conversation]:
     """The conversations with turns that nobody has learned from, the one that fell silent first before the others.
 
     All of them, or those that are named.
     """
     named = clean(tuple(only))
-    read, pages = _read(connection, named)
+    read, pages = _read(db, named)
     condition, values = SPOKEN.where()
     sql = f"""SELECT m.session, group_concat(m.id, ' '), max(m.created_at) FROM memories m
         WHERE {_TURNS} AND {_among("m.session", named)} AND {condition} GROUP BY m.session ORDER BY 3, 1"""
     found = []
-    for session, ids, last_us in connection.execute(sql, (*named, *values)):
+    for session, ids, last_us in db.execute(sql, (*named, *values)):
         known = read.get(session, ())
         if unread := frozenset(each for each in ids.split() if each[-MARK:] not in known):
             found.append(Conversation(session=session, unread=unread, last_us=last_us, page=pages.get(session)))
     return found
 
 
-def _read(connection: apsw.Connection, named: Sequence[str]) -> tuple[dict[str, set[str]], dict[str, str]]:
+def _read(db: Connection, named: Sequence[str]) -> tuple[dict[str, set[str]], dict[str, str]]:
     """The marks of the turns that were read in each conversation, and where the pages about them lie."""
     session = "json_extract(s.line, '$.session')"
     sql = f"""SELECT {session}, json_extract(s.line, '$.read'), json_extract(s.line, '$.page')
         FROM states s JOIN files f ON f.number = s.file
         WHERE s.op = 'session' AND {_among(session, named)} ORDER BY length(f.path), f.path, s.ordinal"""
     read, pages = dict[str, set[str]](), dict[str, str]()
-    for name, mark, page in connection.execute(sql, named):
+    for name, mark, page in db.execute(sql, named):
         if isinstance(mark, str):
             read.setdefault(name, set()).update(mark[at : at + MARK] for at in range(0, len(mark), MARK))
         if isinstance(page, str):
@@ -521,21 +496,20 @@ def _among(column: str, named: Sequence[str]) -> str:
     return f"{column} IN ({', '.join('?' * len(named))})" if named else "1"
 
 
-def turns_of(connection: apsw.Connection, session: str) -> list[Located]:
+def turns_of(db: Connection, session: str) -> list[Located]:
     """What was said in a conversation, in order."""
     condition, values = SPOKEN.where()
     rest = f"WHERE {_TURNS} AND {condition} AND m.session = ? ORDER BY m.happened_at, m.file, m.ordinal"
-    return list(located(connection, rest, (*values, session)))
+    return list(located(db, rest, (*values, session)))
 
 
-_KNOWN = f"""m.form = 'memory' AND (m.kind <> '{Kind.EPISODIC.value}' OR m.source IN {OVERHEARD}) AND (
-    m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"""
+_KNOWN = f"m.form = 'memory' AND {MORE_THAN_EVENT} AND {TRUSTED}"
 _MATCHING = "m.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
 _HOLDS = "m.superseded_by IS NULL AND m.forgotten_at IS NULL"
 _PREDICATE = "json_extract(m.more, '$.attributes.predicate')"
 
 
-def known_about(connection: apsw.Connection, said: Iterable[About]) -> list[Located]:
+def known_about(db: Connection, said: Iterable[About]) -> list[Located]:
     """What is held as more than an event and may say the same as one of these, or the opposite, oldest first.
 
     Also what was replaced, archived or forgotten; not what strangers wrote and nobody confirmed.
@@ -543,7 +517,7 @@ def known_about(connection: apsw.Connection, said: Iterable[About]) -> list[Loca
     found: dict[int, Located] = {}
     for condition, values in _conditions(list(said)):
         rest = f"WHERE {condition} AND {_KNOWN} ORDER BY m.row DESC LIMIT ?"
-        found.update((each.row, each) for each in located(connection, rest, (*values, MOST)))
+        found.update((each.row, each) for each in located(db, rest, (*values, MOST)))
     return sorted(found.values(), key=lambda each: (each.item.event_time or each.item.created_at, each.item.id))
 
 
@@ -588,19 +562,14 @@ FADED = 200
 IMPORTANT = 0.8
 Faded = tuple[MemoryItem, float]
 """A memory, and how relevant it still is."""
-_THERE = "m.form = 'memory' AND m.archived = 0 AND m.forgotten_at IS NULL"
-_CURRENT = f"{_THERE} AND m.superseded_by IS NULL"
-_TRUSTED = "(m.origin <> 'untrusted' OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'))"
 _NEWEST_FIRST = "ORDER BY m.created_at DESC, m.file DESC, m.ordinal DESC"
-_FORGOTTEN = (
-    f"WHERE m.forgotten_at IS NOT NULL AND m.form = 'memory' AND (m.kind <> 'episodic' OR m.source IN {OVERHEARD}) "
-    "ORDER BY m.forgotten_at DESC LIMIT ?"
-)
+_FORGOTTEN = f"""WHERE m.forgotten_at IS NOT NULL AND m.form = 'memory' AND {MORE_THAN_EVENT}
+    ORDER BY m.forgotten_at DESC LIMIT ?"""
 _SINCE = f"m.created_at > ?1 - (m.id GLOB 'H-*') * {DAY}"
 """A note that a person wrote into a day's log has the beginning of that day as its time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReflectionMaterial:
     """All that a reflection looks at, read at one moment; memories come oldest first.
 
@@ -623,63 +592,63 @@ class ReflectionMaterial:
 
 
 def look(
-    connection: apsw.Connection, *, now: datetime, since: datetime | None, month: timedelta, decay: Decay
+    db: Connection, *, now: datetime, since: datetime | None, month: timedelta, decay: Decay
 ) -> ReflectionMaterial:
     """What there is at this moment; `since` the beginning where there was no reflection yet."""
     here, after = to_us(now), to_us(since or EPOCH)
-    weakest, total = _faded_memories(connection, here, decay, below=decay.archived)
-    valid = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD}) AND coalesce(m.valid_until, ?1) >= ?1"
+    weakest, total = _faded_memories(db, here, decay, below=decay.archived)
+    valid = f"{MORE_THAN_EVENT} AND coalesce(m.valid_until, ?1) >= ?1"
     return ReflectionMaterial(
-        fresh=_newest(connection, _SINCE, after, RECENT),
-        unread=frozenset(each for conversation in unheard(connection) for each in conversation.unread),
-        lately=_newest(connection, _SINCE, to_us(now - month), RECENT),
-        known=_newest(connection, valid, here, FACTS),
-        forgotten=[each.item for each in located(connection, _FORGOTTEN, (RECENT,))],
+        fresh=_newest(db, _SINCE, after, RECENT),
+        unread=frozenset(each for conversation in unheard(db) for each in conversation.unread),
+        lately=_newest(db, _SINCE, to_us(now - month), RECENT),
+        known=_newest(db, valid, here, FACTS),
+        forgotten=[each.item for each in located(db, _FORGOTTEN, (RECENT,))],
         faded=weakest,
         faded_count=total,
-        weak=_faded_memories(connection, here, decay, below=decay.dormant, important=IMPORTANT)[0],
-        replaced=_replaced(connection, after),
-        material=material(connection),
+        weak=_faded_memories(db, here, decay, below=decay.dormant, important=IMPORTANT)[0],
+        replaced=_replaced(db, after),
+        material=material(db),
     )
 
 
-def _newest(connection: apsw.Connection, condition: str, moment: int, limit: int) -> list[MemoryItem]:
+def _newest(db: Connection, condition: str, moment: int, limit: int) -> list[MemoryItem]:
     """What holds and is so, without strangers' words, oldest first; of more than the limit, the newest."""
-    rest = f"WHERE {condition} AND {_CURRENT} AND {_TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
-    return [each.item for each in located(connection, rest, (moment, limit))][::-1]
+    rest = f"WHERE {condition} AND {CURRENT} AND {TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
+    return [each.item for each in located(db, rest, (moment, limit))][::-1]
 
 
 def _faded_memories(
-    connection: apsw.Connection, now: int, decay: Decay, *, below: float, important: float = 0.0
+    db: Connection, now: int, decay: Decay, *, below: float, important: float = 0.0
 ) -> tuple[list[Faded], int]:
     """What is less relevant than that and nobody protects, and how many such there are."""
     sql = (
-        f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {_THERE} AND NOT "
+        f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {LIVE} AND NOT "
         "(m.pinned OR m.store = 'vault' OR m.decay_rate IS 0) AND m.importance >= :important AND score < :below "
         "ORDER BY m.role IS NOT NULL, score, m.created_at, m.id LIMIT :limit"
     )
     values = {**decay_values(decay), "now": now, "below": below, "important": important, "limit": FADED}
-    found: dict[int, tuple[float, int]] = {row: (score, count) for row, score, count in connection.execute(sql, values)}
+    found: dict[int, tuple[float, int]] = {row: (score, count) for row, score, count in db.execute(sql, values)}
     total = next((count for _, count in found.values()), 0)
-    return [(each.item, found[each.row][0]) for each in by_rows(connection, list(found))], total
+    return [(each.item, found[each.row][0]) for each in by_rows(db, list(found))], total
 
 
-def _replaced(connection: apsw.Connection, after: int) -> list[tuple[str, str]]:
+def _replaced(db: Connection, after: int) -> list[tuple[str, str]]:
     sql = (
         "SELECT m.content, n.content FROM memories m JOIN memories n ON n.id = m.superseded_by "
         "WHERE m.form = 'memory' AND m.forgotten_at IS NULL AND n.forgotten_at IS NULL AND m.superseded_at > ? "
         "AND n.origin <> 'untrusted' "
         "ORDER BY m.superseded_at DESC, m.id"
     )
-    return [(str(old), str(new)) for old, new in connection.execute(sql, (after,))]
+    return [(str(old), str(new)) for old, new in db.execute(sql, (after,))]
 
 
-def conversations(connection: apsw.Connection, names: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+def conversations(db: Connection, names: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     """The conversations in which each of these, given by their names, is spoken of; strangers' words do not count."""
-    holds = f"m.session IS NOT NULL AND {_CURRENT} AND {_TRUSTED}"
+    holds = f"m.session IS NOT NULL AND {CURRENT} AND {TRUSTED}"
     sql = f"SELECT DISTINCT m.session FROM memories m WHERE {_MATCHING} AND {holds}"
     asked = {each: " OR ".join(match_expression(terms(name), all_of=True) for name in names[each]) for each in names}
-    return {each: {str(session) for (session,) in connection.execute(sql, (words,))} for each, words in asked.items()}
+    return {each: set(column(db, sql, words)) for each, words in asked.items()}
 
 
 class Rests(NamedTuple):
@@ -690,14 +659,14 @@ class Rests(NamedTuple):
     instead: str
 
 
-def rests(connection: apsw.Connection, words: str, id: str | None, same: Callable[[str, str], bool]) -> Rests:
+def rests(db: Connection, words: str, id: str | None, same: Callable[[str, str], bool]) -> Rests:
     """What a line rests on, by the id behind it or by its words, which `same` compares with those of memories."""
-    rest, asked = f"WHERE {_MATCHING} AND m.form = 'memory' AND {_TRUSTED} LIMIT 200", terms(words)
-    found = located(connection, rest, (match_expression(asked, all_of=True),))
+    rest, asked = f"WHERE {_MATCHING} AND m.form = 'memory' AND {TRUSTED} LIMIT 200", terms(words)
+    found = located(db, rest, (match_expression(asked, all_of=True),))
     saying = (each for each in found if same(each.item.content, words))
-    items = [each.item for each in ((by_id(connection, id),) if id else saying) if each]
+    items = [each.item for each in ((by_id(db, id),) if id else saying) if each]
     old = next((item.id for item in items if item.superseded_by and not item.forgotten_at), None)
-    row = successor(connection, old) if old else None
-    by = [each.item for each in by_rows(connection, [row] if row else [])]
+    row = successor(db, old) if old else None
+    by = [each.item for each in by_rows(db, [row] if row else [])]
     instead = "".join(item.content for item in by if not item.forgotten_at and item.origin is not Origin.UNTRUSTED)
     return Rests(bool(items), any(not (item.forgotten_at or item.superseded_by) for item in items), instead)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from memfolio.errors import DiskError
 from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage, show_value
 from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
-from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import without_surrogates
 from memfolio.vault.journal import to_text
@@ -54,7 +54,7 @@ _VISIBLE = re.compile(r"\S")
 _ENDS = (_PARAGRAPH_END, _LINE_END, _SENTENCE_END, _WORD_END)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Passage:
     """A piece of a page, the headings above it, and where it stands: offsets in characters, lines from 1.
 
@@ -137,12 +137,10 @@ def _body_start(text: str) -> int:
 
 def _comments(text: str, at: int) -> Iterator[Span]:
     """Where comments lie that have their lines to themselves and are not code."""
-    fences = iter(closed_fences(text, at))
-    fence = next(fences, None)
+    fences = closed_fences(text, at)
     while start := _COMMENT_START.search(text, at):
-        while fence and fence[1] <= start.start():
-            fence = next(fences, None)
-        if fence and at <= fence[0] <= start.start():
+        fence = _around(fences, start.start())
+        if fence and at <= fence[0]:
             at = fence[1]
             continue
         close = text.find("-->", start.end())
@@ -182,7 +180,8 @@ def _placed(body: _Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> I
 def _sections(body: str) -> Iterator[Section]:
     path: list[tuple[int, str]] = []
     level = head = start = 0
-    for match in _headings(body):
+    fences = closed_fences(body)
+    for match in (each for each in _HEADING.finditer(body) if not _around(fences, each.start())):
         yield Section(_titles(path), level, head, start, match.start())
         level, head, start = len(match[1]), match.start(), match.end()
         while path and path[-1][0] >= level:
@@ -191,14 +190,10 @@ def _sections(body: str) -> Iterator[Section]:
     yield Section(_titles(path), level, head, start, len(body))
 
 
-def _headings(body: str) -> Iterator[re.Match[str]]:
-    fences = iter(closed_fences(body))
-    fence = next(fences, None)
-    for match in _HEADING.finditer(body):
-        while fence and fence[1] <= match.start():
-            fence = next(fences, None)
-        if not fence or match.start() < fence[0]:
-            yield match
+def _around(spans: Sequence[Span], at: int) -> Span | None:
+    """The one of these spans, which are in order, that a place lies in."""
+    found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
+    return next((span for span in found if at < span[1]), None)
 
 
 def _titles(path: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -229,11 +224,9 @@ def _joins(body: str, group: list[Section], section: Section, size: int) -> bool
 
 def _shared_path(group: list[Section]) -> tuple[str, ...]:
     """The headings that stand above every section of the group."""
-    first, last = min(section.path for section in group), max(section.path for section in group)
-    shared = 0
-    while shared < min(len(first), len(last)) and first[shared] == last[shared]:
-        shared += 1
-    return first[:shared]
+    paths = [section.path for section in group]
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(min(paths), max(paths), strict=False))
+    return tuple(title for title, _ in shared)
 
 
 def _windows(body: str, start: int, end: int, size: int, overlap: int) -> Iterator[Span]:
@@ -254,12 +247,9 @@ def _seen(body: str, start: int, end: int) -> int:
 
 
 def _reach(body: str, start: int, end: int, size: int) -> int:
-    """The farthest end of a piece from `start` that has at most `size` tokens."""
-    low, high = start + 1, min(end, start + 4 * size)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if estimate_tokens(body[start:middle]) <= size else (low, middle - 1)
-    return low
+    """The farthest end of a piece from `start` that has at most `size` tokens, or one character."""
+    ends = range(start + 2, min(end, start + 4 * size) + 1)
+    return start + 1 + bisect_right(ends, size, key=lambda at: estimate_tokens(body[start:at]))
 
 
 def _cut(body: str, floor: int, limit: int) -> int:
@@ -286,11 +276,8 @@ def _resume(body: str, floor: int, stop: int, overlap: int) -> int:
 
 def _reach_back(body: str, floor: int, stop: int, overlap: int) -> int:
     """The farthest start of a piece to `stop` that has at most `overlap` tokens."""
-    low, high = max(floor, stop - 4 * overlap), stop
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if estimate_tokens(body[middle:stop]) <= overlap else (middle + 1, high)
-    return low
+    low = max(floor, stop - 4 * overlap)
+    return low + bisect_left(range(low, stop), -overlap, key=lambda at: -estimate_tokens(body[at:stop]))
 
 
 # The pages of an agent: which files are searched as pages, what they are, and what their names and links say.
@@ -326,7 +313,7 @@ _CITED = re.compile(r"^[ \t]*[-*+][ \t][^\n]*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r]
 _RELATION_LINE = re.compile(r"[-*+][ \t]+([^:\[\]]{1,64}?)[ \t]*:[ \t]*(\[\[.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PageKind:
     """What a page is, and so what its passages are as memories."""
 
@@ -337,7 +324,7 @@ class PageKind:
     importance: float = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EntityPage:
     """An entity as its page describes it; `id` is what links name."""
 
@@ -356,28 +343,27 @@ class EntityPage:
 _PAGE = PageKind(name="page")
 _ENTITY = PageKind(name="entity", type=Type.FACT, importance=0.6)
 _DIGEST = PageKind(name="digest", kind=Kind.EPISODIC, type=Type.EVENT)
+_SESSION = PageKind(name="session", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4)
 _MIND = PageKind(name="mind", type=Type.FACT, importance=0.7)
+_CORE = {"USER": 0.9, "SOUL": 0.8, "IDENTITY": 0.8, "AGENTS": 0.6, "TOOLS": 0.6}
+_MIND_TYPES = {
+    Type.LESSON: ["Learnings"],
+    Type.PREFERENCE: ["Desires"],
+    Type.TASK: ["Goals", "Intentions", "Plans", "Commitments"],
+}
 _FILES = {
+    **{f"{name}.md": PageKind(name=name.lower(), type=Type.FACT, importance=each) for name, each in _CORE.items()},
     "MEMORY.md": PageKind(name="core", type=Type.FACT, importance=0.9),
-    "USER.md": PageKind(name="user", type=Type.FACT, importance=0.9),
-    "SOUL.md": PageKind(name="soul", type=Type.FACT, importance=0.8),
-    "IDENTITY.md": PageKind(name="identity", type=Type.FACT, importance=0.8),
-    "AGENTS.md": PageKind(name="agents", type=Type.FACT, importance=0.6),
-    "TOOLS.md": PageKind(name="tools", type=Type.FACT, importance=0.6),
+    **{f"mind/{name}.md": replace(_MIND, type=type_) for type_, names in _MIND_TYPES.items() for name in names},
     "memory/graph/index.md": None,
     "memory/graph/relations.md": None,
     "memory/meta/evolution.md": _PAGE,
-    "mind/Learnings.md": replace(_MIND, type=Type.LESSON),
-    "mind/Desires.md": replace(_MIND, type=Type.PREFERENCE),
-    **{f"mind/{name}.md": replace(_MIND, type=Type.TASK) for name in ("Goals", "Intentions", "Plans", "Commitments")},
 }
 _FOLDERS = {
     "mind": _MIND,
-    "sessions": PageKind(name="session", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4),
-    "memory/weekly": _DIGEST,
-    "memory/monthly": _DIGEST,
-    "memory/quarterly": _DIGEST,
-    "memory/checkpoints": PageKind(name="checkpoint", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4),
+    "sessions": _SESSION,
+    **dict.fromkeys(("memory/weekly", "memory/monthly", "memory/quarterly"), _DIGEST),
+    "memory/checkpoints": replace(_SESSION, name="checkpoint"),
     "memory/conflicts": PageKind(name="conflict", kind=Kind.EPISODIC, importance=0.6),
     "memory/procedures": PageKind(name="procedure", kind=Kind.PROCEDURAL, type=Type.LESSON, importance=0.7),
     "memory/vault": PageKind(name="vault", type=Type.FACT, store=Store.VAULT, importance=0.9),
@@ -592,8 +578,7 @@ def procedure_text(path: str, text: str) -> tuple[str, str]:
     title, lines, aside, at = "", list[str](), 0, 0
     fences = closed_fences(text)
     for line in text.splitlines(keepends=True):
-        nth = bisect_right(fences, at, key=lambda fence: fence[0]) - 1
-        is_code = nth >= 0 and at < fences[nth][1]
+        is_code = _around(fences, at) is not None
         at += len(line)
         if not is_code and (heading := _TITLE_LINE.match(line)):
             level, name = len(heading[1]), heading[2].strip()
@@ -635,7 +620,7 @@ _SPACE = re.compile(r"\n\s*\n")
 _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Searchable:
     """Something that can be found, and its place in the file."""
 
@@ -645,7 +630,7 @@ class Searchable:
     heading: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileReading:
     """Everything in a file: what can be found, what is said about other memories, and what could not be read."""
 

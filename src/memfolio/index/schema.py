@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple, get_type_hints
+
 APPLICATION = 0x6D656D66
-VERSION = 13
+VERSION = 14
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -11,6 +13,52 @@ BLOCK = 1024
 
 NAMELESS = "('user', 'assistant', 'system', 'tool')"
 """The roles that come most often and are nobody's name: those who have one are indexed by it."""
+
+
+class MemoryRow(NamedTuple):
+    """The columns of `memories`, behind the number of the row. Times are microseconds in UTC."""
+
+    id: str
+    file: int
+    ordinal: int
+    form: str
+    kind: str
+    type: str
+    store: str
+    importance: float
+    confidence: float
+    created_at: int
+    happened_at: int
+    session: str | None
+    role: str | None
+    user: str | None
+    source: str
+    origin: str
+    valid_from: int | None
+    valid_until: int | None
+    archived: int
+    pinned: int
+    superseded_by: str | None
+    superseded_at: int | None
+    forgotten_at: int | None
+    accessed_at: int | None
+    access_count: int
+    decay_rate: float | None
+    # Last, so that what is asked about many memories can be read without their contents.
+    content: str
+    more: str | None
+    """What is neither searched nor sorted by, as JSON."""
+
+
+_SQL_TYPES: dict[Any, str] = {
+    str: "TEXT NOT NULL",
+    int: "INTEGER NOT NULL DEFAULT 0",
+    float: "REAL NOT NULL",
+    str | None: "TEXT",
+    int | None: "INTEGER",
+    float | None: "REAL",
+}
+_COLUMNS = ", ".join(f"{name} {_SQL_TYPES[type_]}" for name, type_ in get_type_hints(MemoryRow).items())
 
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -24,39 +72,8 @@ CREATE TABLE files (
     problems TEXT
 );
 
--- Whatever can be found: entries, hand-written notes, passages of pages, facts. Times are microseconds in UTC.
-CREATE TABLE memories (
-    row INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    file INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
-    form TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    type TEXT NOT NULL,
-    store TEXT NOT NULL,
-    importance REAL NOT NULL,
-    confidence REAL NOT NULL,
-    created_at INTEGER NOT NULL,
-    happened_at INTEGER NOT NULL,
-    session TEXT,
-    role TEXT,
-    user TEXT,
-    source TEXT NOT NULL,
-    origin TEXT NOT NULL,
-    valid_from INTEGER,
-    valid_until INTEGER,
-    archived INTEGER NOT NULL DEFAULT 0,
-    pinned INTEGER NOT NULL DEFAULT 0,
-    superseded_by TEXT,
-    superseded_at INTEGER,
-    forgotten_at INTEGER,
-    accessed_at INTEGER,
-    access_count INTEGER NOT NULL DEFAULT 0,
-    decay_rate REAL,
-    -- Last, so that what is asked about many memories can be read without their contents.
-    content TEXT NOT NULL,
-    more TEXT
-);
+-- Whatever can be found: entries, hand-written notes, passages of pages, facts.
+CREATE TABLE memories (row INTEGER PRIMARY KEY, {_COLUMNS}, UNIQUE (id));
 CREATE INDEX memories_by_file ON memories (file, ordinal);
 CREATE INDEX memories_by_session ON memories (session, file, happened_at, ordinal) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN {NAMELESS};
@@ -207,6 +224,9 @@ CREATE TABLE records (
 ) WITHOUT ROWID;
 CREATE INDEX records_by_about ON records (ledger, about);
 CREATE INDEX records_by_file ON records (file);
+
+-- What digests made of days, each with the mark of what the day was then: a cache.
+CREATE TABLE gists (day TEXT PRIMARY KEY, mark TEXT NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, data BLOB NOT NULL);
 -- What all vectors add up to, in whole numbers, so that it is the same in whatever order they came and went.

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
 from math import log
 from typing import Any, NamedTuple
 
-import apsw
+from apsw import Connection, FTS5ExtensionApi
 
 from memfolio.clock import to_ms
-from memfolio.index.rows import clean, to_us
+from memfolio.index.rows import clean, column, number, rows_array, to_us
 from memfolio.text import match_expression, name_key
-from memfolio.types import LEARNED, Kind, Store, Type
+from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
 
 # Which memories are within short-term memory: that follows from when they came and how important they are.
 #
@@ -24,7 +23,7 @@ from memfolio.types import LEARNED, Kind, Store, Type
 # memory.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShortTerm:
     """What is in short-term memory at a moment: the most important of what came since then."""
 
@@ -46,17 +45,15 @@ _RECENT = """FROM memories s WHERE s.id >= ? AND s.id < 'M-:' AND s.store = 'sho
 WITHIN = f"m.row IN (SELECT s.row {_RECENT} ORDER BY s.importance DESC, s.id DESC LIMIT ?)"
 
 
-def count_within(connection: apsw.Connection, short_term: ShortTerm) -> int:
+def count_within(db: Connection, short_term: ShortTerm) -> int:
     """How many memories are within short-term memory."""
-    found: int = connection.execute(f"SELECT count(*) FROM (SELECT 1 {_RECENT} LIMIT ?)", short_term.values).get or 0
-    return found
+    return number(db, f"SELECT count(*) FROM (SELECT 1 {_RECENT} LIMIT ?)", *short_term.values)
 
 
 def stores_of(stores: Sequence[Store], short_term: ShortTerm) -> tuple[str, tuple[str | int, ...]]:
     """The condition that a memory is in one of these stores, with its values; what left short-term is long-term."""
     recent, lasting = Store.SHORT_TERM in stores, Store.LONG_TERM in stores
-    plain = tuple(each.value for each in stores if each is not Store.SHORT_TERM or lasting)
-    sql = f"m.store IN ({', '.join('?' * len(plain))})"
+    sql, plain = _one_of("store", [each for each in stores if each is not Store.SHORT_TERM or lasting])
     if recent == lasting:
         return sql, plain
     within = WITHIN if recent else f"(m.store = 'short_term' AND NOT {WITHIN})"
@@ -73,10 +70,10 @@ _ANY = {
 }
 
 
-def is_known(connection: apsw.Connection, name: str, value: str) -> bool:
+def is_known(db: Connection, name: str, value: str) -> bool:
     """Whether a filter of this name and value can find anything; only users have no index, and are looked through."""
     key = {"tag": str.casefold, "entity": name_key}.get(name, str)(value)
-    return connection.execute(_ANY[name], clean((key,))).fetchone() is not None
+    return db.execute(_ANY[name], clean((key,))).fetchone() is not None
 
 
 # What a memory must be to count at all: decided by the database, before anything is ranked or cut off.
@@ -99,7 +96,14 @@ LEVELS = {
 """The files of each level of the hierarchy: days as they were written, and the digests above them."""
 
 Condition = tuple[str, tuple[Any, ...]]
-_TRUSTED = """m.origin <> 'untrusted'
+LIVE = "m.form = 'memory' AND m.archived = 0 AND m.forgotten_at IS NULL"
+CURRENT = f"{LIVE} AND m.superseded_by IS NULL"
+MORE_THAN_EVENT = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD})"
+CONFIRMED = "EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')"
+TRUSTED = f"(m.origin <> 'untrusted' OR {CONFIRMED})"
+NOT_UNDONE = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
+"""What was undone lies in the archive, too, but without a line that says so."""
+_TRUSTED_AT = """m.origin <> 'untrusted'
     OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
@@ -108,7 +112,7 @@ _ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOI
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Filter:
     """Exact conditions; what is None or empty does not matter. Forgotten memories never pass."""
 
@@ -154,9 +158,8 @@ class Filter:
     def where(self) -> Condition:
         """The condition on `memories m`, with its values."""
         found = [*self._visible(), *self._asked()]
-        return " AND ".join(f"({sql})" for sql, _ in found), clean(
-            tuple(value for _, values in found for value in values)
-        )
+        values = clean(tuple(value for _, values in found for value in values))
+        return " AND ".join(f"({sql})" for sql, _ in found), values
 
     def _visible(self) -> Iterator[Condition]:
         yield "m.forgotten_at IS NULL", ()
@@ -167,18 +170,15 @@ class Filter:
         if self.originals and not self._asks_for_knowledge:
             yield _ORIGINAL, ()
         if QUARANTINED not in self.include:
-            yield _TRUSTED, (None if self.as_of is None else self.as_of.isoformat(),)
+            yield _TRUSTED_AT, (None if self.as_of is None else self.as_of.isoformat(),)
 
     def _asked(self) -> Iterator[Condition]:
-        for column, values in (("kind", self.kinds), ("type", self.types)):
+        stores = () if self.short_term else self.stores
+        for name, values in (("kind", self.kinds), ("type", self.types), ("store", stores), ("form", self.forms)):
             if values:
-                yield _one_of(column, [each.value for each in values])
-        if self.stores and self.short_term is not None:
+                yield _one_of(name, values)
+        if self.stores and self.short_term:
             yield stores_of(self.stores, self.short_term)
-        elif self.stores:
-            yield _one_of("store", [each.value for each in self.stores])
-        if self.forms:
-            yield _one_of("form", self.forms)
         if self.level is not None:
             yield "m.file IN (SELECT number FROM files WHERE path GLOB ?)", (LEVELS[self.level],)
         if self.level == DAILY:  # not the pages that have a day in their name, such as a plan for it
@@ -190,9 +190,9 @@ class Filter:
             told = f"""SELECT n.row FROM mentions n WHERE n.entity IN ({marks}) UNION SELECT t.row FROM edges e
                 JOIN memories t ON t.id = e.target WHERE e.type = 'about' AND e.source IN ({marks})"""
             yield f"m.row IN ({told})", (*self.entities, *self.entities)
-        for column, value in (("session", self.session), ("user", self.user)):
+        for name, value in (("session", self.session), ("user", self.user)):
             if value is not None:
-                yield f"m.{column} = ?", (value,)
+                yield f"m.{name} = ?", (value,)
         if self.min_importance > 0:
             yield "m.importance >= ?", (self.min_importance,)
         yield from self._timed()
@@ -210,8 +210,8 @@ class Filter:
             yield "m.created_at <= ? AND (m.superseded_at IS NULL OR m.superseded_at > ?)", (at, at)
 
 
-def _one_of(column: str, values: Sequence[str]) -> Condition:
-    return f"m.{column} IN ({', '.join('?' * len(values))})", tuple(values)
+def _one_of(name: str, values: Sequence[str]) -> Condition:
+    return f"m.{name} IN ({', '.join('?' * len(values))})", tuple(values)
 
 
 # What passes a filter: each memory is looked up once for a whole question.
@@ -220,6 +220,17 @@ FEW = 4000
 """Up to how many memories that pass a filter are compared one by one."""
 WIDER = 8
 """By how much a search widens while too few of the best pass the filter."""
+
+
+class Match(NamedTuple):
+    """A memory's row and how well it fits: more is better."""
+
+    row: int
+    score: float
+
+
+Score = Callable[[Sequence[int] | None, int], Mapping[int, float]]
+"""Finds the best so many of some rows, or of all, with their scores."""
 
 
 class TurnColumns(NamedTuple):
@@ -243,8 +254,8 @@ _turn = partial(tuple.__new__, TurnColumns)
 class Sieve:
     """A filter over the memories of one moment."""
 
-    def __init__(self, connection: apsw.Connection, wanted: Filter) -> None:
-        self.connection = connection
+    def __init__(self, db: Connection, wanted: Filter) -> None:
+        self.connection = db
         self._wanted = wanted
         self._asked: set[int] = set()
         self._passed: dict[int, TurnColumns] = {}
@@ -268,11 +279,27 @@ class Sieve:
             turns = self.passing(scores)
         return sorted(turns, key=lambda row: (-scores[row], turns[row].id))[:limit]
 
+    def search(self, score: Score, limit: int) -> list[Match]:
+        """The best `limit` of all memories that pass, best first, equal ones by id."""
+        if self.few is not None:
+            found = score(self.few, limit) if self.few else {}
+            return [Match(row, found[row]) for row in self.best(found, limit)]
+        reach = limit + limit // 4
+        while True:
+            found = score(None, reach)
+            is_all = len(found) < reach
+            # Of those that are as good as the last, some may be missing.
+            least = min(found.values(), default=0.0)
+            best = self.best({row: each for row, each in found.items() if is_all or each > least}, limit)
+            if len(best) == limit or is_all:
+                return [Match(row, found[row]) for row in best]
+            reach *= WIDER
+
     def _read(self, rows: Iterable[int]) -> Iterator[TurnColumns]:
         condition, values = self.where
         # A join, and not IN, for which SQLite would sort the rows first.
         sql = f"SELECT {_TURN} FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value WHERE {condition}"
-        return map(_turn, self.connection.execute(sql, (apsw.carray(array("q", rows)), *values)))
+        return map(_turn, self.connection.execute(sql, (rows_array(rows), *values)))
 
     @cached_property
     def where(self) -> Condition:
@@ -285,8 +312,7 @@ class Sieve:
         if not self._wanted.is_narrow:
             return None
         condition, values = self.where
-        sql = f"SELECT m.row FROM memories m WHERE {condition} LIMIT ?"
-        found = [row for (row,) in self.connection.execute(sql, (*values, FEW + 1))]
+        found = column(self.connection, f"SELECT m.row FROM memories m WHERE {condition} LIMIT ?", *values, FEW + 1)
         return found if len(found) <= FEW else None
 
 
@@ -308,116 +334,77 @@ WEIGHED = 20_000
 """How many are weighed in larger homes."""
 
 
-class Match(NamedTuple):
-    """A memory's row and how well its words fit: more is better."""
-
-    row: int
-    score: float
-
-
-class TextQuery(NamedTuple):
-    """What is weighed: the expression, and a condition that chooses among what matches it, with its value."""
-
-    expression: str
-    condition: str = ""
-    values: tuple[object, ...] = ()
-
-
 def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
 
     In a large home, what has none but common words is left out where rarer ones bring enough.
     """
-    connection = sieve.connection
-    if sieve.few is not None or _has_at_most(connection, SMALL):
-        return _best(TextQuery(match_expression(words)), sieve, limit)
-    counts = {word: count for word, count in frequencies(connection, words, WEIGHED + 1).items() if count}
+    db = sieve.connection
+    if sieve.few is not None or _has_at_most(db, SMALL):
+        return matches(match_expression(words), sieve, limit)
+    counts = {word: count for word, count in frequencies(db, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
-    if choice := _choice(connection, counts, 2 * limit):
-        # The plus keeps SQLite from searching anew for each of the rows.
-        condition = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
-        found = _best(TextQuery(expression, condition, (choice,)), sieve, limit)
+    if choice := _choice(db, counts, 2 * limit):
+        found = matches(expression, sieve, limit, choice)
         if len(found) >= limit:
             return found
-    return _best(TextQuery(expression), sieve, limit)
+    return matches(expression, sieve, limit)
 
 
-def matches(expression: str, sieve: Sieve, limit: int) -> list[Match]:
-    """The best `limit` of the memories that pass, best first, equal ones by id."""
-    return _best(TextQuery(expression), sieve, limit)
+def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> list[Match]:
+    """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
+    db = sieve.connection
+    weight = "relevance(words)" if _has_at_most(db, TINY) else f"-bm25(words, {WEIGHTS})"
+
+    def score(rows: Sequence[int] | None, most: int) -> Mapping[int, float]:
+        # The plus keeps SQLite from searching anew for each of the rows.
+        chosen, values = "", [expression]
+        if rows is not None:
+            chosen, values, most = "AND +rowid IN carray(?)", [expression, rows_array(rows)], -1
+        elif choice:
+            chosen, values = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)", [expression, choice]
+        sql = f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {chosen} ORDER BY score DESC LIMIT ?"
+        return dict(db.execute(sql, (*values, most)))
+
+    return sieve.search(score, limit)
 
 
-def frequencies(connection: apsw.Connection, words: Iterable[str], cap: int) -> dict[str, int]:
+def frequencies(db: Connection, words: Iterable[str], cap: int) -> dict[str, int]:
     """In how many memories each of these words or phrases stands, counted up to `cap`."""
-    return {word: _count(connection, match_expression([word]), cap) for word in words}
+    return {word: _count(db, match_expression([word]), cap) for word in words}
 
 
-def _count(connection: apsw.Connection, expression: str, cap: int) -> int:
-    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-    found: int = connection.execute(sql, (expression, cap)).get
-    return found
+def _count(db: Connection, expression: str, cap: int) -> int:
+    return number(db, "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", expression, cap)
 
 
-def _has_at_most(connection: apsw.Connection, most: int) -> bool:
+def _has_at_most(db: Connection, most: int) -> bool:
     """Whether there are no more memories than that."""
-    last: int | None = connection.execute("SELECT max(row) FROM memories").get
-    if last is None or last <= most:
+    if number(db, "SELECT max(row) FROM memories") <= most:
         return True
     # Rows that are gone leave gaps, of which a rebuilt index has none.
-    count: int = connection.execute("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", (most + 1,)).get
-    return count <= most
+    return number(db, "SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", most + 1) <= most
 
 
-def _choice(connection: apsw.Connection, counts: Mapping[str, int], least: int) -> str | None:
+def _choice(db: Connection, counts: Mapping[str, int], least: int) -> str | None:
     """The expression for what has one of the rarest words; None when all of them together are rare."""
     rarest = sorted(counts, key=counts.__getitem__)
     together = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
     if together == len(rarest):
         return None
-    return match_expression(rarest[:together]) if together else _in_common(connection, rarest, least)
+    return match_expression(rarest[:together]) if together else _in_common(db, rarest, least)
 
 
-def _in_common(connection: apsw.Connection, words: Sequence[str], least: int) -> str:
+def _in_common(db: Connection, words: Sequence[str], least: int) -> str:
     """Where each word brings too much, the expression for what has several of them, as many as leave enough."""
     choice = match_expression(words[:1])
     for size in range(2, len(words) + 1):
         narrower = match_expression(words[:size], all_of=True)
-        count = _count(connection, narrower, WEIGHED)
+        count = _count(db, narrower, WEIGHED)
         choice = narrower if count >= least else choice
         if count < WEIGHED:
             break
     return choice
-
-
-def _best(asked: TextQuery, sieve: Sieve, limit: int) -> list[Match]:
-    if sieve.few is not None:
-        found = _of_few(sieve.connection, asked.expression, sieve.few)
-        return [Match(row, found[row]) for row in sieve.best(found, limit)]
-    reach = limit + limit // 4
-    while True:
-        found = _weighed(sieve.connection, asked, reach)
-        is_all = len(found) < reach
-        # Of those that are as good as the last, some may be missing.
-        least = min(found.values(), default=0.0)
-        best = sieve.best({row: score for row, score in found.items() if is_all or score > least}, limit)
-        if len(best) == limit or is_all:
-            return [Match(row, found[row]) for row in best]
-        reach *= WIDER
-
-
-def _of_few(connection: apsw.Connection, expression: str, rows: Sequence[int]) -> dict[int, float]:
-    if not rows:
-        return {}  # SQLite takes no array of nothing
-    return _weighed(connection, TextQuery(expression, "AND +rowid IN carray(?)", (apsw.carray(array("q", rows)),)), -1)
-
-
-def _weighed(connection: apsw.Connection, asked: TextQuery, limit: int) -> dict[int, float]:
-    """The best rows, best first, with their scores."""
-    weight = "relevance(words)" if _has_at_most(connection, TINY) else f"-bm25(words, {WEIGHTS})"
-    sql = (
-        f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {asked.condition} ORDER BY score DESC LIMIT ?"
-    )
-    return dict(connection.execute(sql, (asked.expression, *asked.values, limit)))
 
 
 class _Statistics(NamedTuple):
@@ -427,12 +414,12 @@ class _Statistics(NamedTuple):
     mean_length: float
 
 
-def register(connection: apsw.Connection) -> None:
+def register(db: Connection) -> None:
     """Give a connection the function `relevance`."""
-    connection.register_fts5_function("relevance", _relevance)
+    db.register_fts5_function("relevance", _relevance)
 
 
-def _relevance(api: apsw.FTS5ExtensionApi, *_: object) -> float:
+def _relevance(api: FTS5ExtensionApi, *_: object) -> float:
     """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them."""
     told: _Statistics = api.aux_data or _statistics(api)
     length = 1 - _B + _B * api.column_size(-1) / told.mean_length
@@ -444,11 +431,11 @@ def _relevance(api: apsw.FTS5ExtensionApi, *_: object) -> float:
     return score
 
 
-def _statistics(api: apsw.FTS5ExtensionApi) -> _Statistics:
+def _statistics(api: FTS5ExtensionApi) -> _Statistics:
     having = [0] * api.phrase_count
     for phrase in range(api.phrase_count):
 
-        def count(_: apsw.FTS5ExtensionApi, phrase: int) -> None:
+        def count(_: FTS5ExtensionApi, phrase: int) -> None:
             having[phrase] += 1
 
         api.query_phrase(phrase, count, phrase)
@@ -465,14 +452,14 @@ class PlainSearch:
     """Texts in one FTS5 table in memory, with the tokenizer of the index."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._connection = apsw.Connection(":memory:")
-        self._connection.execute(
+        self._db = Connection(":memory:")
+        self._db.execute(
             'CREATE VIRTUAL TABLE words USING fts5 (content, tokenize="porter unicode61 remove_diacritics 2")'
         )
-        with self._connection:
-            self._connection.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", enumerate(texts))
+        with self._db:
+            self._db.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", enumerate(texts))
 
     def best(self, expression: str, limit: int) -> list[int]:
         """The numbers, from 0, of the texts that match best by BM25; of equal ones the earlier comes first."""
         sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ?"
-        return [number for (number,) in self._connection.execute(sql, (expression, limit))]
+        return column(self._db, sql, expression, limit)

@@ -1,23 +1,24 @@
-"""Vectors as the index stores them, with their sketches, and the queue of memories that have none yet."""
+"""Vectors as the index stores them, the queue of memories that have none yet, and the search for the nearest."""
 
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import apsw
 import numpy as np
+from apsw import Connection, zeroblob
 from numpy.typing import NDArray
 
 from memfolio.errors import SearchIndexError
-from memfolio.index.database import Database
-from memfolio.index.rows import text_to_embed
+from memfolio.index.database import Database, Mutex
+from memfolio.index.rows import number, rows_array, text_to_embed
 from memfolio.index.schema import BLOCK
+from memfolio.index.search import Match, Sieve
 
 # Sketches: two bits for each number of a vector, enough to tell which vectors are worth a closer look.
 #
@@ -27,6 +28,8 @@ from memfolio.index.schema import BLOCK
 # they came.
 
 Words = NDArray[np.uint64]
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 WORD = 64
 MOST = 1024
@@ -103,13 +106,6 @@ def _bits(flags: NDArray[np.bool_]) -> Words:
     return np.packbits(padded, axis=1).view(np.uint64)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-    Rows = NDArray[np.int64]
-
 # Vectors as the index keeps them: small, each with a sketch, and with the sum of all.
 #
 # A vector of unit length is stored as signed bytes with one factor, a quarter of its size; the angle between two
@@ -123,8 +119,6 @@ FINE = 1 << 24
 
 def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Unit vectors as signed bytes, and the factors that bring them back."""
-    import numpy as np
-
     peaks = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
     factors = np.where(peaks > 0, peaks / 127, 1).astype(np.float32)
     return np.rint(vectors / factors[:, None]).astype(np.int8), np.where(peaks > 0, factors, 0).astype(np.float32)
@@ -132,89 +126,82 @@ def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 def unpack(data: Iterable[bytes], dimension: int) -> tuple[NDArray[np.int8], Floats]:
     """The same from what is stored."""
-    import numpy as np
-
     table = np.frombuffer(b"".join(data), np.uint8).reshape(-1, dimension + FACTOR)
     return table[:, :dimension].view(np.int8), np.ascontiguousarray(table[:, dimension:]).view(np.float32)[:, 0]
 
 
-def store_vectors(connection: apsw.Connection, rows: Sequence[int], vectors: Floats) -> None:
+def store_vectors(db: Connection, rows: Sequence[int], vectors: Floats) -> None:
     """Put the vectors of these rows, which ascend, in the place of what was there."""
-
     if not rows:
         return
     packed, factors = pack(vectors)
-    _take_out(connection, rows, packed.shape[1])
+    _take_out(db, rows, packed.shape[1])
     data = [each.tobytes() + factor.tobytes() for each, factor in zip(packed, factors, strict=True)]
-    connection.executemany("INSERT INTO vectors VALUES (?, ?)", zip(rows, data, strict=True))
-    _put_sketches(connection, rows, [each.tobytes() for each in sketches(packed)])
-    _count(connection, packed, factors, 1)
+    db.executemany("INSERT INTO vectors VALUES (?, ?)", zip(rows, data, strict=True))
+    _put_sketches(db, rows, [each.tobytes() for each in sketches(packed)])
+    _count(db, packed, factors, 1)
 
 
-def clear_vector(connection: apsw.Connection, row: int) -> None:
+def clear_vector(db: Connection, row: int) -> None:
     """Let a row have no vector."""
-    found = connection.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
+    found = db.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
     if found is not None:
         dimension = len(found[0]) - FACTOR
-        _take_out(connection, [row], dimension)
-        _put_sketches(connection, [row], [bytes(8 * width(dimension))])
+        _take_out(db, [row], dimension)
+        _put_sketches(db, [row], [bytes(8 * width(dimension))])
 
 
-def clear_all(connection: apsw.Connection) -> None:
+def clear_all(db: Connection) -> None:
     """Drop every vector: another embedder's would not fit them."""
     for table in ("vectors", "vector_sum", "sketches", "vector_versions"):
-        connection.execute(f"DELETE FROM {table}")
-    connection.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
+        db.execute(f"DELETE FROM {table}")
+    db.execute("INSERT OR IGNORE INTO waiting SELECT row FROM memories")
 
 
-def _take_out(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> None:
-    found = read_vectors(connection, rows, dimension)
+def _take_out(db: Connection, rows: Sequence[int], dimension: int) -> None:
+    found = read_vectors(db, rows, dimension)
     if found:
-        _count(connection, *unpack(found.values(), dimension), -1)
-    connection.executemany("DELETE FROM vectors WHERE row = ?", [(row,) for row in rows])
+        _count(db, *unpack(found.values(), dimension), -1)
+    db.executemany("DELETE FROM vectors WHERE row = ?", [(row,) for row in rows])
 
 
-def _put_sketches(connection: apsw.Connection, rows: Sequence[int], data: Sequence[bytes]) -> None:
+def _put_sketches(db: Connection, rows: Sequence[int], data: Sequence[bytes]) -> None:
     size = len(data[0])
     for block, group in groupby(zip(rows, data, strict=True), key=lambda pair: pair[0] // BLOCK):
-        connection.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, apsw.zeroblob(BLOCK * size)))
-        with connection.blob_open("main", "sketches", "data", block, True) as blob:
+        db.execute("INSERT OR IGNORE INTO sketches VALUES (?, ?)", (block, zeroblob(BLOCK * size)))
+        with db.blob_open("main", "sketches", "data", block, True) as blob:
             for row, sketch in group:
                 blob.seek(row % BLOCK * size)
                 blob.write(sketch)
-        _mark_changed(connection, block)
+        _mark_changed(db, block)
 
 
-def _mark_changed(connection: apsw.Connection, block: int) -> None:
+def _mark_changed(db: Connection, block: int) -> None:
     """Give the block a version that no process can have seen, not even one of a block that is gone."""
-    connection.execute("INSERT OR REPLACE INTO vector_versions VALUES (?, random())", (block,))
+    db.execute("INSERT OR REPLACE INTO vector_versions VALUES (?, random())", (block,))
 
 
-def _count(connection: apsw.Connection, packed: NDArray[np.int8], factors: Floats, times: int) -> None:
+def _count(db: Connection, packed: NDArray[np.int8], factors: Floats, times: int) -> None:
     """Add vectors to the sum of all, or take them away from it."""
-    import numpy as np
-
-    count, total = sum_of_all(connection, packed.shape[1])
+    count, total = sum_of_all(db, packed.shape[1])
     added = np.rint(packed * factors[:, None].astype(np.float64) * FINE).astype(np.int64).sum(axis=0)
     count += times * int(np.count_nonzero(factors))
-    connection.execute("INSERT OR REPLACE INTO vector_sum VALUES (1, ?, ?)", (count, (total + times * added).tobytes()))
+    db.execute("INSERT OR REPLACE INTO vector_sum VALUES (1, ?, ?)", (count, (total + times * added).tobytes()))
 
 
-def sum_of_all(connection: apsw.Connection, dimension: int) -> tuple[int, Rows]:
+def sum_of_all(db: Connection, dimension: int) -> tuple[int, Rows]:
     """How many vectors there are, and what they add up to, in steps of `FINE`."""
-    import numpy as np
-
-    found = connection.execute("SELECT count, data FROM vector_sum").fetchone()
+    found = db.execute("SELECT count, data FROM vector_sum").fetchone()
     if found is None or len(found[1]) != 8 * dimension:
         return 0, np.zeros(dimension, np.int64)
     return found[0], np.frombuffer(found[1], np.int64)
 
 
-def read_vectors(connection: apsw.Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
+def read_vectors(db: Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
     """The vectors of these rows as they are stored, as far as they have some."""
     if not rows:
         return {}  # SQLite takes no array of nothing
-    found = connection.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (apsw.carray(array("q", rows)),))
+    found = db.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (rows_array(rows),))
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
 
 
@@ -240,15 +227,18 @@ class UnembeddedMemory(NamedTuple):
     text: str
 
 
-def pending(connection: apsw.Connection, limit: int) -> list[UnembeddedMemory]:
+def pending(db: Connection, limit: int) -> list[UnembeddedMemory]:
     """Some memories that have no vector yet."""
-    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row ORDER BY w.row LIMIT ?"
-    return [UnembeddedMemory(row, _text(content, more)) for row, content, more in connection.execute(sql, (limit,))]
+    return _waiting(db, "ORDER BY w.row LIMIT ?", limit)
 
 
-def count_pending(connection: apsw.Connection) -> int:
-    found: int = connection.execute("SELECT count(*) FROM waiting").get
-    return found
+def _waiting(db: Connection, rest: str, *values: int) -> list[UnembeddedMemory]:
+    sql = f"SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row {rest}"
+    return [UnembeddedMemory(row, _text(content, more)) for row, content, more in db.execute(sql, values)]
+
+
+def count_pending(db: Connection) -> int:
+    return number(db, "SELECT count(*) FROM waiting")
 
 
 def _text(content: str, more: str | None) -> str:
@@ -256,40 +246,39 @@ def _text(content: str, more: str | None) -> str:
 
 
 def keep_vectors(
-    connection: apsw.Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
+    db: Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
 ) -> bool:
     """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
-    if not is_identity(connection, identity):
+    if not is_identity(db, identity):
         return False
-    rows = [each.row for each in found]
-    sql = "SELECT m.row, m.content, m.more FROM waiting w JOIN memories m ON m.row = w.row WHERE w.row BETWEEN ? AND ?"
-    current = {row: _text(content, more) for row, content, more in connection.execute(sql, (rows[0], rows[-1]))}
-    same = [nth for nth, each in enumerate(found) if current.get(each.row) == each.text]
-    store_vectors(connection, [rows[nth] for nth in same], vectors[same])
-    connection.executemany("DELETE FROM waiting WHERE row = ?", [(rows[nth],) for nth in same])
+    current = set(_waiting(db, "WHERE w.row BETWEEN ? AND ?", found[0].row, found[-1].row))
+    same = [nth for nth, each in enumerate(found) if each in current]
+    rows = [found[nth].row for nth in same]
+    store_vectors(db, rows, vectors[same])
+    db.executemany("DELETE FROM waiting WHERE row = ?", [(row,) for row in rows])
     return True
 
 
-def identity_of(connection: apsw.Connection) -> str | None:
+def identity_of(db: Connection) -> str | None:
     """Whose vectors these are; None when there are none."""
-    found = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
-    return found[0] if found else None
+    found: str | None = db.execute("SELECT value FROM meta WHERE key = 'identity'").get
+    return found
 
 
-def is_identity(connection: apsw.Connection, identity: Whose) -> bool:
+def is_identity(db: Connection, identity: Whose) -> bool:
     """Whether the vectors here can be compared with those of this embedder."""
-    stored = identity_of(connection)
+    stored = identity_of(db)
     return stored is not None and identity.matches(stored)
 
 
-def take_over(connection: apsw.Connection, identity: Whose, *, spared: Set[str]) -> str | None:
+def take_over(db: Connection, identity: Whose, *, spared: Set[str]) -> str | None:
     """Make room for the vectors of this embedder; returns whose were there, which go unless they are to be spared."""
-    stored = identity_of(connection)
+    stored = identity_of(db)
     if stored is None or not (identity.matches(stored) or stored in spared):
-        clear_all(connection)
+        clear_all(db)
         # Vectors that were paid for are kept under the name that the embedder had then.
-        name = next(filter(identity.matches, _payees(connection)), identity.text)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
+        name = next(filter(identity.matches, _payees(db)), identity.text)
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
     return stored
 
 
@@ -298,42 +287,326 @@ def text_hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _payees(connection: apsw.Connection) -> Iterator[str]:
+def _payees(db: Connection) -> Iterator[str]:
     """The embedders that were paid for vectors."""
     name: str | None = ""
     while name is not None:
         # Step by step, since DISTINCT would read every vector.
-        name = connection.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
+        name = db.execute("SELECT min(identity) FROM embeddings WHERE identity > ?", (name,)).get
         if name is not None:
             yield name
 
 
-def kept_vectors(connection: apsw.Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+def kept_vectors(db: Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
     """The vectors of these texts that were kept."""
     sql = "SELECT vector FROM embeddings WHERE identity = ? AND hash = ?"
-    found = {each: connection.execute(sql, (identity, each)).fetchone() for each in hashes}
+    found = {each: db.execute(sql, (identity, each)).fetchone() for each in hashes}
     return {each: row[0] for each, row in found.items() if row}
 
 
-def buy_vectors(connection: apsw.Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+def buy_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
     """Keep vectors that were paid for, by the hash of their text."""
     rows = [(identity, each, vector) for each, vector in vectors.items()]
-    connection.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+    db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
 
 
-def carry_over(source: Database, connection: apsw.Connection) -> None:
+def carry_over(source: Database, db: Connection) -> None:
     """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
     with suppress(SearchIndexError):
-        with source.reading() as old:
-            payees = list(_payees(old))
-        texts = connection.execute("SELECT content, more FROM memories")
+        payees = source.ask(lambda old: list(_payees(old)))
+        texts = db.execute("SELECT content, more FROM memories")
         while payees and (some := list(islice(texts, CHUNK))):
-            _carry(source, connection, payees, [text_hash(_text(content, more)) for content, more in some])
+            _carry(source, db, payees, [text_hash(_text(content, more)) for content, more in some])
 
 
-def _carry(source: Database, connection: apsw.Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
+def _carry(source: Database, db: Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
     for payee in payees:
         kept: dict[bytes, bytes] = {}
-        with suppress(SearchIndexError), source.reading() as old:  # damage costs what lies beside it, and no more
-            kept = kept_vectors(old, payee, hashes)
-        buy_vectors(connection, payee, kept)
+        with suppress(SearchIndexError):  # damage costs what lies beside it, and no more
+            kept = source.ask(lambda old, payee=payee: kept_vectors(old, payee, hashes))  # type: ignore[misc]
+        buy_vectors(db, payee, kept)
+
+
+Doubles = NDArray[np.float64]
+Places = NDArray[np.int32]
+
+# Search among vectors: by their sketches first, which stay in memory, then by the vectors that these point to.
+#
+# Vectors are compared in whole numbers, so that equal ones are equally near wherever they stand.
+
+SEGMENT = 16
+"""How many blocks of sketches are compared at once."""
+SPAN = SEGMENT * BLOCK
+SHRINK = 50
+"""How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
+CLOSER_LOOK = 1000
+"""How many vectors at least are compared for a question; so many that next to none of the nearest is missed."""
+PER_WANTED = 8
+"""The same for each one that is wanted."""
+MOST_EQUAL = 8
+"""By how much those whose sketches are equally near may exceed that."""
+KEPT = 32 << 20
+"""How many bytes of vectors that were read are kept in memory."""
+ROUGH = 1e-3
+"""More than single precision gets wrong in a sum of products."""
+SAMPLED = 16
+"""One in so many is looked at to guess where the nearest end."""
+EMPTY = 0xFFFF
+"""The distance of a row that has no vector."""
+
+
+class Segment(NamedTuple):
+    """The sketches of some blocks in columns, and which slots have one."""
+
+    columns: NDArray[np.uint64]
+    filled: NDArray[np.bool_]
+
+
+class VectorTable:
+    """A table of vectors that were read, filled from the top; threads may share it."""
+
+    def __init__(self, dimension: int) -> None:
+        size = max(1, KEPT // dimension)
+        self._lock = Mutex()
+        self._count = 0
+        self.packed = np.empty((size, dimension), np.int8)
+        self.factors = np.empty(size, np.float32)
+
+    @property
+    def is_full(self) -> bool:
+        return 2 * self._count > len(self.packed)
+
+    def add(self, packed: NDArray[np.int8], factors: Floats) -> int | None:
+        """Put vectors below the others; returns the place of the first, None when there is no room."""
+        with self._lock:
+            first, last = self._count, self._count + len(packed)
+            if last > len(self.packed):
+                return None
+            self._count = last
+        self.packed[first:last], self.factors[first:last] = packed, factors
+        return first
+
+
+class Matrix:
+    """The sketches of one index in memory, read block by block when they changed; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Mutex()
+        self._versions: dict[int, int] = {}
+        self._segments: dict[int, Segment] = {}
+        self._shelf: VectorTable | None = None
+        self._places: Places | None = None
+
+    def scan(self, db: Connection, query: Floats) -> Scan:
+        """Get ready to compare vectors with the question's."""
+        with self._lock:
+            versions = dict(db.execute("SELECT block, version FROM vector_versions"))
+            if versions != self._versions:
+                self._catch_up(db, versions, len(query))
+            if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
+                self._shelf, self._places = VectorTable(len(query)), None
+            if self._places is None:
+                self._places = _no_places(self._versions)
+            return Scan(db, self._segments, self._shelf, self._places, query)
+
+    def _catch_up(self, db: Connection, versions: dict[int, int], dimension: int) -> None:
+        """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
+        changed = {block for block, _ in versions.items() ^ self._versions.items()}
+        segments = self._segments.copy()
+        for nth in {block // SEGMENT for block in changed}:
+            blocks = [block for block in range(nth * SEGMENT, (nth + 1) * SEGMENT) if block in versions]
+            old = segments.pop(nth, None)
+            if blocks:
+                segments[nth] = _load(db, blocks, changed, old, dimension)
+        self._versions, self._segments = versions, segments
+        self._places = _kept_places(self._places, versions, changed)
+
+
+def _no_places(versions: Mapping[int, int]) -> Places:
+    """For every row its place on the shelf; -1 where it has none."""
+    return np.full((max(versions, default=-1) + 1) * BLOCK, -1, np.int32)
+
+
+def _kept_places(old: Places | None, versions: Mapping[int, int], changed: Set[int]) -> Places | None:
+    """The places without those of blocks that changed."""
+    if old is None:
+        return None
+    places = _no_places(versions)
+    size = min(len(places), len(old))
+    places[:size] = old[:size]
+    for block in changed:
+        places[block * BLOCK : (block + 1) * BLOCK] = -1
+    return places
+
+
+def _load(db: Connection, blocks: Sequence[int], changed: Set[int], old: Segment | None, dimension: int) -> Segment:
+    """A segment of these blocks, of which those that did not change are taken from the one before."""
+    first = blocks[0] // SEGMENT * SEGMENT
+    columns = np.zeros((width(dimension), (blocks[-1] + 1 - first) * BLOCK), np.uint64)
+    for block in blocks:
+        place = slice((block - first) * BLOCK, (block - first + 1) * BLOCK)
+        if old is not None and block not in changed and len(old.columns) == len(columns):
+            columns[:, place] = old.columns[:, place]
+        else:
+            columns[:, place] = _columns(db, block, len(columns))
+    return Segment(columns, np.bitwise_or.reduce(columns, axis=0) != 0)
+
+
+def _columns(db: Connection, block: int, words: int) -> NDArray[np.uint64]:
+    found = db.execute("SELECT data FROM sketches WHERE block = ?", (block,)).fetchone()
+    if found is None or len(found[0]) != BLOCK * words * 8:
+        return np.zeros((words, BLOCK), np.uint64)
+    return np.frombuffer(found[0], np.uint64).reshape(BLOCK, words).T
+
+
+class Vectors(NamedTuple):
+    """Vectors that were read: their rows, their whole numbers, and the factors of these."""
+
+    rows: Rows
+    numbers: NDArray[np.int8]
+    factors: Floats
+
+    def of(self, chosen: NDArray[np.bool_]) -> Vectors:
+        return Vectors(self.rows[chosen], self.numbers[chosen], self.factors[chosen])
+
+    def exact(self) -> tuple[Doubles, Doubles]:
+        """Numbers and factors in double precision, in which whole numbers stay what they are."""
+        return self.numbers.astype("float64"), self.factors.astype("float64")
+
+
+class Scan:
+    """How near vectors are to a question, once what all of them have in common is taken away.
+
+    Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
+    """
+
+    def __init__(
+        self,
+        db: Connection,
+        segments: Mapping[int, Segment],
+        shelf: VectorTable,
+        places: Places,
+        query: Floats,
+    ) -> None:
+        self._db = db
+        self._segments = segments
+        self._shelf = shelf
+        self._places = places
+        self._dimension = len(query)
+        count, total = sum_of_all(db, len(query))
+        mean = total / (count + SHRINK) / FINE
+        aim = query - mean
+        aim /= max(float(np.linalg.norm(aim)), 1e-9)
+        # As whole numbers, since their products then add up to the same in any order.
+        self._aim, self._mean = np.rint(aim * FINE), np.rint(mean * FINE)
+
+    def nearest(self, limit: int) -> dict[int, float]:
+        """The nearest of all rows, and whatever is as near as the last of them, in no order."""
+        return self.among(self._candidates(limit), limit)
+
+    def among(self, rows: Sequence[int] | Rows, limit: int) -> dict[int, float]:
+        """The nearest of these rows."""
+        vectors = self._vectors(rows)
+        if len(vectors.rows) > 2 * limit:
+            vectors = vectors.of(self._roughly(vectors, limit))
+        return best(vectors.rows, self._toward(*vectors.exact()), limit)
+
+    def _roughly(self, vectors: Vectors, limit: int) -> NDArray[np.bool_]:
+        """Which of them may be among the nearest: quicker to tell than how near they are."""
+        aim = (self._aim / FINE).astype(np.float32)
+        along = np.einsum("ij,j->i", vectors.numbers.astype(np.float32), aim) * vectors.factors
+        near: NDArray[np.bool_] = along >= np.partition(along, -limit)[-limit] - ROUGH
+        return near
+
+    def similarities(self, rows: Sequence[int]) -> dict[int, float]:
+        """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
+        vectors = self._vectors(rows)
+        numbers, factors = vectors.exact()
+        toward = self._toward(numbers, factors)
+        squares = np.square(factors) * np.einsum("ij,ij->i", numbers, numbers)
+        squares += float(self._mean @ self._mean) / FINE**2 - 2 * _along(numbers, factors, self._mean)
+        cosines = toward / np.sqrt(np.maximum(squares, 1e-18))
+        return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
+
+    def _toward(self, numbers: Doubles, factors: Doubles) -> Doubles:
+        """How far each vector goes towards the question, seen from the mean; a vector of zeros goes nowhere."""
+        toward = _along(numbers, factors, self._aim) - float(self._mean @ self._aim) / FINE**2
+        return np.where(factors > 0, toward, 0)
+
+    def _candidates(self, limit: int) -> Rows:
+        """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
+        count = max(CLOSER_LOOK, PER_WANTED * limit) * max(1, 256 // self._dimension)
+        near = np.flatnonzero(self._distances <= _reach(self._distances, count))
+        if len(near) > MOST_EQUAL * count:
+            near = near[np.argsort(self._distances[near], kind="stable")][: MOST_EQUAL * count]
+        return near
+
+    @cached_property
+    def _distances(self) -> NDArray[np.uint16]:
+        """How far the sketch of each row is from the question."""
+        aim = aim_of(self._aim)
+        found = np.full((max(self._segments, default=-1) + 1) * SPAN, EMPTY, np.uint16)
+        for nth, segment in self._segments.items():
+            here = distances(segment.columns, aim)
+            found[nth * SPAN : nth * SPAN + len(here)] = np.where(segment.filled, here, EMPTY)
+        return found
+
+    def _vectors(self, rows: Sequence[int] | Rows) -> Vectors:
+        """The vectors of these rows, as far as they have one, from memory where they were read before."""
+        asked = np.asarray(rows, np.int64)
+        asked = asked[asked < len(self._places)]
+        new = self._read(asked[self._places[asked] < 0])
+        places = self._places[asked]
+        asked, places = asked[places >= 0], places[places >= 0]
+        kept = Vectors(asked, self._shelf.packed[places], self._shelf.factors[places])
+        if new is None:
+            return kept
+        return Vectors(
+            np.concatenate([kept.rows, new.rows]),
+            np.concatenate([kept.numbers, new.numbers]),
+            np.concatenate([kept.factors, new.factors]),
+        )
+
+    def _read(self, rows: Rows) -> Vectors | None:
+        """Read the vectors of these rows onto the shelf; those for which it has no room are returned."""
+        found = read_vectors(self._db, rows.tolist(), self._dimension)
+        if not found:
+            return None
+        new = Vectors(np.fromiter(found, np.int64, len(found)), *unpack(found.values(), self._dimension))
+        first = self._shelf.add(new.numbers, new.factors)
+        if first is None:
+            return new
+        self._places[new.rows] = np.arange(first, first + len(new.rows), dtype=np.int32)
+        return None
+
+
+def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
+    """How far vectors go into a direction, which is in whole numbers."""
+    # Not by BLAS, whose threads get in each other's way for something as small as this.
+    along: Doubles = factors * np.einsum("ij,j->i", numbers, direction) / FINE
+    return along
+
+
+def _reach(distances: NDArray[np.uint16], count: int) -> int:
+    """The distance within which at least so many lie, if there are so many."""
+    if len(distances) <= count:
+        return EMPTY - 1
+    some = distances[::SAMPLED]
+    guess = np.partition(some, place)[place] if (place := 2 * count // SAMPLED) < len(some) else EMPTY
+    near = distances[distances <= guess]
+    return min(int(np.partition(near if len(near) > count else distances, count)[count]), EMPTY - 1)
+
+
+def best(rows: Rows, values: Doubles, limit: int) -> dict[int, float]:
+    """The nearest rows and whatever is as near as the last of them, in no order; none at a right angle or worse."""
+    least = np.partition(values, -limit)[-limit] if limit < len(values) else 0
+    chosen = (values >= least) & (values > 0)
+    return dict(zip(rows[chosen].tolist(), values[chosen].tolist(), strict=True))
+
+
+# Search by meaning: the nearest vectors among what passes the filter.
+
+
+def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[Match]:
+    """The nearest `limit` of the memories that pass, nearest first, equal ones by id."""
+    return sieve.search(lambda rows, most: scan.nearest(most) if rows is None else scan.among(rows, most), limit)

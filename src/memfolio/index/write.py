@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
+from hashlib import blake2b
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
-import apsw
+from apsw import Connection, carray
 
 from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
+from memfolio.index.lookup import RECORDS_ABOUT, lines_about
 from memfolio.index.read_files import (
     EntityPage,
     FileReading,
@@ -25,39 +29,300 @@ from memfolio.index.read_files import (
     is_log,
     is_state,
     knowledge_of,
+    mentions,
     precedence,
     read_file,
 )
 from memfolio.index.rows import (
+    COLUMNS,
+    INSERT,
     SELECT,
     Row,
     Spot,
     about,
     clean,
+    column,
     from_us,
+    item_of,
     row_of,
     spot_of,
     state_of,
     to_us,
 )
-from memfolio.index.write_rows import RecordFiling, RowFiling
-from memfolio.state import Op, State, apply, fold
+from memfolio.index.schema import MemoryRow
+from memfolio.index.vectors import clear_vector
+from memfolio.state import Op, State, apply, fold, moment
 from memfolio.text import name_key, searchable
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.disk import Stamp
-from memfolio.vault.fields import text_id
+from memfolio.vault.fields import iso_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
 from memfolio.vault.paths import day_of, is_packed_log
 
-# Filing what stands in the files into the tables, so that the same files always end as the same tables.
-#
+Line = Mapping[str, Any]
+_UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+_WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
+_UPSERT = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
+_ADD_TALLY = f"INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {_UPSERT}"
+_ADD_SESSION = f"INSERT INTO session_tally VALUES (?, ?) {_UPSERT}"
+_searched = attrgetter("id", "file", "content", "more", "role", "user")
+"""The columns from which a memory's words, tags and links come."""
+
+
+class RowFiling:
+    """The rows of memories, inside one transaction of `db`."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._told: set[str] | None = None
+        """The memories about which state lines exist."""
+
+    def value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
+        found = self._db.execute(sql, bindings).fetchone()
+        return default if found is None or found[0] is None else found[0]
+
+    def next_key(self) -> int:
+        """The number of the next row."""
+        return int(self.value("SELECT max(row) FROM memories", default=0)) + 1
+
+    def add_all(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> None:
+        """File many memories at once, all of them new."""
+        self._db.executemany(INSERT, rows)
+        self._add_words(rows, words)
+
+    def add_unknown(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> set[int]:
+        """File those memories whose ids nobody has; returns the numbers of the others."""
+        before = self._db.total_changes()
+        self._db.executemany(INSERT.replace("INSERT", "INSERT OR IGNORE", 1), rows)
+        known: set[int] = set()
+        if self._db.total_changes() - before < len(rows):
+            sql = "SELECT row FROM memories WHERE row BETWEEN ? AND ?"
+            known = {row[0] for row in rows} - {key for (key,) in self._db.execute(sql, (rows[0][0], rows[-1][0]))}
+            rows = [row for row in rows if row[0] not in known]
+            words = [each for each in words if each[0] not in known]
+        self._add_words(rows, words)
+        return known
+
+    def _add_words(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> None:
+        self._db.executemany("INSERT INTO waiting VALUES (?)", [(row[0],) for row in rows])
+        self._db.executemany(_WORDS, words)
+        self._count([row[1:] for row in rows])
+
+    def update(self, key: int, old: Row, row: Row, item: MemoryItem, heading: Sequence[str] = ()) -> None:
+        """Put a row in the place of another."""
+        self.rewrite(key, old, row)
+        before, after = MemoryRow._make(old), MemoryRow._make(row)
+        if _searched(before) == _searched(after):
+            return
+        self._unlink(key, item_of(old), before.file)
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (key,))
+        self._db.execute(_WORDS, (key, searchable(item.content), searchable(about(item, heading))))
+        self.link(key, item, after.file)
+        if (before.content, spot_of(old).heading) != (after.content, tuple(heading)):
+            self._forget_vector(key)
+
+    def rewrite(self, key: int, old: Row, row: Row) -> None:
+        """Put a row in the place of another that has the same words and links."""
+        self._db.execute(_UPDATE, (*row, key))
+        self._count([row], [old])
+
+    def _count(self, added: Sequence[Row], removed: Sequence[Row] = ()) -> None:
+        """Rows came and went: keep the numbers of memories that `status` shows."""
+        by_kind, by_session = Counter[Row](), Counter[str]()
+        for rows, one in ((added, 1), (removed, -1)):
+            for row in map(MemoryRow._make, rows):
+                is_archived, is_forgotten = bool(row.archived), row.forgotten_at is not None
+                states = (row.session is None, is_archived, is_forgotten, row.superseded_by is not None)
+                by_kind[row.form, row.kind, row.store, row.origin, *states] += one
+                if row.session is not None and not (is_archived or is_forgotten):
+                    by_session[row.session] += one
+        self._db.executemany(_ADD_TALLY, [(*key, number) for key, number in by_kind.items() if number])
+        self._db.executemany(_ADD_SESSION, [each for each in by_session.items() if each[1]])
+
+    def _forget_vector(self, key: int) -> None:
+        """Empty the slot of a memory that says something else now, or nothing any more."""
+        if self.value("SELECT 1 FROM waiting WHERE row = ?", key) is None:
+            self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
+            clear_vector(self._db, key)
+
+    def remove(self, key: int, row: Row) -> None:
+        self._forget_vector(key)
+        self._unlink(key, item_of(row), MemoryRow._make(row).file)
+        for table, key_name in (("words", "rowid"), ("waiting", "row"), ("memories", "row")):
+            self._db.execute(f"DELETE FROM {table} WHERE {key_name} = ?", (key,))
+        self._count((), [row])
+
+    def link(self, key: int, item: MemoryItem, number: int) -> None:
+        """Note a memory's tags, the entities it names and what it was derived from."""
+        for tag in dict.fromkeys(item.tags):
+            self._db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", clean((tag.casefold(), key)))
+        for entity in mentions(item.content):
+            self._db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", (entity, key))
+        for source in dict.fromkeys(item.derived_from):
+            self.add_edge("derived_from", item.id, source, number, -1)
+
+    def _unlink(self, key: int, item: MemoryItem, number: int) -> None:
+        for tag in item.tags:
+            self._db.execute("DELETE FROM tags WHERE tag = ? AND row = ?", clean((tag.casefold(), key)))
+        for entity in mentions(item.content):
+            self._db.execute("DELETE FROM mentions WHERE entity = ? AND row = ?", (entity, key))
+        if item.derived_from:
+            self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal = -1 AND source = ?", (number, item.id))
+
+    def add_edge(
+        self, type: str, source: str, target: str, file: int, ordinal: int, predicate: str | None = None
+    ) -> None:
+        self._db.execute(
+            "INSERT INTO edges (type, source, target, predicate, file, ordinal) VALUES (?, ?, ?, ?, ?, ?)",
+            clean((type, source, target, predicate, file, ordinal)),
+        )
+
+    def lines_about(self, memory: str) -> list[Line]:
+        """The state lines about a memory."""
+        if self._told is None:
+            self._told = set(column(self._db, "SELECT DISTINCT memory FROM states"))
+        return lines_about(self._db, memory) if memory in self._told else []
+
+    def tell(self, memory: str) -> None:
+        """There is a state line about a memory."""
+        if self._told is not None:
+            self._told.add(memory)
+
+    def find(self, memory: str) -> tuple[int, Row] | None:
+        """The row of the memory with this id, and its number."""
+        found = self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.id = ?", clean((memory,))).fetchone()
+        return (found[0], tuple(found[1:])) if found else None
+
+    def row(self, key: int) -> Row:
+        """The row of this number."""
+        found = self._db.execute(f"SELECT {SELECT} FROM memories m WHERE m.row = ?", (key,)).fetchone()
+        return tuple(found or ())
+
+
+# The lines of rules, cases, judgements and runs; a case is besides among the memories, so that it can be found.
+
+Record = Mapping[str, Any]
+_NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}
+_WENT: dict[object, str] = {True: "it worked", False: "it failed"}
+
+
+class RecordFiling:
+    """The lines of such ledgers, inside one transaction of `db`."""
+
+    def __init__(self, db: Connection, rows: RowFiling, agent: str) -> None:
+        self._db = db
+        self._rows = rows
+        self._agent = agent
+
+    def refile(self, ledger: str, file: int, first: int, lines: Iterable[Record], modified: datetime) -> None:
+        """Make the tables say of a file exactly what its lines say."""
+        before = column(self._db, "SELECT about FROM records WHERE file = ? ORDER BY 1", file)
+        self._db.execute("DELETE FROM records WHERE ledger = ? AND file = ?", (ledger, file))
+        self.add(ledger, file, first, lines, modified, before)
+
+    def add(
+        self,
+        ledger: str,
+        file: int,
+        first: int,
+        lines: Iterable[Record],
+        modified: datetime,
+        touched: Iterable[str] = (),
+    ) -> None:
+        """Take in lines that come after those that are filed of a file; what else is `touched` is settled with them."""
+        sql = "SELECT max(ordinal) + 1 FROM records WHERE ledger = ? AND file = ?"
+        first = self._rows.value(sql, ledger, file) or first
+        rows = [
+            (ledger, file, ordinal, *_about(ledger, self._agent, line, modified))
+            for ordinal, line in enumerate(lines, first)
+        ]
+        self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
+        if ledger == "cases":
+            for case in dict.fromkeys((*touched, *(row[3] for row in rows))):
+                self._settle(case)
+
+    def _settle(self, case: str) -> None:
+        """File a case as all lines about it make it."""
+        lines = list(self._db.execute(f"SELECT file, ordinal, line {RECORDS_ABOUT}", ("cases", case)))
+        item, old = _case(case, [json.loads(line) for _, _, line in lines]), self._rows.find(case)
+        if item is None:
+            if old:
+                self._rows.remove(*old)
+            return
+        (file, ordinal, _), state = lines[-1], fold(item, self._rows.lines_about(case))
+        row = row_of(state.item, Spot(file=file, ordinal=ordinal, form="case"), state.superseded_at)
+        if old is None:
+            key = self._rows.next_key()
+            self._rows.add_all([(key, *row)], [(key, searchable(item.content), "")])
+            self._rows.link(key, state.item, file)
+        elif old[1] != row:
+            self._rows.update(old[0], old[1], row, item_of(row))
+
+
+def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[str, str]:
+    """What a line is about, and the line with an id and a time."""
+    name, prefix = _NAMES[ledger]
+    text = json.dumps(line, sort_keys=True)
+    own = f"{prefix}-{blake2b(f'{agent}{chr(0)}{text}'.encode()).hexdigest()[:16]}"
+    full = {"id": own, "at": iso_of(modified)} | dict(line)
+    about = full.get(name) or full["id"]
+    # ASCII, in which halves of surrogate pairs are nothing that SQLite could not hold
+    return without_surrogates(about) if isinstance(about, str) else own, json.dumps(full)
+
+
+def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
+    """A case as something to be found; None when it was deleted, or does not say anything."""
+    told: dict[str, Any] = {}
+    lessons: list[str] = []
+    success: object = None
+    for line in lines:
+        if line.get("op") == "delete":
+            told, lessons, success = {}, [], None
+        elif told or line.get("op", "store") == "store":
+            told |= line if not told or line.get("op") == "revise" else {}
+            lessons = (lessons if line.get("op") == "retain" else []) + _texts(line, "outcome", "lessons") or lessons
+            success = next(
+                (each for each in (_in(line, "outcome", "success"), success) if isinstance(each, bool)), None
+            )
+    parts = {
+        "Problem": " ".join(_texts(told, "situation", "context")),
+        "What was done": "; ".join(_texts(told, "solution", "actions")),
+        "Outcome": ". ".join(filter(None, (_WENT.get(success, ""), "; ".join(dict.fromkeys(lessons))))),
+    }
+    content = "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+    made = moment(lines[0].get("at")) if lines else None
+    if not content or made is None:
+        return None
+    importance, origin = told.get("importance"), told.get("origin")
+    return MemoryItem(
+        id=id,
+        content=content,
+        created_at=made,
+        type=Type.OUTCOME,
+        source="case",
+        importance=importance if isinstance(importance, int | float) and 0 <= importance <= 1 else 0.5,
+        origin=Origin(origin) if origin in tuple(Origin) else Origin.AGENT,
+    )
+
+
+def _texts(line: Record, part: str, name: str) -> list[str]:
+    """The texts below a name of a part of a line, whether there is one or several."""
+    value = _in(line, part, name)
+    found = value if isinstance(value, list) else [value]
+    return [without_surrogates(each) for each in found if isinstance(each, str) and each.strip()]
+
+
+def _in(line: Record, part: str, name: str) -> object:
+    held = line.get(part)
+    return held.get(name) if isinstance(held, Mapping) else None
+
+
 # The order in which files arrive must not matter. So a memory that stands in several files belongs to the one that
 # sorts first (`precedence`), the others are noted as places, and a file that loses or gains a memory by another's
 # change is read again.
 
-Line = Mapping[str, Any]
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
 FEW = 8
 """How many entries may come and go for a log to be filed without reading all of it."""
@@ -73,18 +338,16 @@ OF_ENTITY = -2
 
 
 class Filing:
-    """Brings files into the index, inside one transaction of `connection`."""
+    """Brings files into the index, inside one transaction of `db`."""
 
-    def __init__(
-        self, connection: apsw.Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]
-    ) -> None:
-        self._db = connection
+    def __init__(self, db: Connection, agent: str, zone: tzinfo, read: Callable[[str], bytes | None]) -> None:
+        self._db = db
         self._agent = agent
         self._zone = zone
         self._read = read
         self._again: dict[str, None] = {}
         """Files to read again, because another file's change decides what their entries are."""
-        self._rows = RowFiling(connection)
+        self._rows = RowFiling(db)
 
     @cached_property
     def _facts(self) -> FactFiling:
@@ -101,7 +364,7 @@ class Filing:
 
     def drop(self, path: str) -> None:
         """A file is gone."""
-        number = self._number(path)
+        number = self._rows.value("SELECT number FROM files WHERE path = ?", path)
         if number is not None:
             if is_state(path):
                 self._refile_states(number, ())
@@ -167,65 +430,58 @@ class Filing:
             memory = line.get("memory")
             found = self._rows.find(memory) if isinstance(memory, str) else None
             if found:
-                self._rewrite(found, apply(state_of(found[1]), line))
+                key, old = found
+                after = apply(state_of(old), line)
+                self._rows.rewrite(key, old, row_of(after.item, spot_of(old), after.superseded_at))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
         modified = _modified(state)
-        if knowledge_of(path):
-            return self._put_knowledge(path, self._known_number(path, state), data, modified)
-        reading = read_file(path, data, zone=self._zone, modified=modified)
         number = self._known_number(path, state)
+        if knowledge_of(path):
+            self._put_knowledge(path, number, data, modified)
+            return
+        reading = read_file(path, data, zone=self._zone, modified=modified)
         self._note_problems(number, reading.problems)
         if is_state(path):
             self._refile_states(number, reading.states)
         else:
             self._refile(path, number, reading)
-        return None
-
-    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime) -> None:
-        """File the lines of a ledger of knowledge."""
-        ledger, first = knowledge_of(path) or ("", 0)
-        if ledger == "facts":
-            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
-            self._facts.refile(number, said)
-        else:
-            lines = read_lines(data)
-            told, problems = [*lines.records, *([lines.tail] if lines.tail else [])], lines.problems
-            self._records.refile(ledger, number, first, [line.record for line in told], modified)
-        self._note_problems(number, problems)
 
     def append_knowledge(self, path: str, data: bytes, state: FileState) -> bool:
         """File lines that were just appended to a part of a ledger of knowledge; False where that is not all."""
-        if data.startswith(b"\n"):
-            return False  # it completes a line that was there before
-        number, (ledger, first) = self._known_number(path, state), knowledge_of(path) or ("", 0)
+        number = self._known_number(path, state)
+        # What begins with a line end completes a line that was there before.
+        return not data.startswith(b"\n") and self._put_knowledge(path, number, data, _modified(state), is_more=True)
+
+    def _put_knowledge(self, path: str, number: int, data: bytes, modified: datetime, *, is_more: bool = False) -> bool:
+        """File the lines of a ledger of knowledge, or more of them; False for more that cannot be read by itself."""
+        ledger, first = knowledge_of(path) or ("", 0)
         if ledger == "facts":
-            ordinal = self._facts.next_ordinal(number, first)
-            said, problems = read_facts(data, self._agent, self._zone, to_us(_modified(state)), number, ordinal)
-            if not problems:
-                self._facts.add(number, said)
-            return not problems
-        lines = read_lines(data)
-        if not (lines.problems or lines.torn):
-            self._records.add(ledger, number, first, [line.record for line in lines.records], _modified(state))
-        return not (lines.problems or lines.torn)
+            first = self._facts.next_ordinal(number, first) if is_more else first
+            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
+            if is_more and problems:
+                return False
+            (self._facts.add if is_more else self._facts.refile)(number, said)
+        else:
+            lines = read_lines(data)
+            problems, last = lines.problems, [lines.tail] if lines.tail else []
+            if is_more and (problems or lines.torn):
+                return False
+            file = self._records.add if is_more else self._records.refile
+            file(ledger, number, first, [line.record for line in (*lines.records, *last)], modified)
+        if not is_more:
+            self._note_problems(number, problems)
+        return True
 
     def _settle(self) -> None:
         """Read the files again that the last change reaches; each at most a few times, since files only give way."""
         while self._again:
             path = next(iter(self._again))
             del self._again[path]
-            data, known = self._read(path), self._state(path)
-            if known is not None:
-                self._put(path, data or b"", known)
-
-    def _state(self, path: str) -> FileState | None:
-        found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
-        return stored_state(*found) if found else None
-
-    def _number(self, path: str) -> int | None:
-        number: int | None = self._rows.value("SELECT number FROM files WHERE path = ?", path)
-        return number
+            data = self._read(path) or b""
+            found = self._db.execute("SELECT hash, size, stamp FROM files WHERE path = ?", (path,)).fetchone()
+            if found:
+                self._put(path, data, stored_state(*found))
 
     def _known_number(self, path: str, state: FileState) -> int:
         """The number of a file whose state is noted hereby."""
@@ -244,7 +500,8 @@ class Filing:
 
     def _refile(self, path: str, number: int, reading: FileReading) -> None:
         """Make the tables say of a file exactly what its reading says."""
-        before = {row[0]: (key, tuple(row)) for key, *row in self._rows_of(number)}
+        sql = f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?"
+        before = {row[0]: (key, tuple(row)) for key, *row in self._db.execute(sql, (number,))}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
         if not before and self._are_new(reading.found):
             states = [fold(found.item, self._rows.lines_about(found.item.id)) for found in reading.found]
@@ -266,7 +523,7 @@ class Filing:
         """Whether no file has any of these memories, and this one has each once."""
         ids = tuple({each.item.id for each in found})
         sql = "SELECT 1 FROM memories WHERE id IN carray(?) LIMIT 1"
-        return len(ids) == len(found) and (not ids or self._rows.value(sql, apsw.carray(ids)) is None)
+        return len(ids) == len(found) and (not ids or self._rows.value(sql, carray(ids)) is None)
 
     def _add_all(self, number: int, found: Sequence[Searchable], states: Sequence[State], *, archived: bool) -> None:
         """File many memories at once, all of them new."""
@@ -274,16 +531,12 @@ class Filing:
         rows, words = [], []
         for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
             item = state.item
-            spot = Spot(file=number, ordinal=each.ordinal, form=each.form, archived=archived, heading=each.heading)
-            rows.append((key, *row_of(item, spot, state.superseded_at)))
+            rows.append((key, *row_of(item, _spot(each, number, archived), state.superseded_at)))
             words.append((key, searchable(item.content), searchable(about(item, each.heading))))
         self._rows.add_all(rows, words)
         for row, state in zip(rows, states, strict=True):
             if state.item.tags or state.item.derived_from or "[[" in state.item.content:
                 self._rows.link(row[0], state.item, number)
-
-    def _rows_of(self, number: int) -> list[tuple[Any, ...]]:
-        return list(self._db.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?", (number,)))
 
     def _claim(self, path: str, number: int, found: Searchable) -> Searchable | None:
         """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
@@ -295,16 +548,13 @@ class Filing:
             return found
         if precedence(path) < precedence(owner[2]):
             self._again[owner[2]] = None
-            self._take_over(owner[0], owner[1], found.item.id)
+            if taken := self._rows.find(found.item.id):
+                self._rows.remove(*taken)
+            self._place(found.item.id, owner[0], owner[1])
             return found
         self._place(found.item.id, number, found.ordinal)
         is_copy = (found.item.id.startswith("M-") or found.form == "mind") and not is_archived(path)
         return self._claim(path, number, _as_unmarked(found, self._agent)) if is_copy else None
-
-    def _take_over(self, file: int, ordinal: int, id: str) -> None:
-        if found := self._rows.find(id):
-            self._rows.remove(*found)
-        self._place(id, file, ordinal)
 
     def _place(self, id: str, file: int, ordinal: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
@@ -312,17 +562,16 @@ class Filing:
     def _hand_on(self, id: str) -> None:
         """A memory left its file: whoever else has it is read again."""
         sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
-        self._again.update(dict.fromkeys(path for (path,) in self._db.execute(sql, (id,))))
+        self._again.update(dict.fromkeys(column(self._db, sql, id)))
 
-    def _file(self, number: int, found: Searchable, old: tuple[int, Sequence[Any]] | None, *, archived: bool) -> None:
+    def _file(self, number: int, found: Searchable, old: tuple[int, Row] | None, *, archived: bool) -> None:
         state = fold(found.item, self._rows.lines_about(found.item.id))
         if old is None:
             self._add_all(number, [found], [state], archived=archived)
             return
-        spot = Spot(file=number, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
-        row = row_of(state.item, spot, state.superseded_at)
-        if tuple(old[1]) != row:
-            self._rows.update(old[0], tuple(old[1]), row, state.item, found.heading)
+        row = row_of(state.item, _spot(found, number, archived), state.superseded_at)
+        if old[1] != row:
+            self._rows.update(*old, row, state.item, found.heading)
 
     def _file_entity(self, path: str, number: int, entity: EntityPage | None) -> None:
         """File the entity of a page; of pages whose names differ only in case, the one that sorts first counts."""
@@ -362,7 +611,7 @@ class Filing:
     def _pages_of(self, entity: str) -> list[str]:
         """The pages that are filed under the name of an entity."""
         sql = "SELECT path FROM files WHERE path LIKE '%/memory/graph/entities/%'"
-        return [path for (path,) in self._db.execute(sql) if entity_id(path) == entity]
+        return [path for path in column(self._db, sql) if entity_id(path) == entity]
 
     # What state lines say
 
@@ -376,7 +625,7 @@ class Filing:
         for ordinal, line in enumerate(lines[same:], same):
             self._add_line(number, ordinal, line)
         told = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
-        after = {memory for (memory,) in self._db.execute(told, (number, same))}
+        after = set(column(self._db, told, number, same))
         about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
         for memory in about:
             sql = "SELECT f.path, f.number, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"
@@ -404,9 +653,9 @@ class Filing:
         for edge in _edges(line):
             self._rows.add_edge(*edge[:3], number, ordinal, edge[3])
 
-    def _rewrite(self, found: tuple[int, Row], state: State) -> None:
-        key, old = found
-        self._rows.rewrite(key, old, row_of(state.item, spot_of(old), state.superseded_at))
+
+def _spot(found: Searchable, file: int, archived: bool) -> Spot:
+    return Spot(file=file, ordinal=found.ordinal, form=found.form, archived=archived, heading=found.heading)
 
 
 def _marked(data: bytes, agent: str) -> dict[str, str] | None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
-from memfolio.index.write_rows import record_lines
 from memfolio.intake import choose, nearest
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library

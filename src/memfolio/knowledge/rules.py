@@ -14,7 +14,7 @@ from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import head_of
 from memfolio.index.facts import unread
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.knowledge.rule import (
     VARIABLE,
     Rule,

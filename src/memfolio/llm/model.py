@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from memfolio.config import Config
 from memfolio.embed.http import Spending, spending
-from memfolio.embed.post import is_loopback
+from memfolio.embed.post import in_time, key_trouble, may_have_key
 from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
 from memfolio.text import estimate_tokens
-
-# The language model that a server runs.
-
-# Who can be asked, and what: where each provider is, how it wants to be shown a key, and one question to it.
-
-# What the rest of memfolio knows of a language model: it is asked for a value of a type, and may fail.
+from memfolio.types import frozen
 
 T = TypeVar("T")
 
@@ -48,7 +41,7 @@ ADDRESSES = {
 """Gemini is asked in OpenAI's dialect, which it speaks there: its own library would triple what is installed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Endpoint:
     """A model at an address. `url_is_own` tells that the user named the address, not only the home."""
 
@@ -76,25 +69,13 @@ class Endpoint:
                 f'model.provider is "{self.provider}", but there is no model.name',
                 hint="set it to the name of a model that the provider has",
             )
-        if not self.key and not self.url:
-            variable = MODEL_VARIABLES[self.provider]
-            raise ModelError(
-                f"{self.address} needs a key, and {variable} is not set",
-                hint=f"set {variable} or MEMFOLIO_MODEL_KEY in the environment",
-            )
-        if self.key and not self._may_have_key:
-            raise ModelError(
-                f"the key is not sent to {self.address}, an address that only the home names",
-                hint="set MEMFOLIO_MODEL_URL to it in the environment as well, if the key is meant for it",
-            )
-
-    @property
-    def _may_have_key(self) -> bool:
-        """Whether the address is the provider's, the user's or this machine's: a home may be somebody else's."""
-        return self.url_is_own or self.address == ADDRESSES[self.provider] or is_loopback(self.address)
+        is_missing, variable = not self.key and not self.url, MODEL_VARIABLES[self.provider]
+        is_kept = not may_have_key(self.address, ADDRESSES[self.provider], is_own=self.url_is_own) and bool(self.key)
+        if trouble := key_trouble("MODEL", self.address, variable, is_missing=is_missing, is_kept=is_kept):
+            raise ModelError(trouble[0], hint=trouble[1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelQuestion(Generic[T]):
     """Whom to ask, what to do (`instructions`), with which fenced material, and the type of the answer."""
 
@@ -145,23 +126,11 @@ class ServedModel:
             material=fenced(cut(self._clean(material), self._most), mark),
             answer=answer,
         )
-        return self._in_time(lambda: answer_to(question, self._pay, self._timeout))
+        # In a thread, it may run an event loop even where whoever asks runs one already.
+        return in_time(lambda: answer_to(question, self._pay, self._timeout), self._timeout + _GRACE, self._late)
 
-    def _in_time(self, act: Callable[[], T]) -> T:
-        """What `act` returns or raises, if it does so in time.
-
-        A thread of its own: there it may run an event loop even where whoever asks runs one already, and it is left
-        behind where the look-up of a name hangs, which no time limit ends.
-        """
-        outcome: queue.SimpleQueue[T | ModelError] = queue.SimpleQueue()
-        threading.Thread(target=lambda: outcome.put(_caught(act)), name="memfolio-model", daemon=True).start()
-        try:
-            result = outcome.get(timeout=self._timeout + _GRACE)
-        except queue.Empty:
-            raise ModelError(f"{self.name} did not answer in time", hint="check model.url and the network") from None
-        if isinstance(result, ModelError):
-            raise result
-        return result
+    def _late(self) -> ModelError:
+        return ModelError(f"{self.name} did not answer in time", hint="check model.url and the network")
 
     def _pay(self, tokens: int) -> None:
         """Count what a request sends; ModelError where the day's budget has no room for it."""
@@ -179,13 +148,6 @@ class ServedModel:
     def _most(self) -> int:
         """Tokens of material for one question: half of a day's at most, so that the rest of it fits as well."""
         return min(MAX_MATERIAL, self._limit // 2) if self._limit else MAX_MATERIAL
-
-
-def _caught(act: Callable[[], T]) -> T | ModelError:
-    try:
-        return act()
-    except ModelError as error:
-        return error
 
 
 def _door() -> Callable[[ModelQuestion[T], Callable[[int], None], float], T]:
@@ -229,7 +191,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|[。！？]+|$)")
 _HINT = "try again, or use a model that follows instructions better"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Summary:
     """What a model is asked for."""
 

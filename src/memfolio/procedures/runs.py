@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
 from memfolio.frozen import frozen
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Line, Run, RunOutcome, StepMode, Tried, Waiting, begin_line, fold, key_of

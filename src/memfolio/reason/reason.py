@@ -12,7 +12,7 @@ from typing import Any
 
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
 from memfolio.frozen import frozen
-from memfolio.index.write_rows import records
+from memfolio.index.lookup import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
 from memfolio.reason.inputs import MOST, Inputs, Result, World, number_in

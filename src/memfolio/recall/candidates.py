@@ -9,12 +9,11 @@ from typing import Any
 
 from memfolio.embed.meaning import Sense
 from memfolio.index import graph
-from memfolio.index.ann import Scan, neighbours
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lookup import around
 from memfolio.index.search import Sieve, TurnColumns, matches, matches_any
-from memfolio.index.vectors import is_identity
+from memfolio.index.vectors import Scan, is_identity, neighbours
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.settings import Ranking

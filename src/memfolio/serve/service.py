@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
-from typing import NamedTuple
 
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError
 from memfolio.serve import units
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 
 PATIENCE = 60.0
@@ -30,7 +30,7 @@ PLATFORMS = ("systemd", "launchd", "windows", "cron")
 _OWN = {"win32": ("windows",), "darwin": ("launchd",)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SystemCommand:
     """A command of the system, with what it reads; one that `may_fail` only puts away what may not be there."""
 
@@ -44,15 +44,10 @@ class SystemCommand:
         return subprocess.list2cmdline(self.command) if sys.platform == "win32" else shlex.join(self.command)
 
 
-class CommandOutput(NamedTuple):
-    """How a command ended and what it said."""
-
-    status: int
-    out: str
-    err: str
+Ended = subprocess.CompletedProcess[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Schedule:
     """What makes a system run a command regularly, and what ends that."""
 
@@ -70,7 +65,7 @@ class Schedule:
     """Succeeds while the system runs it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServiceState:
     """How a service stands: which of its files and lines are there, as they should be, and whether it runs."""
 
@@ -104,19 +99,16 @@ def own_platforms() -> tuple[str, ...]:
 def usual_platform() -> str:
     """The scheduler to use when nobody names one: cron only where systemd does not serve this user."""
     first, *rest = own_platforms()
-    serves = not rest or _succeeds(SystemCommand(command=("systemctl", "--user", "show-environment")))
+    serves = not rest or _succeeds(SystemCommand(("systemctl", "--user", "show-environment")))
     return first if serves else rest[0]
 
 
 def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bool = False) -> Schedule:
     """The service that runs `command` for `home`; a plan of one may be made where there is no such scheduler."""
     name = service_name(home)
-    if platform == "systemd":
-        return _systemd(name, command)
-    if platform == "launchd":
-        return _launchd(name, command)
-    if platform == "windows":
-        return _windows(name, command)
+    makers = {"systemd": _systemd, "launchd": _launchd, "windows": _windows}
+    if platform in makers:
+        return makers[platform](name, command)
     if platform == "cron":
         table = _read_table()
         if table is None and not is_plan:
@@ -129,7 +121,7 @@ def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bo
 def _systemd(name: str, command: Sequence[str]) -> Schedule:
     folder, timer = _configuration() / "systemd" / "user", f"{name}.timer"
     told = ("systemctl", "--user")
-    reload = SystemCommand(command=(*told, "daemon-reload"))
+    reload = SystemCommand((*told, "daemon-reload"))
     return Schedule(
         platform="systemd",
         name=name,
@@ -140,32 +132,32 @@ def _systemd(name: str, command: Sequence[str]) -> Schedule:
         # Started anew rather than only enabled, so that a timer that runs already takes up what changed.
         start=(
             reload,
-            SystemCommand(command=(*told, "enable", timer)),
-            SystemCommand(command=(*told, "restart", timer)),
+            SystemCommand((*told, "enable", timer)),
+            SystemCommand((*told, "restart", timer)),
         ),
-        stop=(SystemCommand(command=(*told, "disable", "--now", timer), instead=shlex.join((*told, "stop", timer))),),
+        stop=(SystemCommand((*told, "disable", "--now", timer), instead=shlex.join((*told, "stop", timer))),),
         after=(reload,),
-        look=SystemCommand(command=(*told, "is-active", "--quiet", timer)),
+        look=SystemCommand((*told, "is-active", "--quiet", timer)),
     )
 
 
 def _configuration() -> Path:
     """The folder of this user's settings, as systemd itself says: the environment may have moved it."""
-    said = _run(SystemCommand(command=("systemd-path", "user-configuration")))
-    return Path(said.out.rstrip("\n")) if said and said.status == 0 else Path.home() / ".config"
+    said = _run(SystemCommand(("systemd-path", "user-configuration")))
+    return Path(said.stdout.rstrip("\n")) if said and said.returncode == 0 else Path.home() / ".config"
 
 
 def _launchd(name: str, command: Sequence[str]) -> Schedule:
     path = Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
     domain = f"gui/{getattr(os, 'getuid', int)()}"  # Windows, where this can only be looked at, has no such number
-    stop = SystemCommand(command=("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
+    stop = SystemCommand(("launchctl", "bootout", f"{domain}/{name}"), may_fail=True)
     return Schedule(
         platform="launchd",
         name=name,
         files={path: units.launchd_agent(name, command)},
-        start=(stop, SystemCommand(command=("launchctl", "bootstrap", domain, str(path)))),
+        start=(stop, SystemCommand(("launchctl", "bootstrap", domain, str(path)))),
         stop=(stop,),
-        look=SystemCommand(command=("launchctl", "print", f"{domain}/{name}")),
+        look=SystemCommand(("launchctl", "print", f"{domain}/{name}")),
     )
 
 
@@ -175,9 +167,9 @@ def _windows(name: str, command: Sequence[str]) -> Schedule:
         platform="windows",
         name=name,
         files={path: units.windows_task(command)},
-        start=(SystemCommand(command=("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
-        stop=(SystemCommand(command=("schtasks", "/Delete", "/TN", name, "/F")),),
-        look=SystemCommand(command=("schtasks", "/Query", "/TN", name)),
+        start=(SystemCommand(("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
+        stop=(SystemCommand(("schtasks", "/Delete", "/TN", name, "/F")),),
+        look=SystemCommand(("schtasks", "/Query", "/TN", name)),
     )
 
 
@@ -187,10 +179,10 @@ def cron_service(name: str, line: str, table: str) -> Schedule:
     others = "".join(each for each in lines if not each.rstrip("\n").endswith(f" # {name}"))
     whole = f"{others}\n" if others and not others.endswith("\n") else others
     edit = "crontab -e, and there "
-    add = SystemCommand(command=("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
+    add = SystemCommand(("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
     delete = f"{edit}delete the line that ends with # {name}"
     # Systems differ in what they make of an empty table; putting it away means the same to all of them.
-    less = SystemCommand(command=("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
+    less = SystemCommand(("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
     return Schedule(
         platform="cron",
         name=name,
@@ -203,12 +195,12 @@ def cron_service(name: str, line: str, table: str) -> Schedule:
 
 def _read_table() -> str | None:
     """The user's table of cron, None without cron; nobody may take one that cannot be read for an empty one."""
-    said = _run(SystemCommand(command=("crontab", "-l")))
+    said = _run(SystemCommand(("crontab", "-l")))
     if said is None:
         return None
-    if said.status and not re.search("no crontab|no such file", said.err, re.IGNORECASE):
+    if said.returncode and not re.search("no crontab|no such file", said.stderr, re.IGNORECASE):
         raise MemfolioError(f"`crontab -l` {_reason(said)}", hint="ask who looks after this machine")
-    return "" if said.status else said.out
+    return "" if said.returncode else said.stdout
 
 
 def install(service: Schedule) -> dict[Path, bool]:
@@ -274,29 +266,28 @@ def _check_done(service: Schedule, done: str, failures: Sequence[tuple[SystemCom
 def _failures(steps: Sequence[SystemCommand]) -> list[tuple[SystemCommand, str]]:
     """Run commands; returns those that failed and why."""
     said = [(step, _run(step)) for step in steps]
-    return [(step, _reason(each)) for step, each in said if not step.may_fail and (each is None or each.status)]
+    return [(step, _reason(each)) for step, each in said if not step.may_fail and (each is None or each.returncode)]
 
 
-def _reason(said: CommandOutput | None) -> str:
+def _reason(said: Ended | None) -> str:
     if said is None:
         return "is not there, or does not answer"
-    words = shorten(said.err or said.out, 300)
-    return f"says: {words}" if words else f"ended with {said.status}"
+    words = shorten(said.stderr or said.stdout, 300)
+    return f"says: {words}" if words else f"ended with {said.returncode}"
 
 
 def _succeeds(step: SystemCommand) -> bool:
     said = _run(step)
-    return said is not None and said.status == 0
+    return said is not None and said.returncode == 0
 
 
-def _run(step: SystemCommand) -> CommandOutput | None:
+def _run(step: SystemCommand) -> Ended | None:
     """Run a command; None where there is no such command, or it does not answer."""
-    # As bytes, so that a table of cron in another encoding, or with other line ends, comes back as it was.
+    # Such that a table of cron in another encoding, or with other line ends, comes back as it was.
     data = step.stdin.encode("utf-8", "surrogateescape")
     try:
         ended = subprocess.run(step.command, input=data, capture_output=True, timeout=PATIENCE, check=False)
     except (FileNotFoundError, PermissionError, subprocess.TimeoutExpired):
         return None
-    return CommandOutput(
-        ended.returncode, *(text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr))
-    )
+    out, err = (text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr))
+    return Ended(step.command, ended.returncode, out, err)

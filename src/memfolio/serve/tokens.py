@@ -7,13 +7,14 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
 
 from memfolio.errors import HomeError, InputError, MemfolioError, NotFoundError
 from memfolio.intake import nearest
+from memfolio.types import frozen
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.home import Home
 from memfolio.vault.lock import FileLock
@@ -27,7 +28,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 _FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Token:
     """A token as it is listed: everything but the secret."""
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from memfolio.errors import PathError
@@ -16,68 +17,11 @@ MARK = "Written by memfolio service install; memfolio service uninstall takes it
 """What tells our files from others of the same name."""
 
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_SERVICE = """\
-# {mark}
-[Unit]
-Description=memfolio: tend {name}
+_DATA = Path(__file__).parent / "data"
 
-[Service]
-Type=oneshot
-ExecStart={command}
-Nice=10
-TimeoutStartSec={timeout}min
-"""
 
-_TIMER = """\
-# {mark}
-[Unit]
-Description=memfolio: tend {name} every {minutes} minutes
-
-[Timer]
-OnCalendar=*:0/{minutes}
-Persistent=true
-RandomizedDelaySec=60
-
-[Install]
-WantedBy=timers.target
-"""
-
-_TASK = """\
-<?xml version="1.0" encoding="UTF-16"?>
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <RegistrationInfo>
-    <Description>{mark}</Description>
-  </RegistrationInfo>
-  <Triggers>
-    <TimeTrigger>
-      <Repetition>
-        <Interval>PT{minutes}M</Interval>
-      </Repetition>
-      <StartBoundary>2026-01-01T00:00:00</StartBoundary>
-    </TimeTrigger>
-  </Triggers>
-  <Principals>
-    <Principal id="Author">
-      <LogonType>InteractiveToken</LogonType>
-      <RunLevel>LeastPrivilege</RunLevel>
-    </Principal>
-  </Principals>
-  <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
-    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
-    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
-    <StartWhenAvailable>true</StartWhenAvailable>
-    <ExecutionTimeLimit>PT{timeout}M</ExecutionTimeLimit>
-    <Priority>7</Priority>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>{program}</Command>
-      <Arguments>{arguments}</Arguments>
-    </Exec>
-  </Actions>
-</Task>
-"""
+def _filled(template: str, **values: str) -> str:
+    return (_DATA / template).read_text(encoding="utf-8").format(mark=MARK, minutes=MINUTES, **values)
 
 
 def systemd_service(name: str, command: Sequence[str]) -> str:
@@ -87,12 +31,12 @@ def systemd_service(name: str, command: Sequence[str]) -> str:
     program, *arguments = map(_systemd_word, _writable(command))
     # A dollar begins a variable in every word but the first, which systemd takes as it is.
     line = " ".join([program, *(word.replace("$", "$$") for word in arguments)])
-    return _SERVICE.format(mark=MARK, name=name, command=line, timeout=MINUTES)
+    return _filled("systemd.service", name=name, command=line)
 
 
 def systemd_timer(name: str) -> str:
     """The unit that starts the other one of the same name, also for what was missed while the machine was off."""
-    return _TIMER.format(mark=MARK, name=name, minutes=MINUTES)
+    return _filled("systemd.timer", name=name)
 
 
 def launchd_agent(name: str, command: Sequence[str]) -> bytes:
@@ -112,13 +56,8 @@ def launchd_agent(name: str, command: Sequence[str]) -> bytes:
 def windows_task(command: Sequence[str]) -> bytes:
     """The description of a scheduled task, in the encoding that `schtasks` reads."""
     program, *arguments = _writable(command)
-    return _TASK.format(
-        mark=MARK,
-        minutes=MINUTES,
-        timeout=MINUTES,
-        program=escape(program),
-        arguments=escape(subprocess.list2cmdline(arguments)),
-    ).encode("utf-16")
+    line = escape(subprocess.list2cmdline(arguments))
+    return _filled("windows-task.xml", program=escape(program), arguments=line).encode("utf-16")
 
 
 def cron_line(name: str, command: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -35,37 +34,6 @@ FORGETTER = Attribution(actor="bot:langgraph", trigger="delete")
 MOST = 1000
 """How many memories a search by words looks at."""
 ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
-
-
-@dataclass(frozen=True, slots=True)
-class ValueVersion:
-    """One version of a value, as its memory holds it."""
-
-    held: AdapterItem
-
-    @property
-    def id(self) -> str:
-        return self.held.id
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        return self.held.attributes
-
-    @property
-    def place(self) -> Place:
-        return tuple(self.attributes["namespace"]), self.attributes["key"]
-
-    @property
-    def created(self) -> str:
-        """When the first version was made."""
-        return str(self.attributes.get("created") or from_us(self.held.made).isoformat())
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The value as the library has it."""
-        namespace, key = self.place
-        times = {"created_at": datetime.fromisoformat(self.created), "updated_at": from_us(self.held.made)}
-        return {"namespace": namespace, "key": key, "value": self.attributes["value"], **times}
 
 
 class MemfolioStore(base.BaseStore):
@@ -98,44 +66,44 @@ class MemfolioStore(base.BaseStore):
     def _read(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             found = self._at((tuple(op.namespace), op.key))
-            return base.Item(**found.fields) if found else None
+            return base.Item(**_fields(found)) if found else None
         if isinstance(op, base.SearchOp):
             return self._search(op)
         return self._namespaces(op) if isinstance(op, base.ListNamespacesOp) else None
 
-    def _values(self, tag: str, *, past: bool = False) -> list[ValueVersion]:
+    def _values(self, tag: str, *, past: bool = False) -> list[AdapterItem]:
         """The values with a tag, the last that were written last."""
         index = self.memory.library.index
-        return index.read(lambda connection: [*map(ValueVersion, values(connection, tag, past=past))])
+        return index.read(lambda connection: [*values(connection, tag, past=past)])
 
-    def _versions(self, place: Place, *, past: bool = False) -> list[ValueVersion]:
+    def _versions(self, place: Place, *, past: bool = False) -> list[AdapterItem]:
         """What stands under a namespace and key, and with `past` also what stood there."""
-        return [each for each in self._values(_tag(*place), past=past) if each.place == place]
+        return [each for each in self._values(_tag(*place), past=past) if _place(each) == place]
 
-    def _at(self, place: Place) -> ValueVersion | None:
+    def _at(self, place: Place) -> AdapterItem | None:
         """What stands under a namespace and key."""
         return next(reversed(self._versions(place)), None)
 
-    def _below(self, prefix: tuple[str, ...]) -> Iterable[ValueVersion]:
+    def _below(self, prefix: tuple[str, ...]) -> Iterable[AdapterItem]:
         """All values below a namespace, the last that were written last."""
-        return {each.place: each for each in self._values(_tag(prefix))}.values()
+        return {_place(each): each for each in self._values(_tag(prefix))}.values()
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         prefix = tuple(op.namespace_prefix)
         found = self._answers(op.query, prefix) if op.query else ((each, None) for each in self._below(prefix))
         fitting = (
-            base.SearchItem(**each.fields, score=score)
+            base.SearchItem(**_fields(each), score=score)
             for each, score in found
-            if each.place[0][: len(prefix)] == prefix and _fits(each.attributes["value"], op.filter or {})
+            if _place(each)[0][: len(prefix)] == prefix and _fits(each.attributes["value"], op.filter or {})
         )
         return list(islice(fitting, op.offset, op.offset + op.limit))
 
-    def _answers(self, query: str, prefix: tuple[str, ...]) -> Iterator[tuple[ValueVersion, float | None]]:
+    def _answers(self, query: str, prefix: tuple[str, ...]) -> Iterator[tuple[AdapterItem, float | None]]:
         """The values that answer a question, best first."""
         agents = [self.memory.agent]
         for hit in self.memory.recall(query, tags=[_tag(prefix)], limit=MOST, agents=agents, include=OUT_OF_SIGHT):
             if found := self.memory.library.index.read(partial(value, id=hit.memory.id)):
-                yield ValueVersion(found), hit.score
+                yield found, hit.score
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         known = self.memory.library.index.read(lambda connection: namespaces(connection, _tag(())))
@@ -150,7 +118,7 @@ class MemfolioStore(base.BaseStore):
             if going := [each.id for place in deleted for each in self._versions(place, past=True)]:
                 forget_all(self.memory, going, FORGETTER)
 
-    def _write(self, puts: Sequence[tuple[base.PutOp, ValueVersion | None]]) -> None:
+    def _write(self, puts: Sequence[tuple[base.PutOp, AdapterItem | None]]) -> None:
         """Write the values that differ from what is held, each in the place of what stood there."""
         fresh = [(op, old) for op, old in puts if old is None or not _is_same(op, old)]
         if not fresh:
@@ -170,17 +138,33 @@ class MemfolioStore(base.BaseStore):
         self.memory.vault.apply(change)
 
 
-def _draft(op: base.PutOp, old: ValueVersion | None) -> Draft:
+def _place(held: AdapterItem) -> Place:
+    return tuple(held.attributes["namespace"]), held.attributes["key"]
+
+
+def _created(held: AdapterItem) -> str:
+    """When the first version of a value was made."""
+    return str(held.attributes.get("created") or from_us(held.made).isoformat())
+
+
+def _fields(held: AdapterItem) -> dict[str, Any]:
+    """A value as the library has it."""
+    namespace, key = _place(held)
+    times = {"created_at": datetime.fromisoformat(_created(held)), "updated_at": from_us(held.made)}
+    return {"namespace": namespace, "key": key, "value": held.attributes["value"], **times}
+
+
+def _draft(op: base.PutOp, old: AdapterItem | None) -> Draft:
     namespace = tuple(op.namespace)
     attributes: dict[str, Any] = {"namespace": list(namespace), "key": op.key, "value": dict(op.value or {})}
     attributes |= {} if op.index is None else {"index": op.index}
-    attributes |= {"version": old.attributes["version"] + 1, "created": old.created} if old else {"version": 1}
+    attributes |= {"version": old.attributes["version"] + 1, "created": _created(old)} if old else {"version": 1}
     tags = [_tag(namespace[:depth]) for depth in range(len(namespace) + 1)]
     source = CORRECTION if old else "langgraph"  # a correction goes with what it corrects when it is forgotten
     return draft_of(content=_text(op), tags=[*tags, _tag(namespace, op.key)], attributes=attributes, source=source)
 
 
-def _is_same(op: base.PutOp, old: ValueVersion) -> bool:
+def _is_same(op: base.PutOp, old: AdapterItem) -> bool:
     """Whether a put would change nothing; to JSON, `1`, `1.0` and `true` are three things."""
     given = plain_object({"value": op.value, "index": op.index}, "value")
     known = {name: old.attributes.get(name) for name in ("value", "index")}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memfolio.recall.fence import BULLET, FURTHER, HEADING, strip_fences
 from memfolio.recall.hit import GAP
 from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import without_surrogates
 
@@ -26,7 +26,7 @@ _TOLD = re.compile(r"<hook_context>[^<]*+</hook_context>")
 _UNFIT = re.compile(r"[^A-Za-z0-9._:-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HookEvent:
     """What happened: where, in which conversation and turn, and the words that were said, if any."""
 
@@ -53,7 +53,7 @@ def read_parcel(parcel: bytes) -> tuple[str, str, HookEvent | None]:
 
 def _event(words: list[str], said: bytes) -> HookEvent | None:
     host, name, agent, subagents = (*words, "", "", "", "")[:4]
-    act, payload = ACTS.get(host, {}).get(name), _object(said)
+    act, payload = ACTS.get(host, {}).get(name), _parsed(said.decode("utf-8-sig", "replace"))
     if act is None or payload is None:
         return None
     return HookEvent(
@@ -68,14 +68,6 @@ def _event(words: list[str], said: bytes) -> HookEvent | None:
         transcript=_text(payload, "transcript_path"),
         is_heard=bool(subagents) or not _text(payload, *SUBAGENT),
     )
-
-
-def _object(said: bytes) -> dict[str, Any] | None:
-    try:
-        payload = json.loads(said.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return payload if isinstance(payload, dict) else None
 
 
 def _text(payload: dict[str, Any], *names: str) -> str:

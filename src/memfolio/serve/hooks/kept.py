@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from memfolio.redact.redactor import Redactor
 from memfolio.serve.hooks.door import FOLDER, INSIDE, KEPT, LOG, START
 from memfolio.serve.hooks.event import HookEvent
 from memfolio.settings import PERSONAL, Redaction
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, Stamp, full_error
 from memfolio.vault.home import Home
 
@@ -45,7 +46,7 @@ SHOWN = 3
 MOST_LOGGED = 256 << 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Health:
     """How many events wait to be taken up, and the last lines of the log, newest last, each with its time."""
 

@@ -35,10 +35,7 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
             answer, told = answer_here(home, event, seconds)
             if event.act == START:  # for those who answer what comes next
                 trouble = keep(home, name, replace(event, words=told)) or trouble
-            if trouble:
-                from memfolio.serve.hooks.desk import warned
-
-                answer = warned(answer, event, trouble)
+            answer = warned(answer, event, trouble)
         run(["-m", "memfolio.serve.hooks.warm", str(home)], str(home))
     except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the host must not suffer
         note(home, f"{type(error).__name__}: {error}")
@@ -47,8 +44,6 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
 
 def answer_here(home: Path, event: HookEvent, seconds: float) -> tuple[bytes, str]:
     """The answer of this very process, and the ids of what it tells; nothing where it takes too long."""
-    from memfolio.serve.hooks.desk import Desk
-
     found = [(EMPTY, "")]
 
     def answer() -> None:

@@ -8,7 +8,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -19,6 +18,7 @@ from memfolio.errors import MemfolioError
 from memfolio.serve.http.errors import Refusal, answer_to
 from memfolio.serve.http.server import Limits
 from memfolio.serve.tokens import Token, Tokens
+from memfolio.types import frozen
 
 # One request and its answer, whose body may neither be too long nor take too long.
 
@@ -183,7 +183,7 @@ ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\s]+)(?::[0-9]{0,5})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerNames:
     """What a server is called, and which pages may ask there beside its own."""
 

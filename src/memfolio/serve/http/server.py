@@ -9,7 +9,6 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import h11
@@ -19,11 +18,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memfolio.errors import InputError
 from memfolio.serve.http.errors import reply, told
+from memfolio.types import frozen
 
 # What a request may cost.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """How much a client may ask for; times in seconds."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.errors import ConflictError, MemfolioError
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 
 # The files of a host: read only where they may safely be changed, written in one step, with what was there beside.
@@ -26,7 +27,7 @@ class HostFileError(MemfolioError):
     code = "host-file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileChange:
     """What a file holds and is to hold, None for no file; `saved` is the backup that it is to have."""
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
 from memfolio.serve.install import files
 from memfolio.serve.install.files import FileChange, HostFileError
 from memfolio.serve.service import tend_command
+from memfolio.types import frozen
 
 # How a host starts memfolio.
 
 NAME = "memfolio"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Program:
     """The program, with the options that tell whose memory is meant."""
 
@@ -64,7 +65,7 @@ SECONDS = {START: 10, PROMPT: 5, ANSWER: 5, CUT: 10, END: 1}
 BEGINNINGS = "startup|resume|clear|compact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Host:
     """A program in which an agent lives; its files are named from the user's or the project's folder."""
 
@@ -186,7 +187,7 @@ _MARK = "\ufeff"
 """What some editors put before a text in UTF-8."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """One file of a host, and what memfolio wants to have in it."""
 
