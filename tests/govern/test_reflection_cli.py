@@ -128,7 +128,8 @@ def test_proposal_that_is_not_approved_says_how(
 ) -> None:
     one, _ = memory.propose("Kim likes rain"), memory.propose("Kim likes snow")
     with pytest.raises(error) as caught:
-        commands.approve(Options(home=str(memory.vault.home.root)), **{"ids": [one.id], **given})
+        ids = given.pop("ids", [one.id])
+        commands.approve(Options(home=str(memory.vault.home.root)), ids, **given)
     assert hint.format(id=one.id, hash=one.shown) in caught.value.hint
     assert len(memory.proposals.pending()) == 2
 

@@ -1,10 +1,11 @@
-"""One row is enough: a verb of the table is a route, a tool and an awaited method, and can be found."""
+"""One row is enough: a verb of the table is a route, a tool, a command and an awaited method, and can be found."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from memfolio import aio
 from memfolio.aio import AsyncMemory
 from memfolio.memory import Memory
+from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
 from memfolio.verbs import daily
@@ -41,7 +43,7 @@ def caller(home: Path) -> Iterator[Caller]:
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_verb_of_one_row_is_at_every_door(home: Path) -> None:
+def test_a_verb_of_one_row_is_at_every_door(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     given, said = {"text": "tea", "times": 2}, {"said": "TEATEA", "by": "main"}
     with serving(home) as served:
         assert served.client("read").shout(**given) == served.client("read").tool("shout", words="tea", times=2) == said
@@ -49,6 +51,11 @@ def test_a_verb_of_one_row_is_at_every_door(home: Path) -> None:
             tool = tools_of("memory")["shout"]
             assert tool(memory, given) == said
             assert asyncio.run(AsyncMemory(memory).shout(**given)) == said  # type: ignore[attr-defined]
+    for command in (["shout"], ["tool", "shout"]):
+        assert run(["--home", str(home), "--json", *command, "tea", "--times", "2"]) == 0
+        assert json.loads(capsysbinary.readouterr().out) == {"result": said}
+    assert run(["shout", "--help"]) == 0
+    assert b"Say something loudly." in capsysbinary.readouterr().out
     assert "shout" not in tools_of("core")
     told = described(tool)
     assert told.input_schema["required"] == ["text"]
@@ -135,5 +142,5 @@ def test_async_methods_are_the_verbs_that_memory_has() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_verb_that_a_door_lacks_says_why(name: str) -> None:
-    assert set(ALL[name].lacks) <= {"http", "mcp"}
+    assert set(ALL[name].lacks) <= {"http", "mcp", "cli"}
     assert all(ALL[name].lacks.values())

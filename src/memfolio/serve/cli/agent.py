@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agent as Known
     from memfolio.vault.past.past import UndoResult
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False, autocompletion=complete.agents)]
-NewId = Annotated[
-    str, typer.Argument(metavar="ID", help="1 to 64 of a-z, 0-9 and -, not starting with -.", show_default=False)
-]
-Whom = Annotated[str | None, typer.Argument(metavar="ID", help="The agent, else the one of --agent.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="KEY=VALUE...",
-        help="role, policy (writes or proposes), reads (ids with commas between, * for all), proposes_to, trusted, …",
-        show_default=False,
-    ),
-]
 
-
-def list_(options: Options) -> Answer:
-    """List the agents of this home."""
+def agent_list(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.agents.list()
     rows = [row(each) for each in found]
@@ -40,8 +22,7 @@ def list_(options: Options) -> Answer:
     return Answer({"agents": [document(each) for each in found]}, lambda screen: screen.table(names, rows, wide="role"))
 
 
-def show(options: Options, id: Whom = None) -> Answer:
-    """Show how an agent stands in this home."""
+def agent_show(options: Options, id: str | None = None, /) -> Answer:
     with options.memory() as memory:
         found = memory.agents.get(id or memory.agent)
     shown = document(found)
@@ -56,45 +37,33 @@ def show(options: Options, id: Whom = None) -> Answer:
     return Answer(shown, draw)
 
 
-def create(options: Options, id: NewId, settings: Settings = None, dry_run: DryRun = False) -> Answer:
-    """Make an agent, with a file of settings of its own."""
+def agent_create(options: Options, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
     return change(options, f"There is {id}", "create", id, dry_run=dry_run, **read(settings or ()))
 
 
-def set_(options: Options, id: Id, settings: Settings = None, dry_run: DryRun = False) -> Answer:
-    """Change settings of an agent; what else you wrote into its file stays."""
+def agent_set(options: Options, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
     return change(options, f"{id} is set", "update", id, dry_run=dry_run, **read(settings or ()))
 
 
-def instructions(options: Options, id: Whom = None) -> Answer:
-    """Print what to tell an agent about its memory, for AGENTS.md or a system prompt."""
+def agent_instructions(options: Options, id: str | None = None, /) -> Answer:
     with options.memory() as memory:
         text = memory.agents.instructions(id)
     return Answer({"agent": id or memory.agent, "text": text}, lambda screen: screen.page(text))
 
 
-def rename(options: Options, id: Id, new: NewId, dry_run: DryRun = False) -> Answer:
-    """Give an agent another id: all its files, and the settings of others that name it, as one change."""
+def agent_rename(options: Options, id: str, new: str, dry_run: bool = False) -> Answer:
     return change(options, f"{id} is {new}", "rename", id, new, dry_run=dry_run)
 
 
-def move(
-    options: Options,
-    to: Annotated[str, typer.Argument(metavar="TO", help="An agent, or shared.", show_default=False)],
-    ids: Annotated[list[str], typer.Argument(metavar="MEMORY...", help="Ids of memories.", show_default=False)],
-    dry_run: DryRun = False,
-) -> Answer:
-    """Give memories to another agent, or with `shared` to all."""
+def agent_move(options: Options, to: str, ids: list[str], dry_run: bool = False) -> Answer:
     return change(options, f"{to} has them", "move", ids, to, dry_run=dry_run)
 
 
-def retire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Keep an agent to be read only."""
+def agent_retire(options: Options, id: str, dry_run: bool = False) -> Answer:
     return change(options, f"{id} is retired", "retire", id, dry_run=dry_run)
 
 
-def unretire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Let a retired agent write again."""
+def agent_unretire(options: Options, id: str, dry_run: bool = False) -> Answer:
     return change(options, f"{id} writes again", "unretire", id, dry_run=dry_run)
 
 
@@ -138,18 +107,3 @@ def change(options: Options, done: str, verb: str, *what: object, dry_run: bool,
         screen.say("Nothing was changed." if seq is None else undo, "bold")
 
     return Answer({"diff": outcome.diff, "seq": seq, "paths": list(outcome.paths)}, draw)
-
-
-list_.__name__, set_.__name__ = "list", "set"
-AGENT = (
-    Command(list_, "agent list"),
-    Command(show, "agent show researcher"),
-    Command(create, 'agent create researcher policy=proposes reads=shared,main role="Looks things up"'),
-    Command(set_, "agent set researcher reads=* trusted=true"),
-    Command(instructions, "agent instructions researcher"),
-    Command(rename, "agent rename researcher scout"),
-    Command(move, "agent move shared M-1763217005123-5f2c91ab"),
-    Command(retire, "agent retire researcher"),
-    Command(unretire, "agent unretire researcher"),
-)
-app = group("agent", AGENT)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
 from memfolio.serve.cli.brief import beginning
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import changed, is_shared
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.text import counted
@@ -34,17 +32,8 @@ STRATEGIES = "relevance, age, importance or access"
 
 
 def archive(
-    options: Options,
-    id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One memory, in place of all that are due.", show_default=False)
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="SCORE", help=f"By a score in place of retention: {STRATEGIES}.")
-    ] = None,
-    below: Annotated[float | None, typer.Option("--below", metavar="0-1", help="All whose score is lower.")] = None,
-    dry_run: DryRun = False,
+    options: Options, id: str | None = None, /, by: str | None = None, below: float | None = None, dry_run: bool = False
 ) -> Answer:
-    """Move what retention says, or one memory, to the archive; `restore` brings it back."""
     chosen = _below(by, below)
     if id is not None and chosen:
         raise InputError("an id and a score are named", hint="name one of them")
@@ -123,11 +112,7 @@ def _done(found: Retained) -> str:
     return ", ".join(f"{counted(many, one, several)} {deed}" for many, one, several, deed in deeds if many)
 
 
-def weak(
-    options: Options,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="How many at most.")] = 20,
-) -> Answer:
-    """Show the facts that are little certain by now, the weakest first."""
+def weak(options: Options, limit: int = 20) -> Answer:
     from memfolio.index.maintenance import weak as find_weak
     from memfolio.index.rows import to_us
 
@@ -163,15 +148,12 @@ def _ahead(fact: Weak) -> str:
 
 def backup(
     options: Options,
-    folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FOLDER]", help="Where to, else backup.folder of the home.", show_default=False),
-    ] = None,
-    keep: Annotated[int | None, typer.Option("--keep", min=1, max=1000, help="How many are kept.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Only list the backups that there are.")] = False,
-    dry_run: DryRun = False,
+    folder: Path | None = None,
+    /,
+    keep: int | None = None,
+    listed: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
-    """Copy the whole home, with its history, into one file; older backups than the newest few go."""
     from memfolio.tend.backup import back_up, backup_folder, backups
 
     with options.memory() as memory:
@@ -209,10 +191,3 @@ def _show_backup(screen: Screen, done: BackedUp) -> None:
 
 def _size(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
-
-
-COMMANDS = (
-    Command(archive, "archive --dry-run", "archive --by relevance --below 0.2 --dry-run"),
-    Command(weak, "weak --limit 5"),
-    Command(backup, "backup ~/backups --keep 5", "backup ~/backups --list"),
-)

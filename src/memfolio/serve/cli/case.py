@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, read_text
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -17,37 +15,23 @@ if TYPE_CHECKING:
 
     from memfolio.knowledge.cases import Case
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The case.", show_default=False)]
-Json = Annotated[
-    str, typer.Argument(metavar="JSON", help="Its situation, solution and outcome; - reads it from standard input.")
-]
-Context = Annotated[str | None, typer.Argument(metavar="CONTEXT", help="The situation in words.", show_default=False)]
-Beliefs = Annotated[list[str] | None, typer.Option("--belief", metavar="ID", help="What is believed; may be repeated.")]
-Desires = Annotated[list[str] | None, typer.Option("--desire", metavar="ID", help="What is wanted; may be repeated.")]
-Told = Annotated[str | None, typer.Option("--context", metavar="TEXT", help="The situation in words.")]
-Plan = Annotated[str | None, typer.Option("--plan", metavar="ID", help="The plan that was followed.")]
-Actions = Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="What was done; may be repeated.")]
-Success = Annotated[bool | None, typer.Option("--success/--failed", help="How it went.", show_default=False)]
-Lessons = Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="What was learned.")]
-Importance = Annotated[float | None, typer.Option("--importance", metavar="N", help="0 to 1, else 0.5.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
 PARTS = ("situation", "solution", "outcome")
 
 
-def store(
+def case_store(
     options: Options,
-    document: Json = "{}",
-    belief: Beliefs = None,
-    desire: Desires = None,
-    context: Told = None,
-    plan: Plan = None,
-    action: Actions = None,
-    success: Success = None,
-    lessons: Lessons = None,
-    importance: Importance = None,
-    dry_run: DryRun = False,
+    document: str = "{}",
+    /,
+    belief: list[str] | None = None,
+    desire: list[str] | None = None,
+    context: str | None = None,
+    plan: str | None = None,
+    action: list[str] | None = None,
+    success: bool | None = None,
+    lessons: str | None = None,
+    importance: float | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Keep how something was solved; the same solution of the same situation is counted as a further use."""
     given, solution = read(document), {"plan_id": plan, "actions": action}
     situation = {"beliefs": belief, "desires": desire, "context": context}
     for name, part in zip(PARTS, (situation, solution, outcome(success, lessons)), strict=True):
@@ -59,10 +43,14 @@ def store(
     return told(case, "kept", dry_run=dry_run)
 
 
-def retrieve(
-    options: Options, context: Context = None, belief: Beliefs = None, desire: Desires = None, limit: Limit = 5
+def case_retrieve(
+    options: Options,
+    context: str | None = None,
+    /,
+    belief: list[str] | None = None,
+    desire: list[str] | None = None,
+    limit: int = 5,
 ) -> Answer:
-    """Find the cases most like a situation, by what is believed and wanted, and by its words."""
     with options.memory() as memory:
         found = memory.cases.retrieve(belief or (), desire or (), read_text(context or ""), limit=limit)
     hits = [asdict(each) | {"warning": each.is_warning, "why": each.why} for each in found]
@@ -78,16 +66,14 @@ def retrieve(
     return Answer({"cases": hits, "degraded": found.degraded}, draw)
 
 
-def show(options: Options, id: Id) -> Answer:
-    """Show a case in full, with every line about it."""
+def case_show(options: Options, id: str) -> Answer:
     with options.memory() as memory:
         case, history = memory.cases.get(id), memory.cases.history(id)
     lines = "\n".join(described(case, history))
     return Answer(asdict(case) | {"history": history}, lambda screen: screen.say(lines))
 
 
-def list_(options: Options) -> Answer:
-    """List the cases, the latest used first, and the lines that make no sense."""
+def case_list(options: Options) -> Answer:
     with options.memory() as memory:
         found, problems = memory.cases.list(), memory.cases.problems()
     rows = [(each.id, f"{each.successes}/{each.uses}", f"{each.importance:.2f}", summary(each)) for each in found]
@@ -100,24 +86,21 @@ def list_(options: Options) -> Answer:
     return Answer({"cases": [*map(asdict, found)], "problems": problems}, draw)
 
 
-def revise(options: Options, id: Id, document: Json, dry_run: DryRun = False) -> Answer:
-    """Adapt a case: what is given is changed, all else stays, and what it was before is kept in its history."""
+def case_revise(options: Options, id: str, document: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         case = memory.cases.revise(id, **read(document), by=PERSON, dry_run=dry_run)
     return told(case, "revised", dry_run=dry_run)
 
 
-def retain(
-    options: Options, id: Id, success: Success = None, lessons: Lessons = None, dry_run: DryRun = False
+def case_retain(
+    options: Options, id: str, success: bool | None = None, lessons: str | None = None, dry_run: bool = False
 ) -> Answer:
-    """Note how a further use of a case went."""
     with options.memory() as memory:
         case = memory.cases.retain(id, outcome(success, lessons), by=PERSON, dry_run=dry_run)
     return told(case, "noted", dry_run=dry_run)
 
 
-def delete(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Take a case out; `memfolio undo` brings it back."""
+def case_delete(options: Options, id: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         case = memory.cases.delete(id, by=PERSON, dry_run=dry_run)
     return told(case, "deleted", dry_run=dry_run)
@@ -171,16 +154,3 @@ def described(case: Case, history: Iterable[Mapping[str, Any]]) -> Iterator[str]
 def summary(case: Case) -> str:
     at, done = case.situation, case.solution
     return f"{at.context or ', '.join((*at.beliefs, *at.desires))} → {', '.join(done.actions) or done.plan_id}"
-
-
-list_.__name__ = "list"
-CASE = (
-    Command(store, 'case store --context "The build fails" --action "revert the merge" --success'),
-    Command(retrieve, 'case retrieve "the build is broken" --belief B-1 --desire D-1'),
-    Command(show, "case show C-1763217005123-5f2c91ab"),
-    Command(list_, "case list"),
-    Command(revise, 'case revise C-1763217005123-5f2c91ab \'{"solution": {"actions": ["ask", "revert"]}}\''),
-    Command(retain, 'case retain C-1763217005123-5f2c91ab --failed --lessons "the cache was stale"'),
-    Command(delete, "case delete C-1763217005123-5f2c91ab"),
-)
-app = group("case", CASE)

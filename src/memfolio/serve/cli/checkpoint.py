@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,8 +13,6 @@ from memfolio.serve.cli.brief import beginning
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
-    Command,
-    DryRun,
     Options,
     anywhere,
     in_empty_folder,
@@ -33,41 +31,16 @@ def _listed(flag: str, help: str) -> Any:
     return typer.Option(flag, metavar="TEXT", help=f"{help} May be repeated.")
 
 
-At = Annotated[
-    str, typer.Argument(metavar="CONTEXT", help="What the agent works on, or - to read it.", show_default=False)
-]
-Decisions = Annotated[list[str] | None, _listed("--decision", "What was decided.")]
-Findings = Annotated[list[str] | None, _listed("--finding", "What was found out.")]
-Steps = Annotated[list[str] | None, _listed("--next", "What comes next.")]
-Questions = Annotated[list[str] | None, _listed("--question", "What is still open.")]
-Session = Annotated[str | None, typer.Option(metavar="ID", help="The session it belongs to.")]
-User = Annotated[str | None, typer.Option(metavar="NAME", help="Who the user is whom it was talked with.")]
-File = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="FILE|-", help="A transcript, or an agent's answer to the flush prompt.", show_default=False
-    ),
-]
-Check = Annotated[bool, typer.Option("--check", help="Only say whether it is due.")]
-Prompt = Annotated[bool, typer.Option("--prompt", help="Print what to ask the agent before its context is cut.")]
-Tokens = Annotated[int | None, typer.Option(metavar="N", help="With --check: tokens in the agent's context.")]
-Window = Annotated[int | None, typer.Option(metavar="N", help="With --check: tokens that it holds.")]
-Compaction = Annotated[
-    int | None, typer.Option(metavar="N", help="How often this session was cut already; flushed once for each.")
-]
-
-
 def checkpoint(
     options: Options,
-    context: At,
-    decision: Decisions = None,
-    finding: Findings = None,
-    next_: Steps = None,
-    question: Questions = None,
-    session: Session = None,
-    dry_run: DryRun = False,
+    context: str,
+    decision: list[str] | None = None,
+    finding: list[str] | None = None,
+    next_: list[str] | None = None,
+    question: list[str] | None = None,
+    session: str | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Write down what an agent is at, so that it can go on from there."""
     from memfolio.stores.checkpoint import Checkpoint, write
 
     given = Checkpoint.from_args(
@@ -89,17 +62,17 @@ def checkpoint(
 
 def flush(
     options: Options,
-    file: File = None,
-    session: Session = None,
-    user: User = None,
-    compaction: Compaction = None,
-    check: Check = False,
-    prompt: Prompt = False,
-    tokens: Tokens = None,
-    window: Window = None,
-    dry_run: DryRun = False,
+    file: str | None = None,
+    /,
+    session: str | None = None,
+    user: str | None = None,
+    compaction: int | None = None,
+    check: bool = False,
+    prompt: bool = False,
+    tokens: int | None = None,
+    window: int | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Save what a conversation tells before it is cut: a checkpoint, and memories."""
     from memfolio.stores.flush import flush_prompt, nothing_in
 
     if prompt:
@@ -175,9 +148,3 @@ def flushed(options: Options, found: Flushed, *, dry_run: bool) -> Answer:
         )
 
     return Answer(document, draw)
-
-
-COMMANDS = (
-    Command(checkpoint, 'checkpoint "Migrating the login" --decision "Use PKCE" --next "Write the tests"'),
-    Command(flush, "flush transcript.jsonl --session s-42", "flush --check --tokens 180000 --compaction 0"),
-)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import NotFoundError, RefusedError, SearchIndexError
-from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, Yes, anywhere, in_empty_folder, is_home, read_text
-from memfolio.serve.cli.importance import SCALE, read_importance
+from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home, read_text
+from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.serve.cli.pages import day_pages, page_path
 from memfolio.serve.cli.times import find_day, read_moment
-from memfolio.types import Kind, Origin, Store, Type
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root
 
@@ -26,70 +22,10 @@ if TYPE_CHECKING:
     from memfolio.types import MemoryItem
     from memfolio.vault.fields import Draft
 
-Words = Annotated[
-    str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.", show_default=False)
-]
-At = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="When it happened: 2026-11-15, 2026-11-15T14:30, yesterday, 2h ago."),
-]
-Session = Annotated[
-    str | None, typer.Option(metavar="ID", help="The session it belongs to; a session can be undone as a whole.")
-]
-User = Annotated[str | None, typer.Option(metavar="NAME", help="The person it is about.")]
-OfType = Annotated[
-    str, typer.Option(metavar="TYPE", help=f"What it is: {', '.join(Type)}.", autocompletion=complete.types)
-]
-OfKind = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND", help=f"How it is held: {', '.join(Kind)}; else by its type.", autocompletion=complete.kinds
-    ),
-]
-InStore = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        "--tier",
-        metavar="STORE",
-        help=f"Where it is kept: {', '.join(Store)}.",
-        autocompletion=complete.stores,
-    ),
-]
-FromWhom = Annotated[
-    str | None,
-    typer.Option(
-        "--origin",
-        metavar="ORIGIN",
-        help=f"Whose word it is: {', '.join(Origin)}; else that of who speaks.",
-        autocompletion=complete.origins,
-    ),
-]
-Importance = Annotated[str, typer.Option(metavar="N", help=f"{SCALE}.")]
-Tags = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given several times.")]
 FROM = "Where it comes from; everything of a source can be undone."
-Source = Annotated[str, typer.Option(metavar="NAME", help=FROM)]
-TurnSource = Annotated[str | None, typer.Option("--source", metavar="NAME", help=FROM)]
-Key = Annotated[str | None, typer.Option(metavar="KEY", help="Remembering the same key twice makes one memory.")]
-ValidFrom = Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")]
-ValidUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")]
-Role = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROLE",
-        help="Who spoke: user, assistant, system, tool.",
-        show_default=False,
-        autocompletion=complete.roles,
-    ),
-]
-What = Annotated[
-    str,
-    typer.Argument(metavar="ID|DAY|PAGE", help="The id of a memory, a day, or a page.", autocompletion=complete.days),
-]
 
 
-def init(options: Options, yes: Yes = False) -> Answer:
-    """Make a home: a folder with its settings, its trail and its git history."""
+def init(options: Options, yes: bool = False) -> Answer:
     config = options.config(create=anywhere)
     existed = is_home(config)
     if not existed and not yes and (config.home / ".git").exists():
@@ -103,22 +39,21 @@ def init(options: Options, yes: Yes = False) -> Answer:
 
 def remember(
     options: Options,
-    text: Words,
-    type: OfType = "observation",
-    importance: Importance = "0.5",
-    tag: Tags = None,
-    kind: OfKind = None,
-    store: InStore = "long_term",
-    source: Source = "manual",
-    origin: FromWhom = None,
-    key: Key = None,
-    session: Session = None,
-    user: User = None,
-    at: At = None,
-    valid_from: ValidFrom = None,
-    valid_until: ValidUntil = None,
+    text: str,
+    type: str = "observation",
+    importance: str = "0.5",
+    tag: list[str] | None = None,
+    kind: str | None = None,
+    store: str = "long_term",
+    source: str = "manual",
+    origin: str | None = None,
+    key: str | None = None,
+    session: str | None = None,
+    user: str | None = None,
+    at: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
 ) -> Answer:
-    """Keep something on purpose, in the log of its day."""
     from memfolio.intake import draft_of
 
     words, config = read_text(text), options.config(create=in_empty_folder)
@@ -145,14 +80,13 @@ def remember(
 
 def observe(
     options: Options,
-    role: Role,
-    text: Words,
-    session: Session = None,
-    user: User = None,
-    source: TurnSource = None,
-    at: At = None,
+    role: str,
+    text: str,
+    session: str | None = None,
+    user: str | None = None,
+    source: str | None = None,
+    at: str | None = None,
 ) -> Answer:
-    """Note one turn of a conversation."""
     from memfolio.intake import turn_of
 
     words, config = read_text(text), options.config(create=in_empty_folder)
@@ -163,8 +97,7 @@ def observe(
         return stored(options, memory, memory.observe(role, words, **given), made)
 
 
-def show(options: Options, what: What = "today") -> Answer:
-    """Show a memory, the log of a day, or a page."""
+def show(options: Options, what: str = "today", /) -> Answer:
     from memfolio.intake import ANY_ID, one_id
 
     with options.memory() as memory:
@@ -260,15 +193,3 @@ def show_page(memory: Memory, name: str) -> Answer:
     if page is None:
         raise NotFoundError(f"there is no page {path}", hint="name it as it lies below the home or the agent's folder")
     return Answer({"path": path, "hash": page.hash, "text": page.text}, lambda screen: screen.page(page.text))
-
-
-COMMANDS = (
-    Command(init, "init --home ~/memfolio"),
-    Command(
-        remember,
-        'remember "Alex prefers tea" --type preference --tag drinks',
-        "git log -1 --format=%B | memfolio remember - --type decision",
-    ),
-    Command(observe, 'observe user "Let us meet on Friday" --session s-42'),
-    Command(show, "show yesterday"),
-)

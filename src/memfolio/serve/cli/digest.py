@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.times import read_moment
 from memfolio.text import counted
@@ -22,25 +19,8 @@ SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
 
 
 def digest(
-    options: Options,
-    scope: Annotated[
-        str,
-        typer.Argument(
-            metavar="[week|month|quarter|all]",
-            help="Which digests are brought up to date.",
-            autocompletion=complete.among((*SCOPES, ALL)),
-            show_default=False,
-        ),
-    ] = ALL,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only periods that end on this day or later.")
-    ] = None,
-    current: Annotated[
-        bool, typer.Option("--current", help="Also the week, month and quarter that are not over.")
-    ] = False,
-    dry_run: DryRun = False,
+    options: Options, scope: str = "all", /, since: str | None = None, current: bool = False, dry_run: bool = False
 ) -> Answer:
-    """Write the digests of weeks, months and quarters that are missing or differ from their days."""
     if scope not in (*SCOPES, ALL):
         raise InputError(f"{scope[:40]!r} has no digests", hint=f"say {', '.join(SCOPES)} or {ALL}")
     with options.memory() as memory:
@@ -80,6 +60,3 @@ def _answer(hand: Hand, built: Built) -> Answer:
             screen.say(f"{counted(len(built.paths), 'digest')} written, as change {seq}{fresh}", "bold")
 
     return Answer(document, draw)
-
-
-COMMANDS = (Command(digest, "digest", "digest week --since 2026-11-01"),)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
@@ -17,15 +15,8 @@ if TYPE_CHECKING:
     from memfolio.graph.graph import Entity, Graph, GraphStep, Merged, Neighbour
     from memfolio.memory import Memory
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name, an alias or an id such as person--alex.", show_default=False)
-]
-Hops = Annotated[int, typer.Option(min=1, max=2, help="How many relations away the related may be.")]
-OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as person.")]
 
-
-def show(options: Options, name: Name, hops: Hops = 1) -> Answer:
-    """Show what is known about somebody or something: summary, facts, timeline and relations."""
+def entity_show(options: Options, name: str, hops: int = 1) -> Answer:
     with options.memory() as memory:
         graph = graph_of(memory)
         entity, near = graph.entity(name), graph.neighbours(name, hops)
@@ -35,8 +26,7 @@ def show(options: Options, name: Name, hops: Hops = 1) -> Answer:
     return Answer(document, lambda screen: draw(screen, entity, near))
 
 
-def list_(options: Options, type: OfType = None) -> Answer:
-    """List who and what has a page, those mentioned most first."""
+def entity_list(options: Options, type: str | None = None) -> Answer:
     with options.memory() as memory:
         found = sorted(graph_of(memory).entities(type), key=lambda each: (-each.mentions, each.id))
     keys = ("id", "name", "type", "aliases", "mentions", "summary", "path")
@@ -52,13 +42,9 @@ def list_(options: Options, type: OfType = None) -> Answer:
     return Answer(document, show_all)
 
 
-def merge(
-    options: Options,
-    keep: Annotated[str | None, typer.Argument(metavar="KEEP", help="Who is kept.", show_default=False)] = None,
-    other: Annotated[str | None, typer.Argument(metavar="OTHER", help="Who is the same.", show_default=False)] = None,
-    dry_run: DryRun = False,
+def entity_merge(
+    options: Options, keep: str | None = None, other: str | None = None, /, dry_run: bool = False
 ) -> Answer:
-    """Make one entity of two; without names and with --dry-run, list those that may be the same."""
     with options.memory() as memory:
         graph = graph_of(memory)
         if keep is None or other is None:
@@ -71,24 +57,14 @@ def merge(
     return Answer(document, lambda screen: draw_merged(screen, merged))
 
 
-def alias(
-    options: Options,
-    name: Name,
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="What it is called too.", show_default=False)],
-) -> Answer:
-    """Give somebody or something a further name."""
+def entity_alias(options: Options, name: str, alias: str) -> Answer:
     with options.memory() as memory:
         node = graph_of(memory).alias(name, alias, by=PERSON)
     document = {"id": node.id, "name": node.name, "aliases": list(node.aliases), "path": node.path}
     return Answer(document, lambda screen: screen.say(f"{node.id}: {', '.join((node.name, *node.aliases))}", "bold"))
 
 
-def path(
-    options: Options,
-    a: Annotated[str, typer.Argument(metavar="A", help="From whom or what.", show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="To whom or what.", show_default=False)],
-) -> Answer:
-    """Show the shortest way from one entity to another, over at most six relations."""
+def path(options: Options, a: str, b: str) -> Answer:
     with options.memory() as memory:
         steps = graph_of(memory).path(a, b)
     document: dict[str, Any] = {"from": a, "to": b, "steps": None if steps is None else list(map(as_step, steps))}
@@ -164,22 +140,3 @@ def draw_merged(screen: Screen, merged: Merged) -> None:
         screen.say(f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back", "bold")
     else:
         screen.say(f"{merged.other} would become {merged.keep}. Nothing was changed.", "bold")
-
-
-class BareName(typer.core.TyperGroup):
-    """Takes a name that is no command for one to show."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        bare = bool(args) and args[0] not in self.commands and not args[0].startswith("-")
-        return super().resolve_command(ctx, ["show", *args] if bare else args)
-
-
-list_.__name__ = "list"
-COMMANDS = (Command(path, "path Alex Berlin"),)
-ENTITY = (
-    Command(show, "entity Alex", "entity show Alex --hops 2"),
-    Command(list_, "entity list --type person"),
-    Command(merge, "entity merge Robert Bob --dry-run", "entity merge --dry-run"),
-    Command(alias, 'entity alias "Alex Miller" Lex'),
-)
-app = group("entity", ENTITY, cls=BareName)

@@ -8,8 +8,7 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memfolio.serve.cli.brief import beginning, happened, local, standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options
-from memfolio.serve.cli.mend import Id
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen, as_document, fields_of, safe
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 MARGIN = 14
 
 
-def explain(options: Options, id: Id) -> Answer:
-    """Show where a memory comes from: who wrote it, what it was made of, and what was said about it since."""
+def explain(options: Options, id: str) -> Answer:
     with options.memory() as memory:
         found = memory.explain(id)
         story = ExplanationView(found=found, zone=memory.vault.home.zone)
@@ -118,6 +116,3 @@ def grow(tree: Tree, name: str, lines: Iterable[str]) -> None:
         for number, line in enumerate(found):
             branch.add_row("" if number else name, line)
         tree.add(branch)
-
-
-COMMANDS = (Command(explain, "explain M-1763217005123-5f2c91ab"),)

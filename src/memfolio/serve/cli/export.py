@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.exchange.export import Exported
 
-Target = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE|DIR", help="Where to; it must not be there, or be an empty folder.", show_default=False
-    ),
-]
-As = Annotated[str, typer.Option("--as", metavar="FORM", help="archive or jsonl, a file; obsidian or mabos, a folder.")]
-Whole = Annotated[bool, typer.Option("--whole-home", help="All agents, not only the one that is meant.")]
-
 
 def export(
-    options: Options, target: Target, as_: As = "archive", whole_home: Whole = False, dry_run: DryRun = False
+    options: Options, target: Path, as_: str = "archive", whole_home: bool = False, dry_run: bool = False
 ) -> Answer:
-    """Write a memory, as it is at this moment, into a file or folder for other programs or another machine."""
     from memfolio.exchange.export import export as write
 
     with options.memory() as memory:
@@ -50,6 +38,3 @@ def _show(screen: Screen, done: Exported, *, dry_run: bool) -> None:
     what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
     said = "would be exported to {}. Nothing was written." if dry_run else "exported to {}"
     screen.say(f"{what} {said.format(done.target)}", "bold")
-
-
-COMMANDS = (Command(export, "export memory.tar.gz", "export notes --as obsidian --whole-home"),)

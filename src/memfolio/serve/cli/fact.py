@@ -9,68 +9,35 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli import traverse
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder
+from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder
 from memfolio.serve.cli.output import Screen
 from memfolio.serve.cli.times import read_moment
+from memfolio.serve.cli.traverse import fact_count as fact_count
+from memfolio.serve.cli.traverse import fact_impact as fact_impact
+from memfolio.serve.cli.traverse import fact_misfits as fact_misfits
+from memfolio.serve.cli.traverse import fact_traverse as fact_traverse
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.index.facts import Fact
     from memfolio.memory import Memory
 
-Term = Annotated[str, typer.Argument(show_default=False)]
-Pattern = Annotated[str | None, typer.Argument(help="* and ? stand for anything.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of a fact, or of a line about it.", show_default=False)]
-MaybeId = Annotated[str | None, typer.Argument(metavar="ID", help="The fact.", show_default=False)]
-Subject = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this subject.")]
-Predicate = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this predicate.")]
-Object = Annotated[str | None, typer.Option(metavar="PATTERN", help="Of facts with this object.")]
-Confidence = Annotated[float | None, typer.Option(metavar="0..1", help="How sure it is; 1 unless known otherwise.")]
-Source = Annotated[str | None, typer.Option(metavar="TEXT", help="Where it comes from.")]
-Category = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is filed under.")]
-From = Annotated[
-    str | None, typer.Option("--from", metavar="TIME", help="The day or moment from which it holds; '' for always.")
-]
-Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Its last day, or the moment it ends; '' for no end.")
-]
-Memories = Annotated[list[str] | None, typer.Option("--memory", metavar="ID", help="A memory that it came from.")]
-At = Annotated[str | None, typer.Option("--valid-at", metavar="TIME", help="When they hold; any for all, else now.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was known at that moment.")]
-Least = Annotated[float, typer.Option("--min-confidence", metavar="0..1", help="How sure they are at least.")]
-Asserted = Annotated[bool, typer.Option("--asserted", help="Without what follows by rules.")]
-Untrusted = Annotated[bool, typer.Option("--untrusted", help="Also what strangers told.")]
-Limit = Annotated[int, typer.Option(metavar="N", help="How many at most.")]
-Depth = Annotated[int, typer.Option(metavar="N", help="How many steps back.")]
-Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a diagram in Mermaid.")]
-Method = Annotated[str, typer.Option(metavar="METHOD", help="user_confirmation, cross_reference, temporal_check, …")]
-Confirmed = Annotated[bool | None, typer.Option("--yes/--no", help="Your answer, for user_confirmation.")]
-Adjust = Annotated[bool, typer.Option("--adjust", help="Make the fact as sure as the check is.")]
-File = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.", show_default=False)]
 
-
-def assert_(
+def fact_assert(
     options: Options,
-    subject: Term,
-    predicate: Term,
-    object: Term,
-    confidence: Confidence = None,
-    source: Source = None,
-    category: Category = None,
-    valid_from: From = None,
-    valid_until: Until = None,
-    memories: Memories = None,
+    subject: str,
+    predicate: str,
+    object: str,
+    confidence: float | None = None,
+    source: str | None = None,
+    category: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
+    memories: list[str] | None = None,
 ) -> Answer:
-    """Assert a fact, or update the one that says the same; what is not given stays as it is.
-
-    An object such as -5 stands behind --.
-    """
     with options.memory(create=in_empty_folder) as memory:
         fact = memory.facts.assert_(
             subject,
@@ -87,15 +54,15 @@ def assert_(
     return Answer(document(fact), lambda screen: screen.say(f"{fact.id} {fact}"))
 
 
-def retract(
+def fact_retract(
     options: Options,
-    id: MaybeId = None,
-    subject: Subject = None,
-    predicate: Predicate = None,
-    object: Object = None,
-    dry_run: DryRun = False,
+    id: str | None = None,
+    /,
+    subject: str | None = None,
+    predicate: str | None = None,
+    object: str | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Retract the facts to which everything applies that is given; their history is kept."""
     with options.memory() as memory:
         found = memory.facts.retract(id, subject, predicate, object, by=PERSON, dry_run=dry_run)
     if not found:
@@ -104,21 +71,21 @@ def retract(
     return many(found, done)
 
 
-def query(
+def fact_query(
     options: Options,
-    subject: Pattern = None,
-    predicate: Pattern = None,
-    object: Pattern = None,
-    min_confidence: Least = 0.0,
-    valid_at: At = None,
-    as_of: AsOf = None,
-    category: Category = None,
-    source: Source = None,
-    asserted: Asserted = False,
-    untrusted: Untrusted = False,
-    limit: Limit = 50,
+    subject: str | None = None,
+    predicate: str | None = None,
+    object: str | None = None,
+    /,
+    min_confidence: float = 0.0,
+    valid_at: str | None = None,
+    as_of: str | None = None,
+    category: str | None = None,
+    source: str | None = None,
+    asserted: bool = False,
+    untrusted: bool = False,
+    limit: int = 50,
 ) -> Answer:
-    """Find facts; a pattern of * fits every subject, predicate or object."""
     from memfolio.knowledge.facts import MOST
 
     with options.memory() as memory:
@@ -147,8 +114,7 @@ def query(
     return answer
 
 
-def show(options: Options, id: Id) -> Answer:
-    """Show a fact with all that is known about it."""
+def fact_show(options: Options, id: str) -> Answer:
     with options.memory() as memory:
         shown = document(memory.facts.get(id))
 
@@ -161,8 +127,7 @@ def show(options: Options, id: Id) -> Answer:
     return Answer(shown, draw)
 
 
-def explain(options: Options, id: Id, depth: Depth = 3, mermaid: Mermaid = False) -> Answer:
-    """Tell where a fact comes from, or by which rules and from which facts it follows."""
+def fact_explain(options: Options, id: str, depth: int = 3, mermaid: bool = False) -> Answer:
     from memfolio.knowledge.tree import as_document, as_mermaid, as_text
 
     with options.memory() as memory:
@@ -171,8 +136,7 @@ def explain(options: Options, id: Id, depth: Depth = 3, mermaid: Mermaid = False
     return Answer({"fact": id, "tree": as_document(node)}, lambda screen: screen.say(text))
 
 
-def history(options: Options, id: Id) -> Answer:
-    """Show everything that was said of a fact, oldest first."""
+def fact_history(options: Options, id: str) -> Answer:
     from memfolio.knowledge.facts import entry_json
 
     with options.memory() as memory:
@@ -187,14 +151,9 @@ def history(options: Options, id: Id) -> Answer:
     return Answer({"history": told}, lambda screen: screen.table(names, rows, wide="source"))
 
 
-def verify(
-    options: Options,
-    id: Id,
-    method: Method = "consistency_check",
-    confirmed: Confirmed = None,
-    adjust: Adjust = False,
+def fact_verify(
+    options: Options, id: str, method: str = "consistency_check", confirmed: bool | None = None, adjust: bool = False
 ) -> Answer:
-    """Check a fact, and note that it was checked."""
     if method == "user_confirmation" and confirmed is None:
         raise InputError(f"nobody has said whether {id[:80]} is so", hint="add --yes or --no")
     with options.memory() as memory:
@@ -210,8 +169,7 @@ def verify(
     return Answer({**told, "reason": found.reason, "against": against, "supports": list(found.supports)}, draw)
 
 
-def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
-    """Assert the facts of a file, up to 100,000 as one change; wrong lines are told by their number and left out."""
+def fact_import(options: Options, file: str, dry_run: bool = False) -> Answer:
     from memfolio.knowledge.facts import MOST
 
     lines, count, problems = lines_of(file), 0, list[str]()
@@ -256,8 +214,9 @@ def read_lines(lines: Iterable[bytes], memory: Memory, problems: list[str]) -> I
             yield known
 
 
-def export(options: Options, subject: Subject = None, predicate: Predicate = None, object: Object = None) -> Answer:
-    """Print facts as JSON lines that `fact import` reads; what follows by rules is not among them."""
+def fact_export(
+    options: Options, subject: str | None = None, predicate: str | None = None, object: str | None = None
+) -> Answer:
     from memfolio.knowledge.facts import GIVEN
 
     with options.memory() as memory:
@@ -312,25 +271,3 @@ def _span(fact: Fact) -> str:
 
     start, end = fact.valid_from_us, fact.valid_until_us
     return span_text(BEGINNING if start is None else start, END if end is None else end)
-
-
-assert_.__name__, import_.__name__ = "assert", "import"
-FACT = (
-    Command(
-        assert_,
-        "fact assert Acme hasRevenue 50000 --source cfo-report --confidence 0.9 --until 2026-12-31",
-        "fact assert --source cfo-report Acme hasProfit -- -5",
-    ),
-    Command(retract, "fact retract --subject Acme --predicate 'has*' --dry-run"),
-    Command(query, "fact query Acme", "fact query '*' locatedIn Lisbon --as-of 2026-11-01"),
-    Command(show, "fact show F-1763217005123-5f2c91ab"),
-    Command(explain, "fact explain D-8f1c2a7de0b93c55 --depth 5", "fact explain D-8f1c2a7de0b93c55 --mermaid"),
-    Command(history, "fact history F-1763217005123-5f2c91ab"),
-    Command(verify, "fact verify F-1763217005123-5f2c91ab --method user_confirmation --yes"),
-    Command(import_, "fact import facts.jsonl --dry-run"),
-    Command(export, "fact export --subject 'Acme*'"),
-)
-app = group(
-    "fact",
-    (*FACT, *traverse.COMMANDS),
-)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.mind.heartbeat import BdiCycleResult
 
-EveryAgent = Annotated[bool, typer.Option("--every-agent", help="Over the minds of all agents, one after the other.")]
 
-
-def heartbeat(options: Options, every_agent: EveryAgent = False, dry_run: DryRun = False) -> Answer:
-    """Keep a mind in order: let go of what is over, rank desires, look beliefs over and tell of conflicts."""
+def heartbeat(options: Options, every_agent: bool = False, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         agents = [each.id for each in memory.agents.list() if not each.settings.retired] if every_agent else []
         results = [] if every_agent else [memory.heartbeat(dry_run=dry_run)]
@@ -43,6 +38,3 @@ def _told(result: BdiCycleResult) -> str:
         f"let go of; {result.desires_moved} of {counted(result.desire_count, 'desire')} moved"
         f"{result.digest and f'; {result.digest}'}"
     )
-
-
-COMMANDS = (Command(heartbeat, "heartbeat", "heartbeat --every-agent --dry-run"),)

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, is_home, leave_logging_to_us
+from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home, leave_logging_to_us
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
@@ -33,25 +31,12 @@ def _names(incomplete: str) -> list[str]:
 
 def import_(
     options: Options,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or folder.", show_default=False)],
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="What it is, such as openclaw; else that is found out.",
-            autocompletion=_names,
-        ),
-    ] = None,
-    untrusted: Annotated[
-        bool, typer.Option("--untrusted", help="Strangers wrote it: keep it in quarantine until it is confirmed.")
-    ] = False,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Make an OpenClaw workspace the agent's own folder, as it is.")
-    ] = False,
-    dry_run: DryRun = False,
+    path: Path,
+    source: str | None = None,
+    untrusted: bool = False,
+    in_place: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
-    """Take over memories from elsewhere: what was taken over before does not come again."""
     path = path.expanduser().absolute()
     if in_place:
         return _in_place(options, path, dry_run=dry_run)
@@ -235,7 +220,3 @@ def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
         screen.say(words, "bold")
 
     return Answer(document | _document(embedded), draw)
-
-
-import_.__name__ = "import"
-COMMANDS = (Command(import_, "import ~/.openclaw/workspace", "import ~/Notes --from obsidian --dry-run"),)

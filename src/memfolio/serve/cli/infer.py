@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
@@ -18,26 +16,11 @@ if TYPE_CHECKING:
 
 Line = str | tuple[str, str]
 """What is said, perhaps with its style."""
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Or ?x for any.", show_default=False)]
-Predicate = Annotated[str, typer.Argument(metavar="PREDICATE", show_default=False)]
-Object = Annotated[str, typer.Argument(metavar="OBJECT", help="Or ?y for any.", show_default=False)]
-Question = Annotated[
-    list[str], typer.Argument(metavar="QUESTION", help="Words in quotes, or a triple.", show_default=False)
-]
-RuleNames = Annotated[list[str] | None, typer.Option("--rule", metavar="ID", help="Only this rule; may be repeated.")]
-Domain = Annotated[str | None, typer.Option("--domain", metavar="NAME", help="Only rules of this domain.")]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many are shown.")]
-Depth = Annotated[int | None, typer.Option("--depth", metavar="N", min=0, help="How many rules deep a proof is shown.")]
 
 
-def forward(
-    options: Options,
-    persist: Annotated[bool, typer.Option("--persist", help="Keep it, for as long as it follows.")] = False,
-    rule: RuleNames = None,
-    domain: Domain = None,
-    limit: Limit = 50,
+def infer_forward(
+    options: Options, persist: bool = False, rule: list[str] | None = None, domain: str | None = None, limit: int = 50
 ) -> Answer:
-    """Show what follows from the facts by the rules and is not among them."""
     from memfolio.knowledge.tree import called
 
     with options.memory() as memory:
@@ -54,10 +37,9 @@ def forward(
     return answer(drawn, lines, persisted=persist)
 
 
-def backward(
-    options: Options, subject: Subject, predicate: Predicate, object: Object, depth: Depth = None, limit: Limit = 50
+def infer_backward(
+    options: Options, subject: str, predicate: str, object: str, depth: int | None = None, limit: int = 50
 ) -> Answer:
-    """Prove a triple, or say what is missing for it."""
     from memfolio.knowledge.tree import as_text
 
     with options.memory() as memory:
@@ -67,8 +49,7 @@ def backward(
     return answer(proof, [proof.undecided or proof.verdict, *proved, *more(proof.total - len(proved)), *missing])
 
 
-def abduce(options: Options, subject: Subject, predicate: Predicate, object: Object) -> Answer:
-    """Rank what would explain an observation."""
+def infer_abduce(options: Options, subject: str, predicate: str, object: str) -> Answer:
     from memfolio.knowledge.rule import render_part
     from memfolio.knowledge.tree import called
 
@@ -82,19 +63,13 @@ def abduce(options: Options, subject: Subject, predicate: Predicate, object: Obj
     return answer({"hypotheses": found}, lines or ["No rule concludes that."])
 
 
-def explain(options: Options, question: Question) -> Answer:
-    """Answer a question from facts, rules, gaps and hypotheses, with sources."""
+def infer_explain(options: Options, question: list[str]) -> Answer:
     with options.memory() as memory:
         found = memory.inference.explain(question if len(question) == 3 else " ".join(question))
     return answer(found, [str(found)], paths=found.paths, sources=found.sources)
 
 
-def guess(
-    options: Options,
-    premise: Annotated[str, typer.Argument(metavar="PREMISE", help="What to begin with; - reads it.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 10,
-) -> Answer:
-    """Say what might follow from a premise, by a model or by likeness; nothing of that is stored."""
+def infer_guess(options: Options, premise: str, limit: int = 10) -> Answer:
     with options.memory() as memory:
         found = memory.infer(read_text(premise), limit=limit)
     lines = []
@@ -104,30 +79,22 @@ def guess(
     return answer({"hypotheses": found}, lines or ["Nothing comes to mind."])
 
 
-def check(
+def infer_check(
     options: Options,
-    severity: Annotated[str | None, typer.Option("--severity", help="The mildest that is shown.")] = None,
-    domain: Domain = None,
-    rule: RuleNames = None,
-    fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 where there are violations.")] = False,
+    severity: str | None = None,
+    domain: str | None = None,
+    rule: list[str] | None = None,
+    fail: bool = False,
 ) -> Answer:
-    """Show which constraints are violated, the worst first."""
     with options.memory() as memory:
         checked = memory.inference.check(severity=severity, domain=domain, rules=rule)
     lines = [line for each in checked.findings for line in (f"{each.severity:<8}  {each.text}", grounds(each))]
     return answer(checked, lines or ["No constraint is violated."], status=1 if fail and lines else 0)
 
 
-def policy(
-    options: Options,
-    context: Annotated[
-        list[str] | None,
-        typer.Option("--context", metavar="TRIPLE", help="A fact for this call only, as JSON or three words."),
-    ] = None,
-    domain: Domain = None,
-    rule: RuleNames = None,
+def infer_policy(
+    options: Options, context: list[str] | None = None, domain: str | None = None, rule: list[str] | None = None
 ) -> Answer:
-    """Show what policies ask for; actions that contradict each other are all shown."""
     given = [triple(each) for each in context or ()]
     with options.memory() as memory:
         checked = memory.inference.evaluate(given, domain=domain, rules=rule)
@@ -182,15 +149,3 @@ def told(atom: Atom) -> str:
     from memfolio.knowledge.tree import sentence, span_text
 
     return f"{sentence(atom.triple)} ({', '.join(filter(None, (f'{atom.confidence:.2f}', span_text(*atom[5:]))))})"
-
-
-INFER = (
-    Command(forward, "infer forward", "infer forward --persist --domain finance"),
-    Command(backward, 'infer backward "?who" isTaxable true'),
-    Command(abduce, "infer abduce lawn is wet"),
-    Command(explain, 'infer explain "is acme taxable"'),
-    Command(guess, 'infer guess "Acme opens an office in Lisbon"'),
-    Command(check, "infer check --severity error --fail"),
-    Command(policy, 'infer policy --context "acme isLate true"'),
-)
-app = group("infer", INFER)

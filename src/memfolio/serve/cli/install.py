@@ -5,35 +5,24 @@ from __future__ import annotations
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from memfolio.errors import RefusedError
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, in_empty_folder, is_home
+from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
     from memfolio.serve.install.files import FileChange
     from memfolio.serve.install.hosts import Host, Program
 
-Name = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex, gemini, cursor or openclaw.")]
-Scope = Annotated[
-    Literal["user", "project"],
-    typer.Option("--scope", help="For all your work, or for the project in this folder.", show_default=True),
-]
-
 
 def install(
     options: Options,
-    host: Name,
-    scope: Scope = "user",
-    dry_run: DryRun = False,
-    without_mcp: Annotated[
-        bool, typer.Option("--without-mcp", help="Go on though what tools need is not installed; hooks work without.")
-    ] = False,
+    host: str,
+    scope: Literal["user", "project"] = "user",
+    dry_run: bool = False,
+    without_mcp: bool = False,
 ) -> Answer:
-    """Have a host use this memory: its tools, and its hooks where it has any."""
     program = program_of(options, scope)
     told, changes = changes_of(host, scope, program)
     if find_spec("mcp") is None and not without_mcp:
@@ -50,8 +39,7 @@ def install(
     return answer(host, scope, changes, made + words, dry_run=dry_run)
 
 
-def uninstall(options: Options, host: Name, scope: Scope = "user", dry_run: DryRun = False) -> Answer:
-    """Take back what install wrote for a host; the memory itself stays."""
+def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
     told, changes = changes_of(host, scope, None)
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
     return answer(host, scope, changes, f"{told.title} {words}", dry_run=dry_run)
@@ -96,9 +84,3 @@ def answer(host: str, scope: str, changes: list[FileChange], words: str, *, dry_
 
     shown = [{"path": str(each.path), "deleted": each.new is None, "diff": each.diff} for each in changes]
     return Answer({"host": host, "changed": bool(changes) and not dry_run, "dry_run": dry_run, "files": shown}, draw)
-
-
-COMMANDS = (
-    Command(install, "install claude-code --dry-run", "install cursor --scope project --agent builder"),
-    Command(uninstall, "uninstall claude-code"),
-)

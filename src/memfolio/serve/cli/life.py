@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.brief import beginning
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.output import Screen, as_document, fields_of
 from memfolio.text import counted
@@ -23,18 +21,11 @@ SHOWN = 5
 
 def consolidate(
     options: Options,
-    min_importance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="From which importance on, else as the home has it set.")
-    ] = None,
-    min_access_count: Annotated[
-        int | None, typer.Option(min=1, help="From how many uses on, whatever the importance.")
-    ] = None,
-    summarize: Annotated[
-        bool | None, typer.Option("--summarize/--no-summarize", help="Sum up what belongs together.")
-    ] = None,
-    dry_run: DryRun = False,
+    min_importance: float | None = None,
+    min_access_count: int | None = None,
+    summarize: bool | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Promote what proved important to long-term memory, and sum up what belongs together."""
     with options.memory() as memory:
         found = memory.consolidate(
             dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
@@ -68,17 +59,11 @@ def _consolidated(screen: Screen, found: Consolidated, *, dry_run: bool) -> None
 
 def tend(
     options: Options,
-    job: Annotated[
-        list[str] | None, typer.Option("--job", metavar="NAME", help="Run this job whether it is due or not.")
-    ] = None,
-    session: Annotated[
-        list[str] | None,
-        typer.Option("--session", metavar="NAME", help="This conversation is over: learn from it, and nothing else."),
-    ] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Tend every agent of the home.")] = False,
-    dry_run: DryRun = False,
+    job: list[str] | None = None,
+    session: list[str] | None = None,
+    everyone: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
-    """Look after the home: learn, consolidate, digest, archive and back up whatever is due."""
     from memfolio.vault.home import agents_of
 
     config = options.config()
@@ -121,9 +106,3 @@ def _done(screen: Screen, done: JobResult, *, dry_run: bool) -> None:
     screen.say(f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else "")
     for note in done.notes:
         screen.say(f"  {note}", "yellow")
-
-
-COMMANDS = (
-    Command(consolidate, "consolidate --dry-run", "consolidate --no-summarize"),
-    Command(tend, "tend", "tend --job digest --dry-run"),
-)

@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import Answer, Command, Options, in_empty_folder, leave_logging_to_us
+from memfolio.serve.cli.call import Answer, Options, in_empty_folder, leave_logging_to_us
 
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.memory import Memory
 
-Tools = Annotated[
-    str, typer.Option("--tools", metavar="SET", help="core, memory, knowledge, mind, reason or all.", show_default=True)
-]
-Http = Annotated[
-    str | None,
-    typer.Option(
-        "--http", metavar="HOST:PORT", help="Serve over HTTP, for those who have a token.", show_default=False
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Option("--allow-host", metavar="NAME", help="A further name that this server goes by.", show_default=False),
-]
 INSTALL = "install it with `pip install 'memfolio[mcp]'`"
 
 
-def mcp(options: Options, tools: Tools = "core", http: Http = None, allow_host: Names = None) -> Answer:
-    """Serve one agent's memory to its host over standard input and output, until the host ends.
-
-    With --http, the memory of every agent is served for which there is a token (`memfolio token create`).
-    """
+def mcp(options: Options, tools: str = "core", http: str | None = None, allow_host: list[str] | None = None) -> Answer:
     config = options.config(create=in_empty_folder)
     leave_logging_to_us()
     try:
@@ -77,6 +58,3 @@ def _opened(config: Config, agent: str) -> Memory:
     with suppress(MemfolioError):  # whoever asks will hear of it
         memory.recall("anything", limit=1)  # so that the index is loaded before somebody waits for it
     return memory
-
-
-COMMANDS = (Command(mcp, "mcp --tools all", "mcp --http 127.0.0.1:8931"),)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConflictError
 from memfolio.serve.cli.brief import beginning, happened, tagged
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.output import Screen, as_document
 from memfolio.vault.paths import SHARED, agent_of
@@ -21,19 +19,8 @@ if TYPE_CHECKING:
     from memfolio.stores.edit import Mended
     from memfolio.types import MemoryItem
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory.", show_default=False)]
 
-
-def forget(
-    options: Options,
-    what: Annotated[
-        str, typer.Argument(metavar="ID|WORDS", help="The id of a memory, or words that it has.", show_default=False)
-    ],
-    every: Annotated[bool, typer.Option("--every", help="With --yes: all that fit, if there are several.")] = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-) -> Answer:
-    """Cut memories out of their logs into the archive, where they stay forgotten until they are restored."""
+def forget(options: Options, what: str, every: bool = False, dry_run: bool = False, yes: bool = False) -> Answer:
     with options.memory() as memory:
         zone, asked = memory.vault.home.zone, False
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
@@ -45,8 +32,7 @@ def forget(
     return changed({"what": what, "shared": shared}, mended, zone, "forgotten", quiet=asked)
 
 
-def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Bring back a memory that was forgotten or archived, to the log of its day."""
+def restore(options: Options, id: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         zone = memory.vault.home.zone
         mended = memory.restore(id, dry_run=dry_run, by=PERSON)
@@ -56,18 +42,7 @@ def restore(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
     return changed({"shared": shared}, mended, zone, "restored", quiet=False)
 
 
-def correct(
-    options: Options,
-    id: Id,
-    text: Annotated[
-        str,
-        typer.Argument(metavar="TEXT", help="What is right, or - to read it from standard input.", show_default=False),
-    ],
-    base: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What it said when you saw it; changes since then are merged.")
-    ] = None,
-) -> Answer:
-    """Say what is right: it is remembered in the place of what was wrong, which stays readable."""
+def correct(options: Options, id: str, text: str, base: str | None = None) -> Answer:
     words = read_text(text)
     with options.memory() as memory:
         done = memory.update(id, words, base=base, by=PERSON)
@@ -87,16 +62,12 @@ def correct(
     return Answer(as_document(done.memory, path=path, **further), draw)
 
 
-def confirm(options: Options, id: Id) -> Answer:
-    """Say that a memory is right: it is certain from then on and does not fade."""
+def confirm(options: Options, id: str) -> Answer:
     with options.memory() as memory:
         return noted(memory, memory.confirm(id, by=PERSON), "confirmed: it is certain and does not fade")
 
 
-def pin(
-    options: Options, id: Id, off: Annotated[bool, typer.Option("--off", help="Let it go again.")] = False
-) -> Answer:
-    """Keep a memory from fading and from being archived."""
+def pin(options: Options, id: str, off: bool = False) -> Answer:
     with options.memory() as memory:
         words = "not pinned: it may fade like any other" if off else "pinned: it neither fades nor is archived"
         return noted(memory, memory.pin(id, pinned=not off, by=PERSON), words)
@@ -176,12 +147,3 @@ def noted(memory: Memory, item: MemoryItem, words: str) -> Answer:
         screen.say(f"{beginning(item.content)}  {tagged(item)}".rstrip())
 
     return Answer(document, draw)
-
-
-COMMANDS = (
-    Command(forget, 'forget "meeting on Friday"', "forget M-1763217005123-5f2c91ab --yes"),
-    Command(restore, "restore M-1763217005123-5f2c91ab"),
-    Command(correct, 'correct M-1763217005123-5f2c91ab "Alex prefers green tea"'),
-    Command(confirm, "confirm M-1763217005123-5f2c91ab"),
-    Command(pin, "pin M-1763217005123-5f2c91ab", "pin M-1763217005123-5f2c91ab --off"),
-)

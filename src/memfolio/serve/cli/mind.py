@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,29 +12,19 @@ import typer
 
 from memfolio.errors import InputError
 from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, read_text
 from memfolio.verbs.documents import mind_item
 
 if TYPE_CHECKING:
     from memfolio.index.mind_pages import MindItem
     from memfolio.serve.cli.output import Screen
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Its id, its title or a part of that.", show_default=False)]
-Page = Annotated[str | None, typer.Argument(metavar="PAGE", help="One of the nine pages.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="In words; - reads it from standard input.")]
-NewText = Annotated[str | None, typer.Option("--text", metavar="TEXT", help="What it says from then on.")]
-Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, else its first words.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="May be repeated; empty removes.")]
-All = Annotated[bool, typer.Option("--all", help="Also what is over.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
-About = Annotated[str, typer.Option("--about", metavar="TEXT", help="What is being talked about.")]
 
-
-def adding(kind: MindItemKind) -> Command:
+def adding(kind: MindItemKind) -> Callable[..., Answer]:
     """The command for a verb, with an option for each field of its kind; a persona has nothing but fields."""
     is_persona = kind.verb == "be"
 
-    def run(options: Options, dry_run: DryRun = False, **given: Any) -> Answer:
+    def run(options: Options, dry_run: bool = False, **given: Any) -> Answer:
         given = {name: value for name, value in given.items() if value is not None}
         with options.memory(create=in_empty_folder) as memory:
             mind = memory.mind
@@ -41,19 +32,16 @@ def adding(kind: MindItemKind) -> Command:
             item = add(**given, by=PERSON, dry_run=dry_run)
         return told(item, "kept", dry_run=dry_run)
 
-    asked = {} if is_persona else {"text": Text, "title": Title}
-    asked |= {f"{name}_": field_option(name, value) for name, value in kind.fields.items()} | {"dry_run": DryRun}
+    asked: dict[str, Any] = {} if is_persona else {"text": str, "title": str | None}
+    asked |= {f"{name}_": field_option(name, value) for name, value in kind.fields.items()} | {"dry_run": bool}
     parameters = [parameter("options", Options), *(parameter(name, each) for name, each in asked.items())]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__name__ = kind.verb
-    run.__doc__ = "Say who the agent is, at the head of Persona.md." if is_persona else f"Add to {kind.page}.md."
-    example = "--role CTO --autonomy high" if is_persona else '"Ask before a deploy" --from M-1794753005001-0c11a2b3'
-    return Command(run, f"mind {kind.verb} {example}")
+    return run
 
 
 def parameter(name: str, annotation: Any) -> inspect.Parameter:
     default = {"options": inspect.Parameter.empty, "text": inspect.Parameter.empty, "dry_run": False}.get(name)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
 
 
 def field_option(name: str, value: Value) -> Any:
@@ -65,8 +53,7 @@ def field_option(name: str, value: Value) -> Any:
     return Annotated[str | None, typer.Option(*flags, metavar="VALUE", help=f"{wanted[0].upper()}{wanted[1:]}.")]
 
 
-def list_(options: Options, page: Page = None, all: All = False) -> Answer:
-    """List what stands on a page, or on all, and what there makes no sense."""
+def mind_list(options: Options, page: str | None = None, /, all: bool = False) -> Answer:
     with options.memory() as memory:
         mind = memory.mind
         items, problems = mind.items(page, live=not all), mind.problems()
@@ -80,8 +67,7 @@ def list_(options: Options, page: Page = None, all: All = False) -> Answer:
     return Answer({"items": [*map(mind_item, items)], "problems": problems}, draw)
 
 
-def show(options: Options, name: Name) -> Answer:
-    """Show an item in full, with what it rests on and leads to."""
+def mind_show(options: Options, name: str) -> Answer:
     with options.memory() as memory:
         mind = memory.mind
         item = mind.get(name)
@@ -97,10 +83,14 @@ def show(options: Options, name: Name) -> Answer:
     return Answer(mind_item(item) | {"path": path, "links": tied}, lambda screen: screen.say("\n".join(lines)))
 
 
-def update(
-    options: Options, name: Name, text: NewText = None, title: Title = None, set: Set = None, dry_run: DryRun = False
+def mind_update(
+    options: Options,
+    name: str,
+    text: str | None = None,
+    title: str | None = None,
+    set: list[str] | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Say something else of an item; what is not given stays as it is."""
     if text is title is None and not set:
         raise InputError("nothing says what to change", hint="use --set certainty=0.5, --text or --title")
     if lost := [each for each in set or () if "=" not in each]:
@@ -113,18 +103,16 @@ def update(
     return told(item, "updated", dry_run=dry_run)
 
 
-def ending(verb: str, status: str, doc: str) -> Command:
-    def run(options: Options, name: Name, reason: Reason = None, dry_run: DryRun = False) -> Answer:
+def ending(status: str) -> Callable[..., Answer]:
+    def run(options: Options, name: str, reason: str | None = None, dry_run: bool = False) -> Answer:
         with options.memory() as memory:
             item = memory.mind.retire(name, status, reason=reason, by=PERSON, dry_run=dry_run)
         return told(item, status, dry_run=dry_run)
 
-    run.__name__, run.__doc__ = verb, doc
-    return Command(run, f'mind {verb} "Tell Maria"')
+    return run
 
 
-def due(options: Options, about: About = "") -> Answer:
-    """Show what comes up: what is due or overdue, and what waits for what is being talked about."""
+def mind_due(options: Options, about: str = "") -> Answer:
     with options.memory() as memory:
         found = memory.mind.due(read_text(about))
     lines = [f"{each.item.title}: {each.why}  {each.item.id}" for each in found] or ["Nothing comes up."]
@@ -137,15 +125,6 @@ def told(item: MindItem, done: str, *, dry_run: bool) -> Answer:
     return Answer(mind_item(item), lambda screen: screen.say(line, "bold"))
 
 
-list_.__name__ = "list"
-MIND = (
-    *map(adding, KINDS),
-    Command(list_, "mind list beliefs"),
-    Command(show, 'mind show "Session store"'),
-    Command(update, 'mind update "Session store" --set certainty=0.5'),
-    ending("done", "done", "Note that something is done."),
-    ending("drop", "dropped", "Let go of something that was wanted or meant."),
-    ending("retire", "retired", "Note that something does not hold, or does not count."),
-    Command(due, 'mind due --about "the deploy on Friday"'),
-)
-app = group("mind", MIND)
+MADE = {f"mind {kind.verb}": adding(kind) for kind in KINDS} | {
+    f"mind {verb}": ending(status) for verb, status in (("done", "done"), ("drop", "dropped"), ("retire", "retired"))
+}

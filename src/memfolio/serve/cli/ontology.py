@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
@@ -20,29 +18,11 @@ if TYPE_CHECKING:
     from memfolio.knowledge.ontology.validate import Report
     from memfolio.knowledge.rule import Rule
 
-Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
 SHOWN = 20
 """How many findings people are shown."""
-Id = Annotated[str, typer.Argument(metavar="ID", help="Such as business:Customer.", show_default=False)]
-Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="Only this domain, else all.")]
-NewDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="The domain to begin or to add to.")]
-Definition = Annotated[str, typer.Option(metavar="TEXT", help="What it means, in a sentence.")]
-Kind = Annotated[str | None, typer.Option(metavar="KIND", help="class, object_property or datatype_property.")]
-Label = Annotated[str | None, typer.Option(metavar="TEXT", help="What people call it, else made of the id.")]
-Parent = Annotated[list[str] | None, typer.Option(metavar="TERM", help="What it is a kind of; may be repeated.")]
-From = Annotated[str | None, typer.Option("--domain-class", metavar="CLASS", help="The class that has the property.")]
-To = Annotated[
-    str | None, typer.Option("--range", metavar="CLASS", help="A class, or text, number, money, percent, date, …")
-]
-Synonym = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="What else it is called; may be repeated.")]
-One = Annotated[bool, typer.Option("--functional", help="A thing has the property once at a time.")]
-Format = Annotated[str, typer.Option(metavar="FORMAT", help="turtle (or ttl), jsonld (or json-ld).")]
-Limit = Annotated[int, typer.Option(min=1, help="How many rows at most.")]
-Seconds = Annotated[float, typer.Option(min=0.1, help="How long it may take.")]
 
 
-def list_(options: Options, domain: Domain = None) -> Answer:
-    """List the domains, or the terms of one."""
+def ontology_list(options: Options, domain: str | None = None, /) -> Answer:
     with options.memory() as memory:
         found: Sequence[Any] = memory.ontology.terms(domain) if domain else memory.ontology.domains()
     names = ("id", "kind", "definition") if domain else ("name", "classes", "properties", "rules", "label")
@@ -51,8 +31,7 @@ def list_(options: Options, domain: Domain = None) -> Answer:
     return Answer(document, lambda screen: screen.table(names, rows, wide=names[-1]))
 
 
-def show(options: Options, term: Name) -> Answer:
-    """Show a term with all that is known about it."""
+def ontology_show(options: Options, term: str) -> Answer:
     with options.memory() as memory:
         known = memory.ontology.vocabulary()
     found = known.get(term)
@@ -68,22 +47,21 @@ def show(options: Options, term: Name) -> Answer:
     return Answer(shown, draw)
 
 
-def add(
+def ontology_add(
     options: Options,
-    id: Id,
-    definition: Definition = "",
-    kind: Kind = None,
-    label: Label = None,
-    parent: Parent = None,
-    domain_class: From = None,
-    range: To = None,
-    synonym: Synonym = None,
-    functional: One = False,
-    propose: Annotated[bool, typer.Option("--propose", help="Propose it, for somebody to decide on.")] = False,
-    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Why it is needed, for a proposal.")] = "",
-    dry_run: DryRun = False,
+    id: str,
+    definition: str = "",
+    kind: str | None = None,
+    label: str | None = None,
+    parent: list[str] | None = None,
+    domain_class: str | None = None,
+    range: str | None = None,
+    synonym: list[str] | None = None,
+    functional: bool = False,
+    propose: bool = False,
+    why: str = "",
+    dry_run: bool = False,
 ) -> Answer:
-    """Add a term to the page of its domain; --dry-run only says whether it fits."""
     from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
 
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
@@ -104,15 +82,13 @@ def add(
         return told(memory.ontology.add(term, by=PERSON, dry_run=dry_run))
 
 
-def proposals(options: Options) -> Answer:
-    """List the terms that wait for a decision; `approve` adds one, `reject` drops it."""
+def ontology_proposals(options: Options) -> Answer:
     with options.memory() as memory:
         waiting = [each for each in memory.proposals.pending(all=True) if each.intent.verb == "ontology.commit"]
     return listed(waiting)
 
 
-def validate(options: Options, term: Annotated[str | None, typer.Argument(metavar="TERM")] = None) -> Answer:
-    """Say what is wrong, or may be, with a term or with all of them; exit code 1 where something is wrong."""
+def ontology_validate(options: Options, term: str | None = None, /) -> Answer:
     with options.memory() as memory:
         wanted = memory.ontology.get(term).id if term else None
         found = {name: each for name, each in memory.ontology.problems().items() if wanted in (None, name)}
@@ -125,41 +101,27 @@ def validate(options: Options, term: Annotated[str | None, typer.Argument(metava
     return Answer({"findings": found}, draw, status=int(any(each.errors for each in found.values())))
 
 
-def tree(options: Options, domain: Domain = None) -> Answer:
-    """Show the classes below each other, with their properties."""
+def ontology_tree(options: Options, domain: str | None = None, /) -> Answer:
     with options.memory() as memory:
         return _text("tree", memory.ontology.tree(domain) or "There are no classes.")
 
 
-def mermaid(options: Options, domain: Domain = None) -> Answer:
-    """Print the classes as a Mermaid diagram."""
+def ontology_mermaid(options: Options, domain: str | None = None, /) -> Answer:
     with options.memory() as memory:
         return _text("mermaid", memory.ontology.mermaid(domain))
 
 
-def scaffold(
-    options: Options,
-    domain: NewDomain,
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="saas, ecommerce, consulting or agency.")],
-    dry_run: DryRun = False,
-) -> Answer:
-    """Begin a domain with the terms of a kind of business."""
+def ontology_scaffold(options: Options, domain: str, template: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         added, rules = memory.scaffold(domain, template, by=PERSON, dry_run=dry_run)
         return told(added, rules, [memory.vault.head] if rules and not dry_run else [])
 
 
-def load(
-    options: Options,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="business, or a template.")] = "business",
-    dry_run: DryRun = False,
-) -> Answer:
-    """Load the business vocabulary, with its rules."""
-    return scaffold(options, name, name, dry_run)
+def ontology_load(options: Options, name: str = "business", /, dry_run: bool = False) -> Answer:
+    return ontology_scaffold(options, name, name, dry_run)
 
 
-def conform(options: Options) -> Answer:
-    """Say which facts do not fit the ontology; exit code 1 where there are any."""
+def ontology_conform(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.ontology.conform(memory.facts.all(include_derived=True))
     names = ("flaw", "fact", "message")
@@ -178,8 +140,7 @@ def conform(options: Options) -> Answer:
     return Answer(counts | {"findings": findings}, draw, status=int(bool(rows)))
 
 
-def export(options: Options, format: Format = "turtle") -> Answer:
-    """Print ontology and facts as Turtle or JSON-LD."""
+def ontology_export(options: Options, format: str = "turtle") -> Answer:
     with options.memory() as memory:
         return _text("text", memory.ontology.export(memory.facts.all(include_derived=True), format).decode())
 
@@ -188,13 +149,7 @@ def _text(name: str, text: str) -> Answer:
     return Answer({name: text}, lambda screen: screen.page(f"{text.rstrip()}\n"))
 
 
-def sparql(
-    options: Options,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A SELECT, ASK, CONSTRUCT or DESCRIBE.")],
-    limit: Limit = 1000,
-    seconds: Seconds = 10.0,
-) -> Answer:
-    """Ask ontology and facts in SPARQL."""
+def ontology_sparql(options: Options, query: str, limit: int = 1000, seconds: float = 10.0) -> Answer:
     with options.memory() as memory:
         found = memory.ontology.sparql(query, memory.facts.all(include_derived=True), limit=limit, seconds=seconds)
 
@@ -209,17 +164,9 @@ def sparql(
     return Answer(fields_of(found), draw)
 
 
-def import_(
-    options: Options,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON-LD, Turtle, RDF/XML or N-Triples; - is stdin.")],
-    domain: NewDomain,
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help="jsonld, turtle, xml or ntriples, else by the ending of FILE."),
-    ] = None,
-    dry_run: DryRun = False,
+def ontology_import(
+    options: Options, file: str, domain: str, format: str | None = None, dry_run: bool = False
 ) -> Answer:
-    """Add the classes and properties of an RDF document to a domain, and list what they lack."""
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -278,22 +225,3 @@ def listed(proposals: Sequence[Proposal]) -> Answer:
             screen.say("No term waits for a decision.")
 
     return Answer({"proposals": [dict(zip(names, row, strict=True)) for row in rows]}, draw)
-
-
-list_.__name__, import_.__name__ = "list", "import"
-ONTOLOGY = (
-    Command(list_, "ontology list", "ontology list business"),
-    Command(show, "ontology show Customer"),
-    Command(add, 'ontology add shop:Gift --parent Product --definition "Product that is given away."'),
-    Command(proposals, "ontology proposals"),
-    Command(validate, "ontology validate", "ontology validate Customer"),
-    Command(tree, "ontology tree business"),
-    Command(mermaid, "ontology mermaid business"),
-    Command(scaffold, "ontology scaffold acme saas"),
-    Command(load, "ontology load business"),
-    Command(conform, "ontology conform"),
-    Command(export, "ontology export --format jsonld"),
-    Command(sparql, 'ontology sparql "SELECT ?c { ?c rdfs:subClassOf business:Party }"'),
-    Command(import_, "ontology import terms.ttl shop --dry-run"),
-)
-app = group("ontology", ONTOLOGY)

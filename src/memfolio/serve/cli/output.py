@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memfolio.verbs.documents import as_document as as_document
@@ -28,6 +28,36 @@ PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
 _BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = range(0xD800, 0xE000)
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_SURROGATES) if chr(code) not in "\n\t"}
+
+
+Line = str | tuple[str, str] | Callable[["Screen"], None]
+"""What is said, perhaps with its style; or something that draws itself."""
+Lines = Line | Sequence[Line]
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, wide: str = "", none: str = "") -> Line:
+    """A table; where it has no rows and `none` says something, that."""
+    return none if none and not rows else lambda screen: screen.table(columns, rows, wide=wide)
+
+
+def diff(text: str) -> Line:
+    """A unified difference."""
+    return lambda screen: screen.diff(text)
+
+
+def page(text: str) -> Line:
+    """A file's text."""
+    return lambda screen: screen.page(text)
+
+
+def note(text: str) -> Line:
+    """Something that is said beside the answer, on the stream for errors."""
+    return lambda _: Screen(errors=True).say(f"memfolio: {text}", "yellow")
+
+
+def yellow(texts: Iterable[str]) -> list[Line]:
+    """What should be looked at, a line each."""
+    return [(text, "yellow") for text in texts]
 
 
 def safe(text: str) -> str:
@@ -60,6 +90,14 @@ class Screen:
     def print(self, thing: RenderableType) -> None:
         """Something that Rich lays out."""
         self.console.print(thing)
+
+    def show(self, lines: Lines) -> None:
+        """The lines of an answer."""
+        for line in [lines] if isinstance(lines, str | tuple) or callable(lines) else lines:
+            if callable(line):
+                line(self)
+            else:
+                self.say(*((line,) if isinstance(line, str) else line))
 
     def say(self, text: str = "", style: str = "") -> None:
         """One or more lines, taken as they are."""

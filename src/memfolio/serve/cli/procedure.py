@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, read_text
 from memfolio.serve.cli.output import Screen, fields_of
 
 if TYPE_CHECKING:
@@ -14,24 +12,8 @@ if TYPE_CHECKING:
 
     from memfolio.procedures.procedure import Procedure
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name or its title.", show_default=False)]
-Title = Annotated[str, typer.Argument(metavar="TITLE", help="What it is called.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What somebody says.", show_default=False)]
-Given = Annotated[list[str] | None, typer.Argument(metavar="ANSWER...", help="In order, or as QUESTION=ANSWER.")]
-Steps = Annotated[
-    list[str] | None, typer.Option("--step", metavar="TEXT", help="May be repeated; - reads all from standard input.")
-]
-Tree = Annotated[str | None, typer.Option("--tree", metavar="TEXT", help="A decision tree; - reads standard input.")]
-Triggers = Annotated[list[str] | None, typer.Option("--trigger", metavar="TEXT", help="When it is done; repeatable.")]
-OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="skill, workflow or decision.")]
-Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it goes into the history.")]
-Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="optimization, bugfix or adaptation.")]
-Retired = Annotated[bool, typer.Option("--retired", help="Those too that are not in use.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
 
-
-def list_(options: Options, retired: Retired = False) -> Answer:
-    """List what the agent knows how to do, and what on the pages makes no sense."""
+def procedure_list(options: Options, retired: bool = False) -> Answer:
     with options.memory() as memory:
         found, problems = memory.procedures.list(retired=retired), memory.procedures.problems()
     rows = [(each.name, each.form.value, each.version, "; ".join(each.triggers) or each.title) for each in found]
@@ -44,8 +26,7 @@ def list_(options: Options, retired: Retired = False) -> Answer:
     return Answer({"procedures": [*map(fields_of, found)], "problems": problems}, draw)
 
 
-def show(options: Options, name: Name) -> Answer:
-    """Show the page of a procedure as it is read."""
+def procedure_show(options: Options, name: str) -> Answer:
     from memfolio.procedures.page import render
 
     with options.memory() as memory:
@@ -54,16 +35,15 @@ def show(options: Options, name: Name) -> Answer:
     return said({**fields_of(found), "forgotten": forgotten}, (render(found).rstrip("\n"), *found.problems, *told))
 
 
-def add(
+def procedure_add(
     options: Options,
-    title: Title,
-    step: Steps = None,
-    tree: Tree = None,
-    trigger: Triggers = None,
-    type: OfType = None,
-    dry_run: DryRun = False,
+    title: str,
+    step: list[str] | None = None,
+    tree: str | None = None,
+    trigger: list[str] | None = None,
+    type: str | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Make a procedure of steps, or a decision tree."""
     given = parts(step, tree, trigger)
     form = type or ("decision" if tree else "skill")
     with options.memory(create=in_empty_folder) as memory:
@@ -71,25 +51,24 @@ def add(
     return told(made, "made", dry_run=dry_run)
 
 
-def update(
+def procedure_update(
     options: Options,
-    name: Name,
-    reason: Why,
-    kind: Kind = "adaptation",
-    step: Steps = None,
-    tree: Tree = None,
-    trigger: Triggers = None,
-    dry_run: DryRun = False,
+    name: str,
+    *,
+    reason: str,
+    kind: str = "adaptation",
+    step: list[str] | None = None,
+    tree: str | None = None,
+    trigger: list[str] | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Change parts of a procedure; what is given takes the place of what was there."""
     given = parts(step, tree, trigger)
     with options.memory() as memory:
         made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
     return told(made, f"changed to version {made.version}", dry_run=dry_run)
 
 
-def match(options: Options, text: Text, limit: Limit = 5) -> Answer:
-    """Find the procedures that what somebody says may call for."""
+def procedure_match(options: Options, text: str, limit: int = 5) -> Answer:
     with options.memory() as memory:
         found = memory.procedures.match(read_text(text), limit)
 
@@ -98,8 +77,7 @@ def match(options: Options, text: Text, limit: Limit = 5) -> Answer:
     return said({"procedures": hits}, lines or ["No procedure is meant by this."])
 
 
-def decide(options: Options, name: Name, answers: Given = None) -> Answer:
-    """Follow a decision tree as far as the answers lead."""
+def procedure_decide(options: Options, name: str, answers: list[str] | None = None, /) -> Answer:
     given = answers or []
     named = dict(each.split("=", 1) for each in given) if given and all("=" in each[1:] for each in given) else None
     with options.memory() as memory:
@@ -110,22 +88,19 @@ def decide(options: Options, name: Name, answers: Given = None) -> Answer:
     return said(fields_of(found), lines)
 
 
-def retire(options: Options, name: Name, reason: Why, dry_run: DryRun = False) -> Answer:
-    """Take a procedure out of use; its page stays."""
+def procedure_retire(options: Options, name: str, *, reason: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         made = memory.procedures.retire(name, reason, by=PERSON, dry_run=dry_run)
     return told(made, "retired", dry_run=dry_run)
 
 
-def restore(options: Options, name: Name, dry_run: DryRun = False) -> Answer:
-    """Take a retired procedure into use again."""
+def procedure_restore(options: Options, name: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         made = memory.procedures.restore(name, by=PERSON, dry_run=dry_run)
     return told(made, "in use again", dry_run=dry_run)
 
 
-def learn(options: Options, dry_run: DryRun = False) -> Answer:
-    """Learn from what was done lately and went well, and from what went badly."""
+def procedure_learn(options: Options, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         found = memory.procedures.learn(by=PERSON, dry_run=dry_run)
 
@@ -147,18 +122,3 @@ def told(made: Procedure, done: str, *, dry_run: bool) -> Answer:
 
 def said(document: dict[str, Any], lines: Iterable[str]) -> Answer:
     return Answer(document, lambda screen: screen.say("\n".join(lines)))
-
-
-list_.__name__ = "list"
-PROCEDURE = (
-    Command(list_, "procedure list --retired"),
-    Command(show, "procedure show deploy"),
-    Command(add, 'procedure add Deploy --step "Run the tests" --step "Tag the release" --trigger "deploy, ship"'),
-    Command(match, 'procedure match "please ship it"'),
-    Command(decide, "procedure decide which-database yes 15"),
-    Command(update, 'procedure update deploy --step "Tag" --step "Push" --reason "CI runs the tests" --kind bugfix'),
-    Command(retire, 'procedure retire deploy --reason "we have a pipeline"'),
-    Command(restore, "procedure restore deploy"),
-    Command(learn, "procedure learn --dry-run"),
-)
-app = group("procedure", PROCEDURE)

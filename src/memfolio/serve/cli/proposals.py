@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, read_text
-from memfolio.serve.cli.daily import Importance, InStore, OfKind, OfType, Tags, Words
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.types import MemoryItem
@@ -17,28 +13,18 @@ from memfolio.types import MemoryItem
 if TYPE_CHECKING:
     from memfolio.govern.proposal import Proposal
 
-Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this one in full.", show_default=False)]
-Confidence = Annotated[str | None, typer.Option(metavar="N", help="How sure it is: 0 to 1, or low, medium, high.")]
-To = Annotated[
-    str | None,
-    typer.Option(
-        metavar="AGENT", help="Whose memory it is for, else as agent.toml says.", autocompletion=complete.agents
-    ),
-]
-
 
 def propose(
     options: Options,
-    text: Words,
-    type: OfType = "observation",
-    importance: Importance = "0.5",
-    tag: Tags = None,
-    store: InStore = "long_term",
-    kind: OfKind = None,
-    confidence: Confidence = None,
-    to: To = None,
+    text: str,
+    type: str = "observation",
+    importance: str = "0.5",
+    tag: list[str] | None = None,
+    store: str = "long_term",
+    kind: str | None = None,
+    confidence: str | None = None,
+    to: str | None = None,
 ) -> Answer:
-    """Propose a memory: it is kept apart until somebody approves it, or committed at once where that is automatic."""
     from memfolio.govern.proposal import read_value
 
     given: dict[str, Any] = {"type": type, "tags": tag, "store": store, "kind": kind}
@@ -59,13 +45,7 @@ def propose(
     return Answer(document(proposal) | ({"status": "committed"} if made else {}), draw)
 
 
-def proposals(
-    options: Options,
-    id: Id = None,
-    defer: Annotated[str | None, typer.Option(metavar="ID", help="Put the decision on this one off.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also those that were put off.")] = False,
-) -> Answer:
-    """List what waits for approval, or show one proposal as it stands, with the hash that an approval names."""
+def proposals(options: Options, id: str | None = None, /, defer: str | None = None, every: bool = False) -> Answer:
     with options.memory() as memory:
         now, agent = memory.vault.home.now(), memory.agent
         if defer:
@@ -101,9 +81,3 @@ def document(proposal: Proposal) -> dict[str, Any]:
 def _age(span: timedelta) -> str:
     minutes = max(0, span // timedelta(minutes=1))
     return f"{span.days}d" if span.days > 0 else f"{minutes // 60}h" if minutes >= 60 else f"{minutes}m"
-
-
-COMMANDS = (
-    Command(propose, 'propose "Alex prefers academic sources" --type preference --confidence 0.8'),
-    Command(proposals, "proposals", "proposals P-1763217005123-5f2c91ab"),
-)

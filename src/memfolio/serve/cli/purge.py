@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from memfolio.errors import RefusedError
 from memfolio.serve.cli.brief import beginning
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
@@ -23,21 +23,8 @@ MOST = 20
 
 
 def purge(
-    options: Options,
-    what: Annotated[
-        list[str],
-        typer.Argument(metavar="ID|WORDS", help="The id of a memory, or words that it has.", show_default=False),
-    ],
-    quotes: Annotated[
-        str,
-        typer.Option(
-            "--quotes", metavar="refuse|purge|keep", help="What to do if other memories have the text, or a line of it."
-        ),
-    ] = "refuse",
-    dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for the word.")] = False,
+    options: Options, what: list[str], quotes: str = "refuse", dry_run: bool = False, yes: bool = False
 ) -> Answer:
-    """Destroy memories for good: in files, git's history and caches. This cannot be undone."""
     with options.memory() as memory:
         if not dry_run and not yes:
             seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
@@ -123,6 +110,3 @@ def told(done: Purged) -> Answer:
             screen.say(f"History was not rewritten: {plan.git}")
 
     return Answer(document, draw, status=1 if proof and not proof.is_clean else 0)
-
-
-COMMANDS = (Command(purge, "purge M-1763217005123-5f2c91ab", 'purge "number of the safe" --dry-run'),)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.output import fields_of
 
 if TYPE_CHECKING:
@@ -17,45 +15,23 @@ if TYPE_CHECKING:
 
     from memfolio.reason.reason import Judgement, Reasoned
 
-Problem = Annotated[
-    str, typer.Argument(metavar="PROBLEM", help="The problem in words; - reads it from standard input.")
-]
-Name = Annotated[str, typer.Argument(metavar="METHOD", help="The method.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The judgement, or its memory.", show_default=False)]
-Method = Annotated[str | None, typer.Option("--method", "-m", metavar="METHOD", help="The method, else one that fits.")]
-Json = Annotated[str, typer.Option("--given", metavar="JSON", help="The inputs; @file reads a file, - standard input.")]
-Uncertainty = Annotated[str | None, typer.Option(metavar="low|medium|high", help="How uncertain it is.")]
-Complexity = Annotated[str | None, typer.Option(metavar="simple|moderate|complex", help="How complex it is.")]
-Domain = Annotated[str | None, typer.Option(metavar="formal|empirical|social|mixed", help="What it is about.")]
-Pressure = Annotated[
-    str | None, typer.Option("--time-pressure", metavar="none|moderate|urgent", help="How urgent it is.")
-]
-Stakes = Annotated[str | None, typer.Option(metavar="low|medium|high", help="How much depends on it.")]
-Data = Annotated[str | None, typer.Option("--data", metavar="rich|moderate|sparse", help="How many data there are.")]
-Multi = Annotated[bool, typer.Option("--multi", help="By several methods, and what they say together.")]
-Methods = Annotated[str, typer.Option("--methods", metavar="A,B", help="Which ones, else those that fit best.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many methods at most.")]
-Store = Annotated[bool, typer.Option("--store", help="Keep the conclusion as a memory.")]
-True_ = Annotated[bool, typer.Option("--true/--false", help="Whether it came true.", show_default=False)]
 
-
-def ask(
+def reason_ask(
     options: Options,
-    problem: Problem,
-    method: Method = None,
-    given: Json = "{}",
-    uncertainty: Uncertainty = None,
-    complexity: Complexity = None,
-    domain: Domain = None,
-    time_pressure: Pressure = None,
-    data: Data = None,
-    stakes: Stakes = None,
-    multi: Multi = False,
-    methods: Methods = "",
-    limit: Limit = 3,
-    store: Store = False,
+    problem: str,
+    method: str | None = None,
+    given: str = "{}",
+    uncertainty: str | None = None,
+    complexity: str | None = None,
+    domain: str | None = None,
+    time_pressure: str | None = None,
+    data: str | None = None,
+    stakes: str | None = None,
+    multi: bool = False,
+    methods: str = "",
+    limit: int = 3,
+    store: bool = False,
 ) -> Answer:
-    """Think a problem through: by a method that computes where its inputs are given, else as steps to work through."""
     kind = {"uncertainty": uncertainty, "complexity": complexity, "domain": domain, "stakes": stakes}
     kind |= {"time_pressure": time_pressure, "data_availability": data}
     named = [each.strip() for each in methods.split(",") if each.strip()]
@@ -74,8 +50,7 @@ def ask(
     return Answer(fields_of(found), lambda screen: screen.say("\n".join(told(found))))
 
 
-def methods(options: Options) -> Answer:
-    """List the methods, and which of them compute."""
+def reason_methods(options: Options) -> Answer:
     from memfolio.reason.registry import methods as every
 
     found = every().values()
@@ -84,8 +59,7 @@ def methods(options: Options) -> Answer:
     return Answer({"methods": [*found]}, lambda screen: screen.table(columns, rows, wide="good for"))
 
 
-def show(options: Options, method: Name) -> Answer:
-    """Show a method: what it reads, and its steps."""
+def reason_show(options: Options, method: str) -> Answer:
     from memfolio.reason.registry import method_named
 
     found = method_named(method)
@@ -95,16 +69,14 @@ def show(options: Options, method: Name) -> Answer:
     return Answer(fields_of(found), lambda screen: screen.say("\n".join(lines)))
 
 
-def outcome(options: Options, id: Id, true: True_) -> Answer:
-    """Say whether a judgement that was kept came true."""
+def reason_outcome(options: Options, id: str, *, true: bool) -> Answer:
     with options.memory() as memory:
         found: Judgement = memory.reason.outcome(id, true, by=PERSON)
     line = f"{found.id} ({found.method}) {'came true' if true else 'did not come true'}"
     return Answer(fields_of(found), lambda screen: screen.say(line, "bold"))
 
 
-def calibration(options: Options) -> Answer:
-    """Show how sure the judgements that were kept have been, and what came true."""
+def reason_calibration(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.reason.calibration()
     rows = [(name, each["count"], f"{each['brier']:.3f}", f"{each['bias']:+.2f}") for name, each in found.items()]
@@ -142,13 +114,3 @@ def told(found: Reasoned) -> Iterator[str]:
 
 def numbered(steps: tuple[str, ...]) -> list[str]:
     return [f"  {number}. {step}" for number, step in enumerate(steps, 1)]
-
-
-REASON = (
-    Command(ask, 'reason ask "Is she ill?" --method bayesian --given @inputs.json', 'reason ask "Why did it fail?"'),
-    Command(methods, "reason methods"),
-    Command(show, "reason show bayesian"),
-    Command(outcome, "reason outcome J-1763217005123-5f2c91ab --true"),
-    Command(calibration, "reason calibration"),
-)
-app = group("reason", REASON)

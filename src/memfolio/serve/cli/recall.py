@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memfolio.serve.cli import complete
 from memfolio.serve.cli.brief import beginning, day, emphasised, happened, local, standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, read_text
-from memfolio.serve.cli.importance import SCALE, read_importance
+from memfolio.serve.cli.call import Answer, Options, read_text
+from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import LONG, Screen, safe
-from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import MemoryItem, Origin
 from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
@@ -41,57 +40,28 @@ def when(help: str) -> Any:
     return typer.Option(metavar="TIME", help=help, rich_help_panel="When")
 
 
-Question = Annotated[
-    str, typer.Argument(metavar="QUERY", help="The question, or - to read it from standard input.", show_default=False)
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Show memories whole, and why each was found.")]
-Depth = Annotated[int, typer.Option(metavar="N", help="How many ties to follow from what is found, 0 to 3.")]
-Kinds = Annotated[list[str] | None, what("KIND", f"{', '.join(Kind)}. May be repeated.", complete.kinds)]
-Types = Annotated[list[str] | None, what("TYPE", f"{', '.join(Type)}. May be repeated.", complete.types)]
-Tags = Annotated[list[str] | None, what("TAG", "Only what has this tag. May be repeated.")]
-Entity = Annotated[str | None, what("NAME", "Only what links to this one.")]
-Session = Annotated[str | None, what("ID", "Only of this session.")]
-InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
-User = Annotated[str | None, what("NAME", "Only about this person.")]
-Importance = Annotated[str, what("N", f"At least: {SCALE}.")]
-Include = Annotated[
-    list[str] | None,
-    what("WHAT", "Also what is archived, superseded, dormant or quarantined. May be repeated.", complete.includable),
-]
-Agents = Annotated[list[str] | None, what("ID", "Only this agent's memory. May be repeated.", complete.agents)]
-Level = Annotated[
-    str | None, what("LEVEL", "Only days, or their digests: daily, weekly, monthly, quarterly.", complete.levels)
-]
-Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, last_week, 2h ago.")]
-Until = Annotated[str | None, when("Happened then or earlier.")]
-ValidAt = Annotated[str | None, when("Was true then.")]
-AsOf = Annotated[str | None, when("Was known then.")]
-
-
 def recall(
     options: Options,
-    query: Question,
-    limit: Limit = 10,
-    explain: Explain = False,
-    depth: Depth = 0,
-    kind: Kinds = None,
-    type: Types = None,
-    tag: Tags = None,
-    entity: Entity = None,
-    session: Session = None,
-    store: InStore = None,
-    user: User = None,
-    min_importance: Importance = "0",
-    include: Include = None,
-    agents: Agents = None,
-    level: Level = None,
-    since: Since = None,
-    until: Until = None,
-    valid_at: ValidAt = None,
-    as_of: AsOf = None,
+    query: str,
+    limit: int = 10,
+    explain: bool = False,
+    depth: int = 0,
+    kind: list[str] | None = None,
+    type: list[str] | None = None,
+    tag: list[str] | None = None,
+    entity: str | None = None,
+    session: str | None = None,
+    store: str | None = None,
+    user: str | None = None,
+    min_importance: str = "0",
+    include: list[str] | None = None,
+    agents: list[str] | None = None,
+    level: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    valid_at: str | None = None,
+    as_of: str | None = None,
 ) -> Answer:
-    """Find what is remembered, by its words and by its meaning, best first."""
     asked, importance = read_text(query), read_importance(min_importance)
     with options.memory() as memory:
         hits = memory.recall(
@@ -247,8 +217,3 @@ def _reason(reason: Reason) -> str:
         return f"raised by {reason.strategy}: {reason.score:g}"
     score = f", scored {reason.score:g}" if reason.score else ""
     return f"found by {reason.strategy} as number {reason.rank}{score}"
-
-
-COMMANDS = (
-    Command(recall, 'recall "what does Alex drink?"', "recall deadline --type decision --since 2026-11-01 --explain"),
-)

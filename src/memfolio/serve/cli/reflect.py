@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, RefusedError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Screen, fields_of, safe
 from memfolio.text import counted
@@ -25,20 +23,14 @@ if TYPE_CHECKING:
 
 STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
 DIFFERENCE = {"-": "red", "+": "green"}
-Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ID", help="Proposals; without any, the reflection that waits.", show_default=False),
-]
 _SIGNED = re.compile(r"^(?:#+ )?( *(?:\d+\. |[-+>] )?)(.*)")
 _BARE = re.compile(r"- from: \(\S+\)")
 """A memory without its words, which tells nobody anything."""
 LOOK = "look with `memfolio proposals {id}`, then say --hash {hash}"
 LIST = "`memfolio proposals` lists them with their hashes; approve each with its --hash"
-All = Annotated[bool, typer.Option("--all", help="Every proposal that waits.")]
 
 
-def reflect(options: Options, dry_run: DryRun = False) -> Answer:
-    """Look through the memory and write down what should change, for a person to approve."""
+def reflect(options: Options, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         made = memory.reflections.reflect(memory.vault.home.now(), dry_run=dry_run, by=PERSON)
     seq = made.receipt.seq if made.receipt else None
@@ -81,18 +73,16 @@ def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
 
 def approve(
     options: Options,
-    ids: Ids = None,
-    without: Annotated[
-        str, typer.Option("--except", metavar="N,N", help="Items of the reflection to leave out.", show_default=False)
-    ] = "",
-    edit: Annotated[bool, typer.Option("--edit", help="The page as it stands after your edit.")] = False,
-    shown: Annotated[str | None, typer.Option("--hash", metavar="HASH", help="The page that you looked at.")] = None,
-    store: Annotated[str | None, typer.Option("--store", help="Where a proposed memory goes instead.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="How a proposed memory is held instead.")] = None,
-    every: All = False,
-    yes: Yes = False,
+    ids: list[str] | None = None,
+    /,
+    without: str = "",
+    edit: bool = False,
+    shown: str | None = None,
+    store: str | None = None,
+    kind: str | None = None,
+    every: bool = False,
+    yes: bool = False,
 ) -> Answer:
-    """Apply the reflection that waits, or proposals, as they are shown."""
     with options.memory() as memory:
         if ids or every:
             if without or edit:
@@ -123,13 +113,7 @@ def approve(
     return _decision(decided)
 
 
-def reject(
-    options: Options,
-    ids: Ids = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the agent learns from it.")] = "",
-    every: All = False,
-) -> Answer:
-    """Drop the reflection that waits, or proposals; the same is not proposed again."""
+def reject(options: Options, ids: list[str] | None = None, /, reason: str = "", every: bool = False) -> Answer:
     with options.memory() as memory:
         if not ids and not every:
             return _decision(_waiting(memory).reject(reason, by=PERSON))
@@ -232,10 +216,3 @@ def _decision(decided: DecidedReflection) -> Answer:
     fields = {"number": decided.number, "path": decided.path, "outcome": decided.outcome}
     told = {"applied": _items(decided.applied), "left_out": decided.left_out, "skipped": decided.skipped, "seq": seq}
     return Answer({**fields, **told}, draw)
-
-
-COMMANDS = (
-    Command(reflect, "reflect", "reflect --dry-run"),
-    Command(approve, "approve --except 3,7", "approve P-1763217005123-5f2c91ab --store long_term"),
-    Command(reject, 'reject --reason "too early"', "reject P-1763217005123-5f2c91ab"),
-)

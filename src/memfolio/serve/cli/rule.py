@@ -5,47 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.output import Screen
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.knowledge.rule import Rule
 
-Id = Annotated[str, typer.Argument(metavar="RULE", help="Its id or its name.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="The rule; - reads standard input.", show_default=False)]
-File = Annotated[str, typer.Argument(metavar="FILE", help="Rules; - reads standard input.", show_default=False)]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="What it is called.")]
-About = Annotated[str | None, typer.Option("--about", metavar="TEXT", help="What it is for.")]
-Domain = Annotated[str | None, typer.Option(metavar="NAME", help="The part of the business that it is about.")]
-Factor = Annotated[float | None, typer.Option(metavar="0..1", help="How much less sure its conclusions are.")]
-OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="inference, constraint or policy.")]
-Enabled = Annotated[bool | None, typer.Option("--on/--off", help="Switched on, or off.", show_default=False)]
 
-
-def create(
+def rule_create(
     options: Options,
-    text: Text,
-    name: Name = None,
-    about: About = None,
-    domain: Domain = None,
-    factor: Factor = None,
-    dry_run: DryRun = False,
+    text: str,
+    name: str | None = None,
+    about: str | None = None,
+    domain: str | None = None,
+    factor: float | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Make a rule, from text or from a JSON object."""
     with options.memory() as memory:
         given = {"name": name, "description": about, "domain": domain, "factor": factor}
         made = memory.rules.create(read_text(text), **given, by=PERSON, dry_run=dry_run)
     return one(made, "Nothing was changed." if dry_run else f"This is {made.id}.")
 
 
-def list_(options: Options, type: OfType = None, domain: Domain = None, enabled: Enabled = None) -> Answer:
-    """List the rules, and which lines of their file make no sense."""
+def rule_list(
+    options: Options, type: str | None = None, domain: str | None = None, enabled: bool | None = None
+) -> Answer:
     with options.memory() as memory:
         shown = list(map(memory.rules.as_json, memory.rules.list(type, domain, enabled)))
         problems = list(memory.rules.problems())
@@ -65,30 +53,26 @@ def list_(options: Options, type: OfType = None, domain: Domain = None, enabled:
     return Answer({"rules": shown, "problems": problems}, draw)
 
 
-def show(options: Options, rule: Id) -> Answer:
-    """Show a rule with all that is known about it."""
+def rule_show(options: Options, rule: str) -> Answer:
     with options.memory() as memory:
         found = memory.rules.get(rule)
     return one(found, *explained(found))
 
 
-def toggle(options: Options, rule: Id, enabled: Enabled = None, dry_run: DryRun = False) -> Answer:
-    """Switch a rule on or off; without --on or --off, to what it is not."""
+def rule_toggle(options: Options, rule: str, enabled: bool | None = None, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         found = memory.rules.toggle(rule, enabled, by=PERSON, dry_run=dry_run)
     would = "would be" if dry_run else "is"
     return one(found, f"{found.name or found.id} {would} {'on' if found.enabled else 'off'}.")
 
 
-def delete(options: Options, rule: Id, dry_run: DryRun = False) -> Answer:
-    """Delete a rule."""
+def rule_delete(options: Options, rule: str, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         found = memory.rules.delete(rule, by=PERSON, dry_run=dry_run)
     return one(found, "Nothing was changed." if dry_run else "It is deleted.")
 
 
-def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
-    """Make all rules of a file that are not there yet, or none where one cannot be."""
+def rule_import(options: Options, file: str, dry_run: bool = False) -> Answer:
     try:
         text = read_text(file) if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -100,15 +84,13 @@ def import_(options: Options, file: File, dry_run: DryRun = False) -> Answer:
     return Answer({"rules": made}, lambda screen: screen.say(f"{done} imported."))
 
 
-def export(options: Options) -> Answer:
-    """Print all rules as text, one a line, or with --json in JSON; `rule import` reads both."""
+def rule_export(options: Options) -> Answer:
     with options.memory() as memory:
         text, rules = memory.rules.export(), json.loads(memory.rules.export("json"))
     return Answer({"rules": rules}, lambda screen: screen.page(text))
 
 
-def check(options: Options, text: Text) -> Answer:
-    """Read a rule and say what is understood, without storing it or opening a home."""
+def rule_check(options: Options, text: str) -> Answer:
     from memfolio.knowledge.rule import check_rule
     from memfolio.knowledge.rules import as_rule
 
@@ -139,17 +121,3 @@ def explained(rule: Rule) -> Iterator[str]:
         parts.append(("made", f"{rule.created_at:%Y-%m-%d %H:%M} UTC, as {rule.id}"))
     parts.append(("is", ("on" if rule.enabled else "off") + ", and what it concludes is kept" * rule.kept))
     return (f"{name:<9} {value}" for name, value in parts)
-
-
-list_.__name__, import_.__name__ = "list", "import"
-RULE = (
-    Command(create, 'rule create "?x hasRevenue ?y and ?y > 50000 => ?x isTaxable true" --name taxable'),
-    Command(list_, "rule list --type constraint"),
-    Command(show, "rule show taxable"),
-    Command(toggle, "rule toggle taxable --off"),
-    Command(delete, "rule delete taxable"),
-    Command(import_, "rule import rules.txt", "rule import - < rules.json"),
-    Command(export, "rule export"),
-    Command(check, 'rule check "?x isA Employee and not ?x hasManager ?m => ERROR: ?x has no manager"'),
-)
-app = group("rule", RULE)

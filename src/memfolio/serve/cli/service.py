@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import NotFoundError
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, anywhere, register
+from memfolio.serve.cli.call import Answer, Options, anywhere
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
     from memfolio.serve.service import Schedule
 
-Platform = Annotated[
-    str | None,
-    typer.Option("--platform", metavar="NAME", help="systemd, launchd, windows or cron, else what this system has."),
-]
 LINGER = "loginctl enable-linger lets it run while you are not logged in"
 
 
-def install(options: Options, platform: Platform = None, dry_run: DryRun = False) -> Answer:
-    """Have the system run `memfolio tend --all` for this home every half hour."""
+def service_install(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
     from memfolio.serve import service as services
 
     home = options.config().home
@@ -43,8 +36,7 @@ def install(options: Options, platform: Platform = None, dry_run: DryRun = False
     return Answer(document(service) | {"changed": changed}, draw)
 
 
-def uninstall(options: Options, platform: Platform = None, dry_run: DryRun = False) -> Answer:
-    """Take back what `service install` did for this home; the home itself stays as it is."""
+def service_uninstall(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
     from memfolio.serve import service as services
 
     installed = [each for each in known(options, platform) if services.look(each).is_installed]
@@ -61,8 +53,7 @@ def uninstall(options: Options, platform: Platform = None, dry_run: DryRun = Fal
     return Answer({"uninstalled": list(map(document, installed))}, draw)
 
 
-def status(options: Options, platform: Platform = None) -> Answer:
-    """Say whether the system tends this home, and how."""
+def service_status(options: Options, platform: str | None = None) -> Answer:
     from memfolio.serve import service as services
 
     found = [(service, services.look(service)) for service in known(options, platform)]
@@ -123,15 +114,3 @@ def draw_plan(screen: Screen, service: Schedule) -> None:
 
 def text_of(data: bytes) -> str:
     return data.decode("utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8")
-
-
-COMMANDS = (
-    Command(install, "service install --dry-run", "service install --platform cron"),
-    Command(uninstall, "service uninstall"),
-    Command(status, "service status"),
-)
-app = typer.Typer(
-    name="service",
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-register(app, "Commands", COMMANDS)

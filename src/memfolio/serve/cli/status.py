@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.brief import beginning, happened
-from memfolio.serve.cli.call import Answer, Command, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen, fields_of, safe
 from memfolio.text import counted
 
@@ -22,7 +22,6 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def status(options: Options) -> Answer:
-    """Show how the home is doing: what is in it, what waits, and what needs you."""
     from memfolio.serve.hooks.kept import Health, health
 
     with options.memory() as memory:
@@ -40,7 +39,6 @@ def status(options: Options) -> Answer:
 
 
 def reindex(options: Options) -> Answer:
-    """Build the search index anew from the files; the memories themselves are not touched."""
     started = time.monotonic()
     with options.memory() as memory:
         files = memory.reindex(options.wait)
@@ -132,6 +130,3 @@ def readable(size: int) -> str:
     power = min(len(UNITS) - 1, max(0, len(str(size)) - 1) // 3)
     value = size / 1000**power
     return f"{value:.1f} {UNITS[power]}" if power and value < 10 else f"{value:.0f} {UNITS[power]}"
-
-
-COMMANDS = (Command(status, "status"), Command(reindex, "reindex"))

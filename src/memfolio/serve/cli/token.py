@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli.call import Answer, Command, Options, group, in_empty_folder
+from memfolio.serve.cli.call import Answer, Options, in_empty_folder
 from memfolio.serve.cli.output import Screen
 
 if TYPE_CHECKING:
     from memfolio.serve.tokens import Token
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is for, in a few words.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The token, such as T-5f2c91ab.", show_default=False)]
-Scope = Annotated[str, typer.Option("--scope", metavar="SCOPE", help="read, write or admin.")]
 
-
-def create(options: Options, name: Name, scope: Scope = "write") -> Answer:
-    """Make a token for the agent that is meant; its secret is shown this once."""
+def token_create(options: Options, name: str, scope: str = "write") -> Answer:
     from memfolio.serve.tokens import Tokens
 
     with options.memory(create=in_empty_folder) as memory:
@@ -34,8 +27,7 @@ def create(options: Options, name: Name, scope: Scope = "write") -> Answer:
     return Answer({**shown(token), "secret": secret}, draw)
 
 
-def list_(options: Options) -> Answer:
-    """List the tokens of the home."""
+def token_list(options: Options) -> Answer:
     from memfolio.serve.tokens import Tokens
 
     with options.memory() as memory:
@@ -45,8 +37,7 @@ def list_(options: Options) -> Answer:
     return Answer({"tokens": [*map(shown, found)]}, lambda screen: screen.table(columns, rows, wide="for"))
 
 
-def revoke(options: Options, id: Id) -> Answer:
-    """Let a token let nobody in any more."""
+def token_revoke(options: Options, id: str) -> Answer:
     from memfolio.serve.tokens import Tokens
 
     with options.memory() as memory:
@@ -56,12 +47,3 @@ def revoke(options: Options, id: Id) -> Answer:
 
 def shown(token: Token) -> dict[str, Any]:
     return {name: value for name, value in asdict(token).items() if name != "hash"}
-
-
-list_.__name__ = "list"
-TOKEN = (
-    Command(create, 'token create "my phone" --scope read', '--agent main token create "a server"'),
-    Command(list_, "token list"),
-    Command(revoke, "token revoke T-5f2c91ab"),
-)
-app = group("token", TOKEN)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli.call import Answer, Command, Options
+from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.times import read_moment
 from memfolio.verbs import documents
 
@@ -18,45 +16,24 @@ if TYPE_CHECKING:
     from memfolio.knowledge.traverse import Cited, Path, Questions
     from memfolio.serve.cli.output import Screen
 
-Start = Annotated[str, typer.Argument(metavar="START", help="A subject or object, * for any.", show_default=False)]
-Steps = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="STEP...",
-        help="Predicates: supports, ^supports (back), a|b, (a|b)+, a*; or belief-goal-plan.",
-        show_default=False,
-    ),
-]
-Doubted = Annotated[str, typer.Argument(metavar="WHAT", help="A subject, or a fact's id.", show_default=False)]
-Conditions = Annotated[
-    str,
-    typer.Argument(metavar="CONDITIONS", help="As in a rule: ?g isA Goal and ?g status behind.", show_default=False),
-]
-By = Annotated[str, typer.Option("--by", help="agent, or a ?variable of the conditions.")]
-At = Annotated[str | None, typer.Option("--valid-at", metavar="TIME", help="What held then, else now.")]
-Hops = Annotated[int, typer.Option("--hops", help="How often + and * repeat.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many paths.")]
-Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid graph.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Also tell what has no kind.")]
 
-
-def traverse(
+def fact_traverse(
     options: Options,
-    start: Start,
-    steps: Steps,
-    hops: Hops = 6,
-    limit: Limit = 100,
-    valid_at: At = None,
-    mermaid: Mermaid = False,
+    start: str,
+    steps: list[str],
+    hops: int = 6,
+    limit: int = 100,
+    valid_at: str | None = None,
+    mermaid: bool = False,
 ) -> Answer:
-    """Follow predicates from one thing to others, over the facts of all agents that you may read."""
     with _asking(options, valid_at) as (ask, at):
         found = ask.traverse(None if start == "*" else start, steps, valid_at=at, limit=limit, hops=hops)
         return _paths(ask, found.paths, {"is_cut": found.is_cut}, mermaid=mermaid)
 
 
-def impact(options: Options, what: Doubted, hops: Hops = 6, valid_at: At = None, mermaid: Mermaid = False) -> Answer:
-    """Show what is in doubt when a belief or a fact is: goals, plans, steps, and conclusions that fall with it."""
+def fact_impact(
+    options: Options, what: str, hops: int = 6, valid_at: str | None = None, mermaid: bool = False
+) -> Answer:
     with _asking(options, valid_at) as (ask, at):
         found = ask.impact(what, valid_at=at, hops=hops)
         kinds = {kind: [path.nodes[-1] for path in paths] for kind, paths in found.kinds.items()}
@@ -64,8 +41,7 @@ def impact(options: Options, what: Doubted, hops: Hops = 6, valid_at: At = None,
         return _paths(ask, [path for paths in found.kinds.values() for path in paths], told, mermaid=mermaid)
 
 
-def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: At = None) -> Answer:
-    """Count what meets conditions, by agent or by a variable."""
+def fact_count(options: Options, conditions: str, by: str = "agent", valid_at: str | None = None) -> Answer:
     with _asking(options, valid_at) as (ask, at):
         found = ask.aggregate(conditions, by=by, valid_at=at)
         document = documents.groups(ask, found)
@@ -82,8 +58,7 @@ def count(options: Options, conditions: Conditions, by: By = "agent", valid_at: 
     return Answer(document, draw)
 
 
-def misfits(options: Options, strict: Strict = False, valid_at: At = None) -> Answer:
-    """Find facts that join what the base model says they cannot, such as a plan that supports a goal."""
+def fact_misfits(options: Options, strict: bool = False, valid_at: str | None = None) -> Answer:
     with _asking(options, valid_at) as (ask, at):
         found = ask.validate(strict=strict, valid_at=at)
         ids = ask.ids(each.cited for each in found)
@@ -114,11 +89,3 @@ def _paths(ask: Questions, paths: Sequence[Path], more: dict[str, Any], *, merma
     drawn = as_mermaid(paths) if mermaid else "\n".join(lines)
     document = {"paths": [as_document(path, cite) for path in paths]} | more | ({"mermaid": drawn} if mermaid else {})
     return Answer(document, lambda screen: screen.say(drawn))
-
-
-COMMANDS = (
-    Command(traverse, "fact traverse belief-1 supports requires", 'fact traverse plan-1 "(^requires|^supports)+"'),
-    Command(impact, "fact impact belief-1", "fact impact F-1763217005123-5f2c91ab"),
-    Command(count, "fact count '?g isA Goal and ?g hierarchyLevel strategic and ?g status behind' --by agent"),
-    Command(misfits, "fact misfits --strict"),
-)

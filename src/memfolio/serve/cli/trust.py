@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConfigError, InputError, NotFoundError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.entries import draw_entries
 from memfolio.serve.cli.output import Screen
@@ -30,31 +27,20 @@ if TYPE_CHECKING:
 
 ACTIONS = ", ".join(action.lower() for action in Action)
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
-Actor = Annotated[str | None, typer.Option(metavar="NAME", help="All of this actor, such as human or bot:auto-detect.")]
-Session = Annotated[str | None, typer.Option(metavar="ID", help="All of this session.")]
-Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of this source.")]
 
 
 def log(
     options: Options,
-    path: Annotated[
-        str | None, typer.Argument(metavar="PATH", help="Only changes of this file or folder; * stands for any.")
-    ] = None,
-    actor: Actor = None,
-    action: Annotated[
-        str | None, typer.Option(metavar="ACTION", help=f"Only these: {ACTIONS}.", autocompletion=complete.actions)
-    ] = None,
-    session: Session = None,
-    source: Source = None,
-    about: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Only changes of memories with these words.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many at most.")] = 20,
-    digest: Annotated[
-        str | None, typer.Option(metavar="MONTH", help="Write and show the page about a month: 2026-11.")
-    ] = None,
+    path: str | None = None,
+    /,
+    actor: str | None = None,
+    action: str | None = None,
+    session: str | None = None,
+    source: str | None = None,
+    about: str | None = None,
+    limit: int = 20,
+    digest: str | None = None,
 ) -> Answer:
-    """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
@@ -75,12 +61,7 @@ def log(
     return Answer({"entries": list(map(asdict, entries))}, lambda screen: draw_entries(screen, entries, zone))
 
 
-def diff(
-    options: Options,
-    what: Annotated[str | None, typer.Argument(metavar="SEQ|PAGE", help="The number of a change, or a page.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME|COMMIT", help="Everything since a time or commit.")] = None,
-) -> Answer:
-    """Show what a change did (the newest if none is named), or what changed since a time or commit."""
+def diff(options: Options, what: str | None = None, /, since: str | None = None) -> Answer:
     with options.memory() as memory:
         number = int(what) if what and what.isdecimal() else None
         if number is not None and since is not None:
@@ -94,17 +75,14 @@ def diff(
 
 def undo(
     options: Options,
-    seqs: Annotated[list[int] | None, typer.Argument(metavar="SEQ", help="Numbers of changes, as in log.")] = None,
-    actor: Actor = None,
-    source: Source = None,
-    session: Session = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    seqs: list[int] | None = None,
+    /,
+    actor: str | None = None,
+    source: str | None = None,
+    session: str | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
 ) -> Answer:
-    """Take changes back: by number, or all of an actor, source or session.
-
-    With a source alone, what was made of its memories goes along, unless a person stands behind it.
-    """
     if bool(seqs) == bool(actor or source or session):
         raise InputError("name changes, or else an actor, source or session", hint="`memfolio log` shows them all")
     with options.memory() as memory:
@@ -123,16 +101,8 @@ def undo(
 
 
 def rollback(
-    options: Options,
-    to: Annotated[
-        str,
-        typer.Option(metavar="TIME|COMMIT", help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c."),
-    ],
-    page: Annotated[str | None, typer.Argument(metavar="PAGE", help="A page; without one, the whole home.")] = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    options: Options, page: str | None = None, /, *, to: str, dry_run: bool = False, yes: bool = False
 ) -> Answer:
-    """Bring a page, or the whole home, back to what it was."""
     with options.memory() as memory:
         path, target = page_path(memory, page) if page else None, point(memory, to)
         asked, outcome = False, memory.audit.rollback(path, to=target, by=PERSON, dry_run=True)
@@ -143,13 +113,11 @@ def rollback(
 
 
 def verify(options: Options) -> Answer:
-    """Check trail, git and files against each other; exits with 1 if a promise does not hold."""
     with options.memory() as memory:
         return findings(memory.vault.verify())
 
 
 def doctor(options: Options) -> Answer:
-    """Check everything that verify does, the configuration, what the home depends on, and the hosts that use it."""
     from memfolio.serve.cli.doors import doors
     from memfolio.vault.past.report import Finding
 
@@ -162,12 +130,7 @@ def doctor(options: Options) -> Answer:
         return findings([*memory.vault.doctor(), *search(memory), *doors(options, memory.vault.home.root)])
 
 
-def alerts(
-    options: Options,
-    ack: Annotated[list[int] | None, typer.Option(metavar="SEQ", help="Acknowledge an alert; may be repeated.")] = None,
-    ack_all: Annotated[bool, typer.Option("--ack-all", help="Acknowledge all of them.")] = False,
-) -> Answer:
-    """Show what the owner must know, until it is acknowledged: unapproved changes, contradictions, growth, defects."""
+def alerts(options: Options, ack: list[int] | None = None, ack_all: bool = False) -> Answer:
     with options.memory() as memory:
         found = {line.seq: line for line in memory.vault.alerts()}
         seen = list(found) if ack_all else ack or []
@@ -179,11 +142,7 @@ def alerts(
     return Answer({"alerts": rows, "acknowledged": seen}, lambda screen: draw_alerts(screen, rows, len(seen)))
 
 
-def adopt(
-    options: Options,
-    accept_missing: Annotated[bool, typer.Option("--accept-missing", help="What is gone is meant to be.")] = False,
-) -> Answer:
-    """Make this machine the one that writes the home."""
+def adopt(options: Options, accept_missing: bool = False) -> Answer:
     from memfolio.vault.vault import Vault
 
     config = options.config()
@@ -292,15 +251,3 @@ def draw_alerts(screen: Screen, rows: list[dict[str, Any]], seen: int) -> None:
         screen.say(f"{row['seq']}  {first}", "bold red")
         for each in (*rest, f"`memfolio alerts --ack {row['seq']}` if it is as it should be"):
             screen.say(f"   {each}")
-
-
-COMMANDS = (
-    Command(log, "log --session s-42"),
-    Command(diff, "diff MEMORY.md --since yesterday"),
-    Command(undo, "undo 12 --dry-run"),
-    Command(rollback, 'rollback MEMORY.md --to "2h ago" --dry-run'),
-    Command(verify, "verify"),
-    Command(doctor, "doctor --json"),
-    Command(alerts, "alerts --ack 17"),
-    Command(adopt, "adopt"),
-)

@@ -5,22 +5,14 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
-Query = Annotated[str, typer.Argument(metavar="TYPEQL", help="- reads it from standard input.", show_default=False)]
-File = Annotated[str | None, typer.Argument(metavar="FILE", help="JSON or TOML; - is standard input.")]
-Example = Annotated[bool, typer.Option("--example", help="Take the worked example that comes with the package.")]
 
-
-def status(options: Options) -> Answer:
-    """Show whether the server answers, and up to which change it has everything."""
+def typedb_status(options: Options) -> Answer:
     with options.memory() as memory:
         found = memory.typedb.status()
 
@@ -33,23 +25,20 @@ def status(options: Options) -> Answer:
     return Answer(fields_of(found), lambda screen: screen.say(said), status=1 if is_down else 0)
 
 
-def schema(options: Options) -> Answer:
-    """Print the schema as a define statement in TypeQL; the server is not asked."""
+def typedb_schema(options: Options) -> Answer:
     with options.memory() as memory:
         text = memory.typedb.schema()
     return Answer({"schema": text}, lambda screen: screen.page(text))
 
 
-def sync_schema(options: Options) -> Answer:
-    """Make the database unless it is there, and define the schema in it."""
+def typedb_sync_schema(options: Options) -> Answer:
     with options.memory() as memory:
         made = memory.typedb.sync_schema()
     said = "The database was made, and its schema is defined." if made else "The schema is defined."
     return Answer({"made": made}, lambda screen: screen.say(said, "bold"))
 
 
-def sync(options: Options, dry_run: DryRun = False) -> Answer:
-    """Make the server hold what this agent knows: facts, rules, cases, memories, and goals with their relations."""
+def typedb_sync(options: Options, dry_run: bool = False) -> Answer:
     step = partial(options.wait.step, "rows", "Sending")
     with options.memory() as memory:
         done = memory.typedb.sync_data(dry_run=dry_run, progress=step)
@@ -58,8 +47,7 @@ def sync(options: Options, dry_run: DryRun = False) -> Answer:
     return Answer(fields_of(done) | {"dry_run": dry_run}, lambda screen: screen.table(names, rows))
 
 
-def query(options: Options, typeql: Query) -> Answer:
-    """Ask the server in TypeQL; the answer is cut at `typedb.bytes`."""
+def typedb_query(options: Options, typeql: str) -> Answer:
     with options.memory() as memory:
         found = memory.typedb.query(read_text(typeql))
 
@@ -72,8 +60,7 @@ def query(options: Options, typeql: Query) -> Answer:
     return Answer({"rows": list(found.rows), "cut": found.cut}, draw)
 
 
-def seed(options: Options, file: File = None, example: Example = False, dry_run: DryRun = False) -> Answer:
-    """Take over goals with their desires, plans and owners from a file, as facts."""
+def goal_seed(options: Options, file: str | None = None, /, example: bool = False, dry_run: bool = False) -> Answer:
     from memfolio.knowledge.goals import EXAMPLE, read_goals, seed_goals
 
     if example is (file is not None):
@@ -95,16 +82,3 @@ def seed(options: Options, file: File = None, example: Example = False, dry_run:
         screen.say(f"{counts}: {told}.", "bold")
 
     return Answer(fields_of(done) | {"dry_run": dry_run}, draw)
-
-
-sync_schema.__name__ = "sync-schema"
-TYPEDB = (
-    Command(status, "typedb status"),
-    Command(schema, "typedb schema > schema.tql"),
-    Command(sync_schema, "typedb sync-schema"),
-    Command(sync, "typedb sync --dry-run"),
-    Command(query, "typedb query 'match $g isa goal, has name $n;'"),
-)
-GOAL = (Command(seed, "goal seed goals.json", "goal seed --example --dry-run"),)
-app = group("typedb", TYPEDB)
-goal = group("goal", GOAL)

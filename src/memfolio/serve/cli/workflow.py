@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, group
+from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.output import Screen
 from memfolio.verbs import documents
 
@@ -17,55 +15,38 @@ if TYPE_CHECKING:
     from memfolio.procedures.run import Run
     from memfolio.procedures.runs import Runs
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The procedure: its page without .md.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="RUN", help="The run.", show_default=False)]
-Values = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A value; may be repeated.")]
-Result = Annotated[str | None, typer.Option("--result", metavar="TEXT", help="What came of it; JSON where it is.")]
-Error = Annotated[str, typer.Option("--error", metavar="TEXT", help="What went wrong.")]
-Redo = Annotated[bool, typer.Option("--redo", help="The step in doubt was not done: try it again.")]
-Open = Annotated[bool, typer.Option("--open", help="Only those that have not ended.")]
-Of = Annotated[str | None, typer.Argument(metavar="NAME", help="Only those of this procedure.", show_default=False)]
 
-
-def start(options: Options, name: Name, set_: Values = None) -> Answer:
-    """Begin a procedure and show its first step: a checklist, since a command line has no functions to call."""
+def workflow_start(options: Options, name: str, set_: list[str] | None = None) -> Answer:
     return after(options, lambda runs: runs.run(name, pairs(set_), checklist=True, by=PERSON))
 
 
-def done(options: Options, id: Id, result: Result = None) -> Answer:
-    """Say that the step is done that a run waits for, or of which it does not know, and show the next one."""
+def workflow_done(options: Options, id: str, result: str | None = None) -> Answer:
     return after(options, lambda runs: runs.done(id, result=read(result) if result else None, by=PERSON))
 
 
-def failed(options: Options, id: Id, error: Error = "") -> Answer:
-    """Say that the step has failed; the page says what follows."""
+def workflow_failed(options: Options, id: str, error: str = "") -> Answer:
     return after(options, lambda runs: runs.done(id, ok=False, error=error, by=PERSON))
 
 
-def skip(options: Options, id: Id) -> Answer:
-    """Leave out the step that a run waits for."""
+def workflow_skip(options: Options, id: str) -> Answer:
     return after(options, lambda runs: runs.skip(id, by=PERSON))
 
 
-def resume(options: Options, id: Id, set_: Values = None, redo: Redo = False) -> Answer:
-    """Go on with a run that was interrupted, asks for a value, or does not know whether a step was done."""
+def workflow_resume(options: Options, id: str, set_: list[str] | None = None, redo: bool = False) -> Answer:
     if redo:
         return after(options, lambda runs: runs.redo(id, by=PERSON))
     return after(options, lambda runs: runs.resume(id, pairs(set_), by=PERSON))
 
 
-def abandon(options: Options, id: Id) -> Answer:
-    """End a run where it is; nothing is taken back."""
+def workflow_abandon(options: Options, id: str) -> Answer:
     return after(options, lambda runs: runs.abandon(id, by=PERSON))
 
 
-def show(options: Options, id: Id) -> Answer:
-    """Show how a run stands, step by step."""
+def workflow_show(options: Options, id: str) -> Answer:
     return after(options, lambda runs: runs.get(id), in_full=True)
 
 
-def list_(options: Options, name: Of = None, open_: Open = False) -> Answer:
-    """List the runs, the latest first."""
+def workflow_list(options: Options, name: str | None = None, /, open_: bool = False) -> Answer:
     with options.memory() as memory:
         found = memory.runs.list(name, open_only=open_)
     rows = [(run.id, run.procedure, f"{run.began:%Y-%m-%d %H:%M}", run.state) for run in found]
@@ -73,8 +54,7 @@ def list_(options: Options, name: Of = None, open_: Open = False) -> Answer:
     return Answer({"runs": [*map(documents.run, found)]}, lambda screen: screen.table(columns, rows, wide="procedure"))
 
 
-def stats(options: Options, name: Name) -> Answer:
-    """Show how well a procedure works, and what its runs show about its steps."""
+def workflow_stats(options: Options, name: str) -> Answer:
     from memfolio.procedures.run import findings, measure
 
     with options.memory() as memory:
@@ -128,18 +108,3 @@ def read(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-list_.__name__ = "list"
-WORKFLOW = (
-    Command(start, "workflow start how-to-deploy --set urgent=yes"),
-    Command(done, "workflow done X-1763217005123-5f2c91ab"),
-    Command(failed, 'workflow failed X-1763217005123-5f2c91ab --error "no space left"'),
-    Command(skip, "workflow skip X-1763217005123-5f2c91ab"),
-    Command(resume, "workflow resume X-1763217005123-5f2c91ab --set urgent=yes"),
-    Command(abandon, "workflow abandon X-1763217005123-5f2c91ab"),
-    Command(show, "workflow show X-1763217005123-5f2c91ab"),
-    Command(list_, "workflow list --open"),
-    Command(stats, "workflow stats how-to-deploy"),
-)
-app = group("workflow", WORKFLOW)
