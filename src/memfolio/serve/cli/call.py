@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import ContentError, HomeMissingError, RefusedError
+from memfolio.errors import ContentError, HomeMissingError, InputError, RefusedError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.output import Lines, Screen
 from memfolio.serve.cli.wait import Wait
@@ -183,3 +183,13 @@ def read_text(text: str) -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise ContentError("standard input is not UTF-8 text", hint="convert it first") from error
+
+
+def read_file(name: str, hint: str) -> str:
+    """The text of a file, or of standard input for `-`."""
+    if name == "-":
+        return read_text(name)
+    try:
+        return Path(name).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}", hint=hint) from error

@@ -28,8 +28,7 @@ from memfolio.serve.cli.output import as_json
 if TYPE_CHECKING:
     from memfolio.verbs.verb import Verb
 
-STDIN = "stdin"
-Text = Annotated[str, STDIN]
+Text = Annotated[str, "stdin"]
 """A text that `-` reads from standard input."""
 HELP = ["--help", "-h"]
 LIMITS = ("min", "max")
@@ -101,8 +100,8 @@ def _built(
     name: str, function: Callable[..., Answer], help: str, examples: Iterable[str], said: Mapping[str, Any]
 ) -> typer.core.TyperCommand:
     first, *own = inspect.signature(function, eval_str=True, locals=_Names()).parameters.values()
-    texts = [each.name for each in own if STDIN in getattr(each.annotation, "__metadata__", ())]
-    times = [each.name for each in own if datetime in (each.annotation, *get_args(each.annotation))]
+    texts = [each.name for each in own if _is_kind(each, Text)]
+    times = [each.name for each in own if _is_kind(each, datetime)]
 
     def run(
         *, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **given: Any
@@ -149,6 +148,11 @@ class _Names(dict[str, Any]):
         raise KeyError(name)
 
 
+def _is_kind(parameter: Parameter, kind: Any) -> bool:
+    """Whether a value is of this kind where it is given at all."""
+    return kind in (parameter.annotation, *get_args(parameter.annotation))
+
+
 def _moment(memory: Any, name: str, text: str | None) -> datetime | None:
     from memfolio.verbs.verb import as_moment
 
@@ -158,10 +162,8 @@ def _moment(memory: Any, name: str, text: str | None) -> datetime | None:
 def _parameter(parameter: Parameter, said: str | Mapping[str, Any]) -> Parameter:
     """A parameter as the parser wants it."""
     kind = parameter.annotation
-    if STDIN in getattr(kind, "__metadata__", ()):
-        kind = get_args(kind)[0]
-    if datetime in (kind, *get_args(kind)):
-        kind = str | None
+    if _is_kind(parameter, Text) or _is_kind(parameter, datetime):
+        kind = str if parameter.default is parameter.empty else str | None
     if get_origin(kind) is not Annotated:
         is_required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
         is_argument = is_required or parameter.kind is parameter.POSITIONAL_ONLY

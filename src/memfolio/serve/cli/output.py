@@ -33,6 +33,7 @@ _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_
 Line = str | tuple[str, str] | Callable[["Screen"], None]
 """What is said, perhaps with its style; or something that draws itself."""
 Lines = Line | Sequence[Line]
+"""One of them, or a list; a tuple is always a text and its style."""
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, wide: str = "", none: str = "") -> Line:
@@ -53,6 +54,18 @@ def page(text: str) -> Line:
 def note(text: str) -> Line:
     """Something that is said beside the answer, on the stream for errors."""
     return lambda _: Screen(errors=True).say(f"memfolio: {text}", "yellow")
+
+
+def pairs(document: Mapping[str, Any], width: int) -> list[str]:
+    """What a document says, a line for each name that has a value."""
+    lines = []
+    for name, value in document.items():
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if value not in (None, "", [], (), {}):
+            words = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            lines.append(f"{name.replace('_', ' '):<{width}} {words}")
+    return lines
 
 
 def yellow(texts: Iterable[str]) -> list[Line]:
