@@ -19,7 +19,7 @@ from memfolio import Action, Memory, errors
 from memfolio.serve.cli.derive import below, listed
 from memfolio.serve.cli.errors import exit_code
 from memfolio.serve.cli.output import safe
-from memfolio.serve.cli.times import find_time
+from memfolio.serve.cli.typed import find_time
 from tests.serve.calls import PROGRAM, Run, RunJson, program, today
 
 COMMANDS = [name for name in listed() if not below(name)]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memfolio.serve.cli.brief import beginning, happened, local, standing, tagged
 from memfolio.serve.cli.call import Answer, Options
-from memfolio.serve.cli.output import Screen, as_document, fields_of, safe
+from memfolio.serve.cli.output import Screen, as_document, beginning, fields_of, happened, local, safe, standing, tagged
 
 if TYPE_CHECKING:
     from rich.tree import Tree

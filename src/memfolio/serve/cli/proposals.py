@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
-from memfolio.serve.cli.importance import read_importance
 from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.typed import read_importance
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memfolio.serve.cli.brief import beginning, day, emphasised, happened, local, standing, tagged
 from memfolio.serve.cli.call import Answer, Options, read_text
-from memfolio.serve.cli.importance import read_importance
-from memfolio.serve.cli.output import LONG, Screen, safe
+from memfolio.serve.cli.output import LONG, Screen, beginning, day, emphasised, happened, local, safe, standing, tagged
+from memfolio.serve.cli.typed import read_importance
 from memfolio.types import MemoryItem, Origin
 from memfolio.verbs.documents import hits_document, phase
 

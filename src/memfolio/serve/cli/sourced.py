@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.call import PERSON, Answer, Options
-from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.output import Screen, for_people
 from memfolio.text import counted
 
 if TYPE_CHECKING:

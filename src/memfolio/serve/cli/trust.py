@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
-from memfolio.serve.cli.difference import for_people
 from memfolio.serve.cli.entries import draw_entries
-from memfolio.serve.cli.output import Screen
-from memfolio.serve.cli.pages import page_path
+from memfolio.serve.cli.output import Screen, for_people
 from memfolio.serve.cli.sourced import undo_source
-from memfolio.serve.cli.times import find_time
+from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
 from memfolio.types import Action
 from memfolio.vault.paths import CONFIG, GITIGNORE
