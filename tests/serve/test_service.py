@@ -19,7 +19,7 @@ from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, PathError
 from memfolio.serve import service as services
 from memfolio.serve import units
-from memfolio.serve.cli import service as commands
+from memfolio.serve.cli import world as commands
 from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
 from tests.serve.calls import PROGRAM

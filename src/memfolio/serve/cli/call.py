@@ -135,14 +135,14 @@ class Options:
         for notice in notices:
             Screen(errors=True).say(f"memfolio: {notice}", "yellow")
 
-    def confirm(self, deed: str, preview: Callable[[Screen], None], *, yes: bool) -> bool:
+    def confirm(self, deed: str, preview: Lines, *, yes: bool) -> bool:
         """Go on if the person agrees, and say whether they were asked; where nobody can be, only `--yes` counts."""
         if yes:
             return False
         if self.as_json or not sys.stdin.isatty():
             raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
         self.wait.stop()
-        preview(Screen(errors=True))
+        Screen(errors=True).show(preview)
         typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)
         return True
 

@@ -58,7 +58,7 @@ def _asked(options: Options, memory: Memory, mended: Mended, *, yes: bool) -> bo
     count, whose = len(mended.memories), ", which all agents share" if _is_shared(memory, mended) else ""
     deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}{whose}"
     preview = [diff(for_people(mended.diff)), "", listed(mended.memories, memory.vault.home.zone)]
-    return options.confirm(deed, lambda screen: screen.show(preview), yes=yes)
+    return options.confirm(deed, preview, yes=yes)
 
 
 def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> Mended:
