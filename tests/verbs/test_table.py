@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 
 from memfolio import aio
 from memfolio.aio import AsyncMemory
+from memfolio.govern import proposal
+from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
 from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
@@ -124,6 +127,21 @@ def test_who_may_only_read_writes_through_no_other_tool(home: Path, caller: Call
         with pytest.raises(Exception, match="needs a token that may write"):
             answer.use_tool(**given)
         assert answer.use_tool(name="fact_query")["facts"] == []
+
+
+def test_a_proposal_carries_what_its_verb_takes(home: Path) -> None:
+    own = {"by", "dry_run", "tier"}  # who decides, and another name for store
+    by_words = {"every", "subject", "predicate", "object", "below", "base"}
+    """What may mean something else by the time it is approved."""
+    with Memory.open(home, background=False) as memory:
+        for verb, how in proposal.VERBS.items():
+            if verb == "ontology.commit":
+                continue  # takes one term, which is carried field by field
+            method = Rules.create if verb == "rules.create" else attrgetter(verb)(memory)
+            taken = set(inspect.signature(method).parameters) - {"self"}
+            carried = {how.body, *how.names} - {""}
+            assert carried <= taken, verb
+            assert taken - carried - own <= by_words, verb
 
 
 def test_async_methods_are_the_verbs_that_memory_has() -> None:
