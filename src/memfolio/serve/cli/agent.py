@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import InputError
 from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.derive import makes_home
-from memfolio.serve.cli.output import Screen, diff, fields_of, page, pairs, table
+from memfolio.serve.cli.output import Screen, diff, fields_of, page, pairs, seq_of, table
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agent
@@ -89,7 +89,7 @@ def _agent(found: Agent) -> dict[str, Any]:
 
 
 def _changed(outcome: UndoResult, done: str) -> Answer:
-    seq = outcome.receipt.seq if outcome.receipt else None
+    seq = seq_of(outcome)
     undo = f"{done}, as change {seq}; `memfolio undo {seq}` takes that back"
     document = {"diff": outcome.diff, "seq": seq, "paths": list(outcome.paths)}
     return Answer(document, [diff(outcome.diff), ("Nothing was changed." if seq is None else undo, "bold")])

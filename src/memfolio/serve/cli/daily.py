@@ -19,6 +19,7 @@ from memfolio.serve.cli.output import (
     happened,
     note,
     page,
+    picked,
     safe,
     standing,
     tagged,
@@ -172,8 +173,7 @@ def context(
         elif found.text is not None:
             screen.say(found.text)
 
-    names = ("budget", "tokens", "text", "ids", "degraded", "crowded")
-    return Answer({"prompt": prompt, **{name: getattr(found, name) for name in names}}, draw)
+    return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), draw)
 
 
 def show(memory: Memory, what: str = "today", /) -> Answer:

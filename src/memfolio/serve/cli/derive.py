@@ -285,7 +285,8 @@ def _takes_texts(shape: Mapping[str, Any]) -> bool:
 def _said(name: str, shape: Mapping[str, Any], default: Any) -> dict[str, Any]:
     flag = f"--{name.replace('_', '-')}"
     is_switch = shape.get("type") == "boolean" and default is not False
-    return {"help": shape["description"], "flags": [f"{flag}/--no-{flag[2:]}" if is_switch else flag]}
+    usual = f" [default: {shape['default']}]" if "default" in shape else ""
+    return {"help": shape["description"] + usual, "flags": [f"{flag}/--no-{flag[2:]}" if is_switch else flag]}
 
 
 def _value(given: Any, shape: Mapping[str, Any]) -> Any:

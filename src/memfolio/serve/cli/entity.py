@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Line, diff, fields_of, table
+from memfolio.serve.cli.output import Line, diff, fields_of, picked, seq_of, table
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.graph.graph import Entity, Graph, GraphStep, Neighbour
     from memfolio.memory import Memory
 
-LISTED = ("id", "name", "type", "aliases", "mentions", "summary", "path")
+LISTED = "id name type aliases mentions summary path"
 
 
 def entity_show(memory: Memory, name: str, hops: int = 1) -> Answer:
@@ -32,7 +32,7 @@ def entity_list(memory: Memory, type: str | None = None) -> Answer:
     rows = [(each.id, each.name, each.mentions, each.summary) for each in found]
     none = f"Nothing of type {type} has a page." if type else "Nobody and nothing has a page yet."
     return Answer(
-        {"entities": [{key: getattr(each, key) for key in LISTED} for each in found]},
+        {"entities": [picked(each, LISTED) for each in found]},
         table(("id", "name", "mentions", "summary"), rows, wide="summary", none=none),
     )
 
@@ -44,7 +44,7 @@ def entity_merge(memory: Memory, keep: str | None = None, other: str | None = No
             raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
         return _alike(graph)
     merged = graph.merge(keep, other, dry_run=dry_run, by=PERSON)
-    seq = merged.receipt.seq if merged.receipt else None
+    seq = seq_of(merged)
     done = f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back"
     would = f"{merged.other} would become {merged.keep}. Nothing was changed."
     document = {"keep": merged.keep, "other": merged.other, "diff": merged.diff, "dry_run": dry_run, "seq": seq}

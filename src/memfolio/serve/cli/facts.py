@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.derive import makes_home
-from memfolio.serve.cli.output import Line, table, yellow
+from memfolio.serve.cli.output import Line, picked, table, yellow
 from memfolio.text import counted
 from memfolio.verbs import documents
 
@@ -154,12 +154,9 @@ def fact_verify(
     with options.memory() as memory:
         found = memory.verify_fact(id, method, confirmed=confirmed, adjust=adjust, by=PERSON)
     against = [str(each) for each in found.contradictions]
-    document = {
+    document = picked(found, "verified confidence reason") | {
         "fact": id,
         "method": found.method.value,
-        "verified": found.verified,
-        "confidence": found.confidence,
-        "reason": found.reason,
         "against": against,
         "supports": list(found.supports),
     }

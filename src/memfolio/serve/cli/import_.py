@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home, leave_logging_to_us
-from memfolio.serve.cli.output import Line, yellow
+from memfolio.serve.cli.output import Line, picked, yellow
 from memfolio.text import counted
 
 if TYPE_CHECKING:
@@ -217,8 +217,7 @@ def export(
     document = {
         "path": done.target,
         "as": as_,
-        "agents": done.agents,
-        "files": done.files,
+        **picked(done, "agents files"),
         "dry_run": dry_run,
         "left_out": dict(done.left_out),
     }

@@ -22,6 +22,8 @@ from memfolio.serve.cli.output import (
     fields_of,
     for_people,
     note,
+    picked,
+    seq_of,
     yellow,
 )
 from memfolio.serve.cli.typed import read_moment
@@ -167,7 +169,7 @@ def checkpoint(
     )
     now, by = memory.vault.home.now(), replace(PERSON, session=session)
     written = write(memory.vault, memory.agent, given, now=now, by=by, dry_run=dry_run)
-    seq = written.receipt.seq if written.receipt else None
+    seq = seq_of(written)
     document = {"path": written.path, "seq": seq, "dry_run": dry_run, "diff": written.diff}
     line: Line = written.diff.rstrip() if seq is None else (written.path, "bold")
     return Answer(document | {"checkpoint": fields_of(given)}, line)
@@ -239,18 +241,14 @@ def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
         is_empty = not (found.drafts or found.path or found.core)
         done = f"{saved}{' would be saved' if dry_run else ' saved'}"
         lines.append(("There was nothing to save." if is_empty else done, "bold"))
-    names = ("content", "type", "kind", "confidence")
     document = {
-        "path": found.path,
+        **picked(found, "path core problems diff"),
         "checkpoint": fields_of(found.checkpoint) if found.checkpoint else None,
-        "memories": [{name: getattr(each, name) for name in names} for each in found.drafts],
+        "memories": [picked(each, "content type kind confidence") for each in found.drafts],
         "ids": [each.id for each in found.memories],
-        "core": found.core,
-        "problems": found.problems,
-        "seq": receipt.seq if receipt else None,
+        "seq": seq_of(found),
         "repeated": is_repeated,
         "dry_run": dry_run,
-        "diff": found.diff,
     }
     return Answer(document, lines)
 
@@ -270,7 +268,7 @@ def backup(
             place = backup_folder(memory.vault, folder)
             copies = backups(memory.vault, place)
             lines = [f"{_size(each.size):>10}  {each.path}" for each in copies]
-            found = [{"path": each.path, "size": each.size} for each in copies]
+            found = [picked(each, "path size") for each in copies]
             none = f"There is no backup of this home in {place}."
             return Answer({"folder": place, "backups": found}, lines or (none, "bold"))
         done = memory.backup(folder, keep=keep, dry_run=dry_run)
@@ -279,7 +277,7 @@ def backup(
         removed, last = "would be removed", f"{what} would be copied to {done.path}. Nothing was written."
     else:
         removed, last = "removed", f"{what} copied to {done.path}, {_size(done.size)}, and read back"
-    document = {"path": done.path, "files": done.files, "bytes": done.bytes, "size": done.size, "dry_run": dry_run}
+    document = picked(done, "path files bytes size") | {"dry_run": dry_run}
     gone: list[Line] = [(f"{path.name} {removed}", "dim") for path in done.removed]
     return Answer({**document, "removed": list(map(str, done.removed))}, [*gone, (last, "bold")])
 
@@ -300,16 +298,12 @@ def purge(
     plan, proof = done.plan, done.proof
     document: dict[str, Any] = {
         "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
-        "files": plan.files,
-        "history": plan.history,
+        **picked(plan, "files history related keepers"),
         "git": plan.git or None,
-        "related": plan.related,
-        "keepers": plan.keepers,
         "seqs": done.seqs,
         "dry_run": proof is None,
-        "searched": {"files": proof.files, "cached": proof.cached, "objects": proof.objects} if proof else None,
-        "left": proof.left if proof else None,
-        "unsought": proof.unsought if proof else None,
+        "searched": picked(proof, "files cached objects") if proof else None,
+        **(picked(proof, "left unsought") if proof else {"left": None, "unsought": None}),
     }
     return Answer(document, list(_purged(done)), status=1 if proof and not proof.is_clean else 0)
 
@@ -403,21 +397,15 @@ def core_unpin(memory: Memory, what: str, dry_run: bool = False) -> Answer:
 
 def _core(found: CoreMemory) -> dict[str, Any]:
     blocks = [
-        {
-            "name": each.name,
-            "tokens": each.tokens,
-            "share": found.share(each),
-            "lines": [one.text for one in each.items],
-        }
+        picked(each, "name tokens") | {"share": found.share(each), "lines": [item.text for item in each.items]}
         for each in found.blocks
     ]
-    names = ("path", "tokens", "cap", "over_cap", "text")
-    return {name: getattr(found, name) for name in names} | {"blocks": blocks}
+    return picked(found, "path tokens cap over_cap text") | {"blocks": blocks}
 
 
 def _edited(edit: CoreEdit, *, dry_run: bool) -> Answer:
     """What an edit did."""
-    found, seq = edit.memory, edit.receipt.seq if edit.receipt else None
+    found, seq = edit.memory, seq_of(edit)
     room = f"core memory has {found.tokens:,} of {found.cap:,} tokens"
     done = f"Change {seq}: {room}; `memfolio undo {seq}` takes that back"
     unchanged = f"{'' if edit.diff else 'It says so already. '}Nothing was changed."

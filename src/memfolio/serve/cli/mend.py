@@ -17,6 +17,7 @@ from memfolio.serve.cli.output import (
     diff,
     for_people,
     happened,
+    picked,
     table,
     tagged,
     yellow,
@@ -214,13 +215,7 @@ def weak(memory: Memory, limit: int = 20) -> Answer:
     items = [(each, each.located.item) for each in found]
     rows = [(item.id, f"{each.certainty:.2f}", _ahead(each), beginning(item.content, 200)) for each, item in items]
     facts = [
-        as_document(
-            item,
-            path=each.located.path,
-            certainty=each.certainty,
-            dormant_in=each.dormant_in,
-            archived_in=each.archived_in,
-        )
+        as_document(item, path=each.located.path, **picked(each, "certainty dormant_in archived_in"))
         for each, item in items
     ]
     lines: list[Line] = [

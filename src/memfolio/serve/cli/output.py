@@ -71,6 +71,16 @@ def pairs(document: Mapping[str, Any], width: int) -> list[str]:
     return lines
 
 
+def picked(value: object, names: str) -> dict[str, Any]:
+    """These attributes of a value, by their names."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def seq_of(made: Any) -> int | None:
+    """The number of the change that something was written as; None where nothing was."""
+    return made.receipt.seq if made.receipt else None
+
+
 def yellow(texts: Iterable[str]) -> list[Line]:
     """What should be looked at, a line each."""
     return [(text, "yellow") for text in texts]

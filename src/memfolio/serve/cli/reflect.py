@@ -13,7 +13,7 @@ from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyErro
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Line, Screen, fields_of, note, safe, yellow
+from memfolio.serve.cli.output import Line, Screen, fields_of, note, picked, safe, seq_of, yellow
 from memfolio.serve.cli.typed import read_importance
 from memfolio.text import counted
 from memfolio.types import MemoryItem
@@ -36,7 +36,7 @@ LIST = "`memfolio proposals` lists them with their hashes; approve each with its
 def reflect(options: Options, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         made = memory.reflections.reflect(memory.vault.home.now(), dry_run=dry_run, by=PERSON)
-    seq = made.receipt.seq if made.receipt else None
+    seq = seq_of(made)
     done = f"{made.path}, as change {seq}" if seq else "Nothing was written."
     fields = {"number": made.number, "path": made.path if seq else None, "hash": made.shown, "text": made.text}
     document = {**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}
@@ -199,16 +199,12 @@ def _memories(made: object) -> list[MemoryItem]:
 
 
 def _decision(decided: DecidedReflection) -> Answer:
-    seq = decided.receipt.seq if decided.receipt else None
+    seq = seq_of(decided)
 
     applied = f", {counted(len(decided.applied), 'item')} applied" if decided.applied else ""
     document = {
-        "number": decided.number,
-        "path": decided.path,
-        "outcome": decided.outcome,
+        **picked(decided, "number path outcome left_out skipped"),
         "applied": _items(decided.applied),
-        "left_out": decided.left_out,
-        "skipped": decided.skipped,
         "seq": seq,
     }
     lines: list[Line] = [

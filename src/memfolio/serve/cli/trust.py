@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Line, Screen, for_people, page
+from memfolio.serve.cli.output import Line, Screen, for_people, page, picked, seq_of
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -142,10 +142,7 @@ def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool
         "undone": ids[: found.roots],
         "derived": ids[found.roots :],
         "kept": [each.id for each in found.kept],
-        "lifted": found.lifted,
-        "facts": found.facts,
-        "paths": found.paths,
-        "diff": found.diff,
+        **picked(found, "lifted facts paths diff"),
         "seqs": seqs,
         "seq": seqs[0] if seqs else None,
         "dry_run": dry_run,
@@ -206,7 +203,7 @@ def _newest(memory: Memory, page: str | None) -> int:
 
 def _went_back(document: dict[str, Any], outcome: UndoResult, words: str, *, quiet: bool) -> Answer:
     """What undo and rollback did; `quiet` when the difference has been shown already."""
-    seq = outcome.receipt.seq if outcome.receipt else None
+    seq = seq_of(outcome)
     unchanged = "Nothing was changed." if outcome.paths else "Nothing is different."
     done = f"{words}, as change {seq}" if seq is not None else unchanged
     document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": seq, "dry_run": seq is None}
