@@ -23,7 +23,7 @@ CLIENTS = 8
 ROUNDS, TURNS = 8, 12
 """Questions of each client in a turn; the two take turns, so that what else the machine does hits both alike."""
 SERVE = (
-    "import sys; from memfolio.serve.cli.call import Options; from memfolio.serve.cli.serve import serve; "
+    "import sys; from memfolio.serve.cli.call import Options; from memfolio.serve.cli.world import serve; "
     "serve(Options(home=sys.argv[1]), port=0)"
 )
 Ask = Callable[[str], int]

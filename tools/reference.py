@@ -1,4 +1,4 @@
-"""The tables of settings, routes and tools in docs, made from those in the code.
+"""The tables of settings, routes, tools and commands in docs, made from those in the code.
 
 `python -m tools.reference` writes them; tests check that they are up to date.
 """
@@ -8,11 +8,53 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from memfolio.serve.cli.derive import below, command, listed
 from memfolio.settings import KEYS, RETIRED, Key, toml
 from memfolio.verbs.verb import MODULES, Verb, tools_of, verbs_at
 
 DOCS = Path(__file__).parent.parent / "docs"
 FURTHER = {"read": "`GET /v1/events`", "admin": "`GET /metrics`"}
+
+PAGES = {
+    "context": "context.md",
+    "consolidate": "tend.md#consolidation",
+    "tend": "tend.md",
+    "digest": "digests.md",
+    "checkpoint": "core.md",
+    "core": "core.md",
+    "weak": "retention.md",
+    "archive": "retention.md",
+    "purge": "purge.md",
+    "reflect": "reflection.md",
+    "approve": "proposals.md",
+    "agent": "agents.md",
+    "entity": "graph.md",
+    "fact": "facts.md",
+    "rule": "rules.md",
+    "infer": "inference.md",
+    "case": "cases.md",
+    "ontology": "ontology.md",
+    "reason": "reasoning.md",
+    "mind": "mind.md",
+    "heartbeat": "heartbeat.md",
+    "procedure": "procedures.md",
+    "workflow": "workflows.md",
+    "goal": "typedb.md",
+    "typedb": "typedb.md",
+    "import": "import.md",
+    "export": "export.md",
+    "mcp": "mcp.md",
+    "serve": "http.md",
+    "hook": "hooks.md",
+    "install": "hosts.md",
+    "service": "service.md",
+    "undo": "update.md",
+    "doctor": "hosts.md",
+    "alerts": "alerts.md",
+    "bench": "bench.md",
+    "uninstall": "hosts.md",
+}
+"""The page that says more about a command."""
 
 
 def row(key: Key) -> str:
@@ -53,6 +95,29 @@ def tools() -> str:
     return "\n".join([*lines, "| `all` | all of them |", ""])
 
 
+def commands() -> str:
+    """The commands in the order of `memfolio --help`: what each takes, or what is below it, and the page about it."""
+    lines = ["| command | what it does | options, or what is below it |", "|---|---|---|"]
+    for name, row in listed().items():
+        further = [path.split()[-1] for path in below(name)]
+        arguments, options = ([], further) if further else _taken(name)
+        said = row.help.rstrip(".") + (f" ([more]({PAGES[name]}))" if name in PAGES else "")
+        lines.append(f"| `{' '.join([name, *arguments])}` | {said} | {_code(options)} |")
+    return "\n".join([*lines, ""])
+
+
+def _taken(name: str) -> tuple[list[str], list[str]]:
+    """The arguments and the options of a command, without those that every command has."""
+    taken = [each for each in command(name).params if each.opts[0] not in ("--home", "--agent", "--json")]
+    arguments = [each for each in taken if each.param_type_name == "argument"]
+    told = [f"{each.metavar}" if each.required else f"[{str(each.metavar).strip('[]')}]" for each in arguments]
+    return [each.replace("|", "\\|") for each in told], [each.opts[0] for each in taken if each not in arguments]
+
+
+def _code(words: list[str]) -> str:
+    return f"`{' '.join(words)}`" if words else ""
+
+
 def _first(verb: Verb) -> str:
     """The first sentence of what a verb says of itself."""
     return verb.description.partition("\n")[0].partition(". ")[0].rstrip(".")
@@ -62,6 +127,7 @@ TABLES: Mapping[str, tuple[str, Callable[[], str]]] = {
     "configuration.md": ("settings", settings),
     "http.md": ("routes", routes),
     "mcp.md": ("tools", tools),
+    "serve.md": ("commands", commands),
 }
 """The page of each table, and what its marks are called."""
 

@@ -28,7 +28,7 @@ from memfolio.exchange.take_in import take_in
 from memfolio.knowledge.facts import fact_json
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
-from memfolio.serve.cli.export import export as command
+from memfolio.serve.cli.import_ import export as command
 from memfolio.types import HUMAN
 from memfolio.vault.disk import Disk
 from tests.index.dump import Dump, differences, dump

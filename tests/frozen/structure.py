@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any
 import memfolio
 from memfolio import AsyncMemory, MemfolioError, Memory, errors
 from memfolio.config import load_config
-from memfolio.serve.cli.app import GROUPS, program
+from memfolio.serve.cli.app import program
+from memfolio.serve.cli.derive import below, command, listed
 from memfolio.serve.cli.errors import EXIT_CODES, USAGE
 from memfolio.serve.http.app import build
 from memfolio.serve.http.errors import STATUS
@@ -30,24 +31,15 @@ PROSE = frozenset({"description", "title", "summary", "examples"})
 
 def commands() -> dict[str, Any]:
     """Every command with its arguments and options; those that all commands have are told once."""
-    found = dict(_commands(program(), "memfolio"))
-    for name, group in GROUPS.items():
-        found |= dict(_commands(group.load(name), f"memfolio {name}"))
+    found: dict[str, Any] = {"memfolio": program()}
+    for name in listed():
+        found |= {f"memfolio {path}": command(path) for path in below(name) or [name]}
     told = {path: _options(command) for path, command in sorted(found.items())}
     shared = {name: each for name, each in told["memfolio"].items() if name in EVERYWHERE}
     for path, options in told.items():
         if path != "memfolio" and shared.items() <= options.items():
             told[path] = {"as everywhere": sorted(shared)} | {n: o for n, o in options.items() if n not in shared}
     return told
-
-
-def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
-    below = getattr(command, "commands", {})
-    if not below or path == "memfolio":
-        yield path, command
-    for name, each in below.items():
-        if path != "memfolio" or name not in GROUPS:
-            yield from _commands(each, f"{path} {name}")
 
 
 def _options(command: Any) -> dict[str, Any]:

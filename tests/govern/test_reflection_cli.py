@@ -127,8 +127,9 @@ def test_proposal_that_is_not_approved_says_how(
     memory: Memory, given: dict[str, Any], error: type[MemfolioError], hint: str
 ) -> None:
     one, _ = memory.propose("Kim likes rain"), memory.propose("Kim likes snow")
+    ids = given.pop("ids", [one.id])
     with pytest.raises(error) as caught:
-        commands.approve(Options(home=str(memory.vault.home.root)), **{"ids": [one.id], **given})
+        commands.approve(Options(home=str(memory.vault.home.root)), ids, **given)
     assert hint.format(id=one.id, hash=one.shown) in caught.value.hint
     assert len(memory.proposals.pending()) == 2
 

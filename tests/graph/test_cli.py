@@ -7,22 +7,17 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
-import typer
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli import entity
-from memfolio.serve.cli.call import Answer, Options, register
+from memfolio.serve.cli.app import program
+from memfolio.serve.cli.call import Answer
 from memfolio.serve.cli.output import Screen
 from tests.graph.world import World, person, relation
-
-program = typer.Typer()
-program.add_typer(entity.app)
-register(program, "Knowing", entity.COMMANDS)
 
 
 def answer(world: World, *args: str) -> Answer:
     """What a command answers, without anything else that the program does."""
-    found = typer.main.get_command(program).main(list(args), standalone_mode=False, obj=Options(home=str(world.home)))
+    found = program().main(["--home", str(world.home), *args], standalone_mode=False)
     assert isinstance(found, Answer)
     return found
 
@@ -112,8 +107,7 @@ def test_an_alias_is_found_at_once(acme: World) -> None:
 
 
 def test_the_home_may_be_named_before_the_command(acme: World) -> None:
-    command = typer.main.get_command(program)
-    found = command.main(["entity", "--home", str(acme.home), "--json", "list"], standalone_mode=False, obj=Options())
+    found = program().main(["entity", "--home", str(acme.home), "--json", "list"], standalone_mode=False)
     assert isinstance(found, Answer)
     assert len(found.document["entities"]) == 3
     assert found.as_json

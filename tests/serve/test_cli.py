@@ -16,13 +16,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memfolio import Action, Memory, errors
-from memfolio.serve.cli.app import app
+from memfolio.serve.cli.derive import below, listed
 from memfolio.serve.cli.errors import exit_code
 from memfolio.serve.cli.output import safe
-from memfolio.serve.cli.times import find_time
+from memfolio.serve.cli.typed import find_time
 from tests.serve.calls import PROGRAM, Run, RunJson, program, today
 
-COMMANDS = [str(each.name) for each in app.registered_commands]
+COMMANDS = [name for name in listed() if not below(name)]
 pytestmark = pytest.mark.usefixtures("settled")
 
 
@@ -489,7 +489,7 @@ def test_processes_may_write_at_once(home: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("memfolio re", "remember recall restore reflect reject reindex reason"),
+        ("memfolio re", "remember recall restore reflect reject reason reindex"),
         ("memfolio fact as", "assert"),
         ("memfolio --json mind wa", "want"),
     ],

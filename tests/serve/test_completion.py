@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
 
-from memfolio.serve.cli.app import PANELS, app
+from memfolio.serve.cli.derive import listed
 from tests.serve.calls import PROGRAM, Run
 
 pytestmark = pytest.mark.usefixtures("settled")
@@ -96,8 +97,7 @@ def test_example_that_begins_with_another_program_is_shown_as_it_is_typed(cli: R
 
 def test_help_lists_the_commands_in_panels_and_in_order(cli: Run) -> None:
     said = cli("--help")
-    places = [said.index(f"─ {panel} ") for panel in PANELS]
+    places = [said.index(f"─ {panel} ") for panel in dict.fromkeys(row.panel for row in listed().values())]
     assert places == sorted(places)
-    listed = [name for names in PANELS.values() for name in names.split()]
-    assert [command.name for command in app.registered_commands] == listed
+    assert re.findall(r"^│ ([a-z]+) ", said, re.MULTILINE) == list(listed())
     assert "<bool>" not in said

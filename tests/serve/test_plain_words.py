@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.serve.cli.difference import for_people
+from memfolio.serve.cli.output import for_people
 from tests.serve.calls import Run, RunJson, program, terminal
 
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

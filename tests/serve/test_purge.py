@@ -11,8 +11,8 @@ import typer
 from memfolio.errors import ConflictError, RefusedError
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
+from memfolio.serve.cli.life import purge
 from memfolio.serve.cli.output import Screen
-from memfolio.serve.cli.purge import purge
 from tests.vault.proof import BOT, item
 
 SECRET = "The number of the safe is 48-15-16-23"

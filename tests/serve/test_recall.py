@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.serve.cli.brief import beginning, emphasised
+from memfolio.serve.cli.output import beginning, emphasised
 from tests.serve.calls import Run, RunJson, coloured, terminal
 
 KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "agent", "path"]

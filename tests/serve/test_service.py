@@ -19,7 +19,7 @@ from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, PathError
 from memfolio.serve import service as services
 from memfolio.serve import units
-from memfolio.serve.cli import service as commands
+from memfolio.serve.cli import world as commands
 from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
 from tests.serve.calls import PROGRAM
@@ -295,11 +295,11 @@ def test_missing_cron_says_what_to_have_run(user: Path, home: Path) -> None:
 def test_line_of_cron_can_be_looked_at_where_there_is_no_cron(
     user: Path, options: Options, said: Callable[[Answer], str]
 ) -> None:
-    answer = commands.install(options, platform="cron", dry_run=True)
+    answer = commands.service_install(options, platform="cron", dry_run=True)
     assert answer.document["line"].startswith("*/30 * * * * ")
     assert answer.document["line"] in said(answer)
     with pytest.raises(NotFoundError, match="no crontab"):
-        commands.install(options, platform="cron")
+        commands.service_install(options, platform="cron")
 
 
 def test_unknown_platform_is_named(home: Path) -> None:
@@ -332,7 +332,7 @@ def options(home: Path) -> Options:
 def test_dry_run_shows_files_and_commands_and_does_nothing(
     user: Path, options: Options, said: Callable[[Answer], str]
 ) -> None:
-    answer = commands.install(options, platform="systemd", dry_run=True)
+    answer = commands.service_install(options, platform="systemd", dry_run=True)
     shown = said(answer)
     assert files_of(user) == {}
     assert all(file["path"] in shown and file["text"].strip() in shown for file in answer.document["files"])
@@ -341,18 +341,18 @@ def test_dry_run_shows_files_and_commands_and_does_nothing(
 
 def test_commands_install_show_and_uninstall(user: Path, options: Options, said: Callable[[Answer], str]) -> None:
     put_tool(user, "systemctl", RECORDER)
-    assert "written" in said(commands.install(options, platform="systemd"))
-    assert "as before" in said(commands.install(options, platform="systemd"))
-    rows = commands.status(options, platform="systemd").document["services"]
+    assert "written" in said(commands.service_install(options, platform="systemd"))
+    assert "as before" in said(commands.service_install(options, platform="systemd"))
+    rows = commands.service_status(options, platform="systemd").document["services"]
     assert [(row["installed"], row["current"], row["active"]) for row in rows] == [(True, True, True)]
-    assert "would let go" in said(commands.uninstall(options, platform="systemd", dry_run=True))
-    assert "lets go" in said(commands.uninstall(options, platform="systemd"))
-    assert "nothing is installed" in said(commands.uninstall(options, platform="systemd"))
+    assert "would let go" in said(commands.service_uninstall(options, platform="systemd", dry_run=True))
+    assert "lets go" in said(commands.service_uninstall(options, platform="systemd"))
+    assert "nothing is installed" in said(commands.service_uninstall(options, platform="systemd"))
 
 
 def test_service_of_a_home_that_is_gone_can_be_taken_back(user: Path, options: Options, home: Path) -> None:
     put_tool(user, "systemctl", RECORDER)
-    commands.install(options, platform="systemd")
+    commands.service_install(options, platform="systemd")
     shutil.rmtree(home)
-    assert len(commands.uninstall(options, platform="systemd").document["uninstalled"]) == 1
+    assert len(commands.service_uninstall(options, platform="systemd").document["uninstalled"]) == 1
     assert set(files_of(user)) == {"calls"}

@@ -14,8 +14,8 @@ from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError
 from memfolio.memory import Memory
-from memfolio.serve.cli.archive import backup
 from memfolio.serve.cli.call import Options
+from memfolio.serve.cli.life import backup
 from memfolio.tend.backup import BackedUp, back_up, backup_folder, backups
 from memfolio.vault.disk import Disk
 from memfolio.vault.vault import OWNER, Vault

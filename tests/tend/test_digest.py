@@ -19,7 +19,7 @@ from memfolio.errors import InputError, ModelError
 from memfolio.intake import draft_of
 from memfolio.llm.model import Model
 from memfolio.serve.cli.call import Options
-from memfolio.serve.cli.digest import digest
+from memfolio.serve.cli.life import digest
 from memfolio.stores.edit import purge
 from memfolio.tend.digest import (
     LEVELS,

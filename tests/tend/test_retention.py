@@ -17,8 +17,8 @@ from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError, NotFoundError
 from memfolio.index.maintenance import Below, By
 from memfolio.memory import Memory
-from memfolio.serve.cli.archive import archive
 from memfolio.serve.cli.call import Options
+from memfolio.serve.cli.mend import archive
 from memfolio.tend.hand import Hand
 from memfolio.tend.retention import Retained, archive_one, retain, used
 from memfolio.types import MemoryItem

@@ -10,7 +10,7 @@ from memfolio.clock import SettableClock
 from memfolio.index.maintenance import Weak, weak
 from memfolio.index.rows import to_us
 from memfolio.memory import Memory
-from memfolio.serve.cli import archive
+from memfolio.serve.cli import mend as archive
 from memfolio.serve.cli.call import Options
 from memfolio.tend.retention import used
 from memfolio.vault.vault import OWNER
@@ -91,7 +91,7 @@ def test_command_shows_what_comes(memory: Memory, home: Path, capsys: pytest.Cap
     from memfolio.serve.cli.output import Screen
 
     item = memory.remember("Perhaps", type="fact", confidence=0.3)
-    answer = archive.weak(Options(home=str(home)))
+    answer = archive.weak(memory)
     answer.show(Screen())
     said = capsys.readouterr().out
     assert item.id in said

@@ -1,19 +1,24 @@
-"""One row is enough: a verb of the table is a route, a tool and an awaited method, and can be found."""
+"""One row is enough: a verb of the table is a route, a tool, a command and an awaited method, and can be found."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import inspect
+import json
 from collections.abc import Iterator
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memfolio.aio import AsyncMemory
+from memfolio.govern import proposal
+from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
+from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
 from memfolio.verbs import daily
@@ -41,7 +46,7 @@ def caller(home: Path) -> Iterator[Caller]:
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_verb_of_one_row_is_at_every_door(home: Path) -> None:
+def test_a_verb_of_one_row_is_at_every_door(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     given, said = {"text": "tea", "times": 2}, {"said": "TEATEA", "by": "main"}
     with serving(home) as served:
         assert served.client("read").shout(**given) == served.client("read").tool("shout", words="tea", times=2) == said
@@ -49,6 +54,11 @@ def test_a_verb_of_one_row_is_at_every_door(home: Path) -> None:
             tool = tools_of("memory")["shout"]
             assert tool(memory, given) == said
             assert asyncio.run(AsyncMemory(memory).shout(**given)) == said  # type: ignore[attr-defined]
+    for command in (["shout"], ["tool", "shout"]):
+        assert run(["--home", str(home), "--json", *command, "tea", "--times", "2"]) == 0
+        assert json.loads(capsysbinary.readouterr().out) == {"result": said}
+    assert run(["shout", "--help"]) == 0
+    assert b"Say something loudly." in capsysbinary.readouterr().out
     assert "shout" not in tools_of("core")
     told = described(tool)
     assert told.input_schema["required"] == ["text"]
@@ -119,6 +129,21 @@ def test_who_may_only_read_writes_through_no_other_tool(home: Path, caller: Call
         assert answer.use_tool(name="fact_query")["facts"] == []
 
 
+def test_a_proposal_carries_what_its_verb_takes(home: Path) -> None:
+    own = {"by", "dry_run", "tier"}  # who decides, and another name for store
+    by_words = {"every", "subject", "predicate", "object", "below", "base"}
+    """What may mean something else by the time it is approved."""
+    with Memory.open(home, background=False) as memory:
+        for verb, how in proposal.VERBS.items():
+            if verb == "ontology.commit":
+                continue  # takes one term, which is carried field by field
+            method = Rules.create if verb == "rules.create" else attrgetter(verb)(memory)
+            taken = set(inspect.signature(method).parameters) - {"self"}
+            carried = {how.body, *how.names} - {""}
+            assert carried <= taken, verb
+            assert taken - carried - own <= by_words, verb
+
+
 def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> None:
     tree = ast.parse(inspect.getsource(AsyncMemory))
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
@@ -137,5 +162,5 @@ def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> Non
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_verb_that_a_door_lacks_says_why(name: str) -> None:
-    assert set(ALL[name].lacks) <= {"http", "mcp"}
+    assert set(ALL[name].lacks) <= {"http", "mcp", "cli"}
     assert all(ALL[name].lacks.values())

@@ -76,7 +76,9 @@ class Verb:
     words: str = ""
     """Words that people use for it, by which it is found beside those of its description."""
     lacks: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The doors, of "http" and "mcp", at which it is not, each with the reason."""
+    """The doors, of "http", "mcp" and "cli", at which it is not, each with the reason."""
+    examples: tuple[str, ...] = ()
+    """How it is called at the command line."""
     wraps: bool = False
     """Whether it calls the verb that its argument `name` names, whose scope it needs then."""
 
@@ -249,7 +251,7 @@ def verbs_at(door: str, name: str = "all") -> dict[str, Verb]:
 
 def only_in_python(method: str, effect: Effect, reason: str) -> Verb:
     """The row of a method that is at no other door."""
-    return Verb(does=method, effect=effect, lacks={"http": reason, "mcp": reason})
+    return Verb(does=method, effect=effect, lacks=dict.fromkeys(("http", "mcp", "cli"), reason))
 
 
 def tools_of(name: str) -> dict[str, Verb]:

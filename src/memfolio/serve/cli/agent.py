@@ -1,155 +1,129 @@
-"""The command `agent` with what is below it: who remembers in this home, and what each may read."""
+"""The commands below `agent` and `token`: who remembers in this home, what each may read, and who is let in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.call import PERSON, Answer
+from memfolio.serve.cli.derive import makes_home
+from memfolio.serve.cli.output import Screen, diff, fields_of, page, pairs, seq_of, table
 
 if TYPE_CHECKING:
-    from memfolio.govern.agents import Agent as Known
+    from memfolio.govern.agents import Agent
+    from memfolio.memory import Memory
+    from memfolio.serve.tokens import Token, Tokens
     from memfolio.vault.past.past import UndoResult
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False, autocompletion=complete.agents)]
-NewId = Annotated[
-    str, typer.Argument(metavar="ID", help="1 to 64 of a-z, 0-9 and -, not starting with -.", show_default=False)
-]
-Whom = Annotated[str | None, typer.Argument(metavar="ID", help="The agent, else the one of --agent.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="KEY=VALUE...",
-        help="role, policy (writes or proposes), reads (ids with commas between, * for all), proposes_to, trusted, …",
-        show_default=False,
-    ),
-]
+
+def agent_list(memory: Memory) -> Answer:
+    found = memory.agents.list()
+    shown = table(("id", "policy", "reads", "memories", "last", "role"), list(map(_row, found)), wide="role")
+    return Answer({"agents": list(map(_agent, found))}, shown)
 
 
-def list_(options: Options) -> Answer:
-    """List the agents of this home."""
-    with options.memory() as memory:
-        found = memory.agents.list()
-    rows = [row(each) for each in found]
-    names = ("id", "policy", "reads", "memories", "last", "role")
-    return Answer({"agents": [document(each) for each in found]}, lambda screen: screen.table(names, rows, wide="role"))
+def agent_show(memory: Memory, id: str | None = None, /) -> Answer:
+    document = _agent(memory.agents.get(id or memory.agent))
+    return Answer(document, pairs(document, 12))
 
 
-def show(options: Options, id: Whom = None) -> Answer:
-    """Show how an agent stands in this home."""
-    with options.memory() as memory:
-        found = memory.agents.get(id or memory.agent)
-    shown = document(found)
-
-    def draw(screen: Screen) -> None:
-        for name, value in shown.items():
-            told = ", ".join(value) if isinstance(value, tuple) else value
-            told = ("yes" if told else "no") if isinstance(told, bool) else told
-            if told not in (None, ""):
-                screen.say(f"{name.replace('_', ' '):<12} {told}")
-
-    return Answer(shown, draw)
+def agent_create(memory: Memory, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
+    given = _settings(settings or ())
+    return _changed(memory.agents.create(id, by=PERSON, dry_run=dry_run, **given), f"There is {id}")
 
 
-def create(options: Options, id: NewId, settings: Settings = None, dry_run: DryRun = False) -> Answer:
-    """Make an agent, with a file of settings of its own."""
-    return change(options, f"There is {id}", "create", id, dry_run=dry_run, **read(settings or ()))
+def agent_set(memory: Memory, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
+    given = _settings(settings or ())
+    return _changed(memory.agents.update(id, by=PERSON, dry_run=dry_run, **given), f"{id} is set")
 
 
-def set_(options: Options, id: Id, settings: Settings = None, dry_run: DryRun = False) -> Answer:
-    """Change settings of an agent; what else you wrote into its file stays."""
-    return change(options, f"{id} is set", "update", id, dry_run=dry_run, **read(settings or ()))
+def agent_instructions(memory: Memory, id: str | None = None, /) -> Answer:
+    text = memory.agents.instructions(id)
+    return Answer({"agent": id or memory.agent, "text": text}, page(text))
 
 
-def instructions(options: Options, id: Whom = None) -> Answer:
-    """Print what to tell an agent about its memory, for AGENTS.md or a system prompt."""
-    with options.memory() as memory:
-        text = memory.agents.instructions(id)
-    return Answer({"agent": id or memory.agent, "text": text}, lambda screen: screen.page(text))
+def agent_rename(memory: Memory, id: str, new: str, dry_run: bool = False) -> Answer:
+    return _changed(memory.agents.rename(id, new, by=PERSON, dry_run=dry_run), f"{id} is {new}")
 
 
-def rename(options: Options, id: Id, new: NewId, dry_run: DryRun = False) -> Answer:
-    """Give an agent another id: all its files, and the settings of others that name it, as one change."""
-    return change(options, f"{id} is {new}", "rename", id, new, dry_run=dry_run)
+def agent_move(memory: Memory, to: str, ids: list[str], dry_run: bool = False) -> Answer:
+    return _changed(memory.agents.move(ids, to, by=PERSON, dry_run=dry_run), f"{to} has them")
 
 
-def move(
-    options: Options,
-    to: Annotated[str, typer.Argument(metavar="TO", help="An agent, or shared.", show_default=False)],
-    ids: Annotated[list[str], typer.Argument(metavar="MEMORY...", help="Ids of memories.", show_default=False)],
-    dry_run: DryRun = False,
-) -> Answer:
-    """Give memories to another agent, or with `shared` to all."""
-    return change(options, f"{to} has them", "move", ids, to, dry_run=dry_run)
+def agent_retire(memory: Memory, id: str, dry_run: bool = False) -> Answer:
+    return _changed(memory.agents.retire(id, by=PERSON, dry_run=dry_run), f"{id} is retired")
 
 
-def retire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Keep an agent to be read only."""
-    return change(options, f"{id} is retired", "retire", id, dry_run=dry_run)
+def agent_unretire(memory: Memory, id: str, dry_run: bool = False) -> Answer:
+    return _changed(memory.agents.unretire(id, by=PERSON, dry_run=dry_run), f"{id} writes again")
 
 
-def unretire(options: Options, id: Id, dry_run: DryRun = False) -> Answer:
-    """Let a retired agent write again."""
-    return change(options, f"{id} writes again", "unretire", id, dry_run=dry_run)
-
-
-def read(settings: Iterable[str]) -> dict[str, Any]:
+def _settings(settings: Iterable[str]) -> dict[str, Any]:
     """Settings as they are typed: a switch is true or false, and `reads` is a list."""
     from memfolio.vault.agents import KEYS
 
-    pairs = [each.partition("=") for each in settings]
-    if lost := next((name for name, sign, _ in pairs if not sign or name not in KEYS), None):
+    given = [each.partition("=") for each in settings]
+    if lost := next((name for name, sign, _ in given if not sign or name not in KEYS), None):
         hint = f"write it like policy=proposes; there are {', '.join(KEYS)}"
         raise InputError(f"{lost[:40]!r} is no setting", hint=hint)
     switches = {"true": True, "false": False}
     return {
         name: tuple(filter(None, value.split(","))) if name == "reads" else switches.get(value, value)
-        for name, _, value in pairs
+        for name, _, value in given
     }
 
 
-def row(found: Known) -> tuple[str, ...]:
+def _row(found: Agent) -> tuple[str, ...]:
     settings, last = found.settings, f"{found.active_at:%Y-%m-%d}" if found.active_at else ""
     policy = "retired" if settings.retired else settings.policy
     memories = "no index" if found.memories is None else f"{found.memories:,}"
     return found.id, policy, ", ".join(settings.reads), memories, last, found.trouble or settings.role
 
 
-def document(found: Known) -> dict[str, Any]:
+def _agent(found: Agent) -> dict[str, Any]:
     settings = {name: value for name, value in fields_of(found.settings).items() if name != "agent"}
     numbers = {"memories": found.memories, "active_at": found.active_at, "trouble": found.trouble}
     return {"id": found.id} | settings | numbers
 
 
-def change(options: Options, done: str, verb: str, *what: object, dry_run: bool, **settings: object) -> Answer:
-    """Do something to agents, by a verb of `Agents`, and tell what it did."""
-    with options.memory() as memory:
-        outcome: UndoResult = getattr(memory.agents, verb)(*what, by=PERSON, dry_run=dry_run, **settings)
-    seq = outcome.receipt.seq if outcome.receipt else None
+def _changed(outcome: UndoResult, done: str) -> Answer:
+    seq = seq_of(outcome)
+    undo = f"{done}, as change {seq}; `memfolio undo {seq}` takes that back"
+    document = {"diff": outcome.diff, "seq": seq, "paths": list(outcome.paths)}
+    return Answer(document, [diff(outcome.diff), ("Nothing was changed." if seq is None else undo, "bold")])
+
+
+@makes_home
+def token_create(memory: Memory, name: str, scope: str = "write") -> Answer:
+    token, secret = _tokens(memory).create(name, memory.agent, scope, now=memory.vault.home.now())
 
     def draw(screen: Screen) -> None:
-        screen.diff(outcome.diff)
-        undo = f"{done}, as change {seq}; `memfolio undo {seq}` takes that back"
-        screen.say("Nothing was changed." if seq is None else undo, "bold")
+        screen.say(secret)
+        beside = f"{token.id} lets {token.agent} {token.scope}; keep it: it is not shown again"
+        Screen(errors=True).say(beside, "yellow")
 
-    return Answer({"diff": outcome.diff, "seq": seq, "paths": list(outcome.paths)}, draw)
+    return Answer({**_token(token), "secret": secret}, draw)
 
 
-list_.__name__, set_.__name__ = "list", "set"
-AGENT = (
-    Command(list_, "agent list"),
-    Command(show, "agent show researcher"),
-    Command(create, 'agent create researcher policy=proposes reads=shared,main role="Looks things up"'),
-    Command(set_, "agent set researcher reads=* trusted=true"),
-    Command(instructions, "agent instructions researcher"),
-    Command(rename, "agent rename researcher scout"),
-    Command(move, "agent move shared M-1763217005123-5f2c91ab"),
-    Command(retire, "agent retire researcher"),
-    Command(unretire, "agent unretire researcher"),
-)
-app = group("agent", AGENT)
+def token_list(memory: Memory) -> Answer:
+    found = _tokens(memory).all()
+    rows = [(each.id, each.agent, each.scope, each.revoked_at or "", each.name) for each in found]
+    shown = table(("id", "agent", "scope", "revoked", "for"), rows, wide="for")
+    return Answer({"tokens": [*map(_token, found)]}, shown)
+
+
+def token_revoke(memory: Memory, id: str) -> Answer:
+    token = _tokens(memory).revoke(id, now=memory.vault.home.now())
+    return Answer(_token(token), (f"{token.id} ({token.name}) is revoked", "bold"))
+
+
+def _tokens(memory: Memory) -> Tokens:
+    from memfolio.serve.tokens import Tokens
+
+    return Tokens(memory.vault.home)
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {name: value for name, value in asdict(token).items() if name != "hash"}

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import Answer, Command, Options, leave_logging_to_us, register
+from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
 from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
@@ -19,23 +17,13 @@ if TYPE_CHECKING:
     from memfolio.bench.retrieval import Measured, QuestionTally
 
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="Files of cases, one JSON object a line.", show_default=False)
-]
-Against = Annotated[str | None, typer.Option("--baseline", metavar="[bm25]", help="Measure plain FTS5 BM25 beside it.")]
-LimitCases = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first cases of each file.")]
-Ablate = Annotated[bool, typer.Option("--ablate", help="Ask again with each strategy switched off in turn.")]
-Sizes = Annotated[str, typer.Option(metavar="N,N,…", help="How many memories to measure with.")]
-
-
-def retrieval(
+def bench_retrieval(
     options: Options,
-    files: Files,
-    baseline: Against = None,
-    limit_cases: LimitCases = None,
-    ablate: Ablate = False,
+    files: list[Path],
+    baseline: str | None = None,
+    limit_cases: int | None = None,
+    ablate: bool = False,
 ) -> Answer:
-    """Put cases into fresh homes, ask their questions, and count the gold among the first 5, 10 and 20 hits."""
     from memfolio.bench.ablation import RECALL, ablated, table
     from memfolio.bench.retrieval import find_baseline, measure, recalled
 
@@ -54,8 +42,7 @@ def retrieval(
     return Answer({"files": list(map(document, measured))}, draw)
 
 
-def speed(options: Options, sizes: Sizes = "1000,10000,100000") -> Answer:
-    """Measure recall in homes of several sizes, beside the least that such a search can take."""
+def bench_speed(options: Options, sizes: str = "1000,10000,100000") -> Answer:
     from memfolio.bench.speed import speed as measure_speed
 
     numbers = read_sizes(sizes)
@@ -131,14 +118,3 @@ def draw_measured(screen: Screen, found: Measured, ways: Sequence[str]) -> None:
         p50, p95 = (found.tallies[way].milliseconds(share) for share in (0.5, 0.95))
         screen.say(f"{way}: {p50:.1f} ms a question (p50), {p95:.1f} ms (p95)")
     screen.say()
-
-
-COMMANDS = (
-    Command(retrieval, "bench retrieval cases.jsonl --baseline bm25"),
-    Command(speed, "bench speed --sizes 1000,10000"),
-)
-app = typer.Typer(
-    name="bench",
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-register(app, "Commands", COMMANDS)

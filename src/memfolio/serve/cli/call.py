@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import ContentError, HomeMissingError, RefusedError
+from memfolio.errors import ContentError, HomeMissingError, InputError, RefusedError
 from memfolio.serve.cli import complete
-from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.output import Lines, Screen
 from memfolio.serve.cli.wait import Wait
 from memfolio.types import Approval, Attribution
 from memfolio.vault.paths import SHARED
@@ -46,10 +45,6 @@ Agent = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=EVERYWHERE)
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-
-
 Place = Callable[[Path], bool]
 """Whether a home may be made in a folder."""
 
@@ -77,9 +72,12 @@ class Answer:
     """What a command has to say: a document for programs, a way to show it to people, and the exit code."""
 
     document: dict[str, Any]
-    show: Callable[[Screen], None]
+    lines: Lines
     status: int = 0
     as_json: bool = False
+
+    def show(self, screen: Screen) -> None:
+        screen.show(self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,14 +135,14 @@ class Options:
         for notice in notices:
             Screen(errors=True).say(f"memfolio: {notice}", "yellow")
 
-    def confirm(self, deed: str, preview: Callable[[Screen], None], *, yes: bool) -> bool:
+    def confirm(self, deed: str, preview: Lines, *, yes: bool) -> bool:
         """Go on if the person agrees, and say whether they were asked; where nobody can be, only `--yes` counts."""
         if yes:
             return False
         if self.as_json or not sys.stdin.isatty():
             raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
         self.wait.stop()
-        preview(Screen(errors=True))
+        Screen(errors=True).show(preview)
         typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)
         return True
 
@@ -177,63 +175,6 @@ def leave_logging_to_us() -> None:
         logger.addHandler(logging.NullHandler())
 
 
-class Command(NamedTuple):
-    """A command: its function, which gets the options first, and examples of its use."""
-
-    run: Callable[..., Answer]
-    example: str
-    another: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.run.__name__
-
-
-def register(app: typer.Typer, panel: str, commands: Iterable[Command]) -> None:
-    """Make the functions commands of the program, each with the options that every command has."""
-    for command in commands:
-        examples = (f"Example: {_in_full(each)}" for each in (command.example, command.another) if each)
-        decorate = app.command(command.name, epilog="\n\n".join(examples), rich_help_panel=panel)
-        decorate(with_options(command.run))
-
-
-def group(name: str, commands: Iterable[Command], *, cls: type[Any] | None = None) -> typer.Typer:
-    """Commands below a name of their own, behind which the options of every command may stand, too."""
-    app = typer.Typer(name=name, cls=cls, context_settings={"help_option_names": ["--help", "-h"]})
-    register(app, "Commands", commands)
-
-    @app.callback()
-    def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> None:
-        ctx.obj = ctx.obj.further(home, agent, as_json=as_json)
-
-    return app
-
-
-def _in_full(example: str) -> str:
-    """An example as it is typed: what names the program already, behind a pipe, begins with another one."""
-    return example if " memfolio " in example else f"memfolio {example}"
-
-
-def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """`function` as the parser sees it: without its first parameter, with the shared options behind the others."""
-
-    def run(*, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **own: Any) -> Answer:
-        before: Options = ctx.obj
-        options = before.further(home, agent, as_json=as_json)
-        answer = function(options, **own)
-        answer.as_json = options.as_json
-        return answer
-
-    shared = inspect.signature(run, eval_str=True).parameters
-    own = inspect.signature(function, eval_str=True).parameters
-    behind = [each for each in shared.values() if each.kind is each.KEYWORD_ONLY]
-    both = [*(each.replace(kind=each.KEYWORD_ONLY) for each in list(own.values())[1:]), *behind]
-    run.__doc__ = function.__doc__
-    run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in both}
-    return run
-
-
 def read_text(text: str) -> str:
     """The text of an argument; `-` stands for standard input."""
     if text != "-":
@@ -242,3 +183,13 @@ def read_text(text: str) -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise ContentError("standard input is not UTF-8 text", hint="convert it first") from error
+
+
+def read_file(name: str, hint: str) -> str:
+    """The text of a file, or of standard input for `-`."""
+    if name == "-":
+        return read_text(name)
+    try:
+        return Path(name).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}", hint=hint) from error

@@ -28,8 +28,18 @@ def among(words: Iterable[str]) -> Callable[[str], list[str]]:
     return offer
 
 
-types, kinds, stores, origins = among(Type), among(Kind), among(Store), among(Origin)
-actions = among(action.lower() for action in Action)
+WORDS = {
+    name: ", ".join(words)
+    for name, words in (
+        ("types", list(map(str, Type))),
+        ("kinds", list(map(str, Kind))),
+        ("stores", list(map(str, Store))),
+        ("origins", list(map(str, Origin))),
+        ("actions", [action.lower() for action in Action]),
+    )
+}
+"""What help lists where it names one of these."""
+types, kinds, stores, origins, actions = (among(words.split(", ")) for words in WORDS.values())
 roles = among(("user", "assistant", "system", "tool"))
 
 
@@ -37,6 +47,12 @@ def includable(incomplete: str) -> list[str]:
     from memfolio.index.search import INCLUDABLE
 
     return among(INCLUDABLE)(incomplete)
+
+
+def sources(incomplete: str) -> list[str]:
+    from memfolio.exchange.sources import SOURCES
+
+    return among(("memfolio", *SOURCES))(incomplete)
 
 
 def levels(incomplete: str) -> list[str]:

@@ -1,95 +1,49 @@
-"""Everyday commands: init, remember, observe, show."""
+"""Everyday commands: init, remember, observe, context, show, status; and reindex."""
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+import time
+from collections.abc import Iterator, Mapping
+from datetime import date, tzinfo
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import NotFoundError, RefusedError, SearchIndexError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.brief import standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, Yes, anywhere, in_empty_folder, is_home, read_text
-from memfolio.serve.cli.importance import SCALE, read_importance
-from memfolio.serve.cli.output import Screen, as_document
-from memfolio.serve.cli.pages import day_pages, page_path
-from memfolio.serve.cli.times import find_day, read_moment
-from memfolio.types import Kind, Origin, Store, Type
+from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
+from memfolio.serve.cli.derive import Text
+from memfolio.serve.cli.output import (
+    Line,
+    Screen,
+    as_document,
+    beginning,
+    fields_of,
+    happened,
+    note,
+    page,
+    picked,
+    safe,
+    standing,
+    tagged,
+    yellow,
+)
+from memfolio.serve.cli.typed import day_pages, find_day, page_path, read_importance, read_moment
+from memfolio.text import counted
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root
 
 if TYPE_CHECKING:
     from memfolio.config import Config
-    from memfolio.index.lookup import Located
     from memfolio.memory import Memory
+    from memfolio.status import Status
     from memfolio.types import MemoryItem
     from memfolio.vault.fields import Draft
 
-Words = Annotated[
-    str, typer.Argument(metavar="TEXT", help="The text, or - to read it from standard input.", show_default=False)
-]
-At = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="When it happened: 2026-11-15, 2026-11-15T14:30, yesterday, 2h ago."),
-]
-Session = Annotated[
-    str | None, typer.Option(metavar="ID", help="The session it belongs to; a session can be undone as a whole.")
-]
-User = Annotated[str | None, typer.Option(metavar="NAME", help="The person it is about.")]
-OfType = Annotated[
-    str, typer.Option(metavar="TYPE", help=f"What it is: {', '.join(Type)}.", autocompletion=complete.types)
-]
-OfKind = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND", help=f"How it is held: {', '.join(Kind)}; else by its type.", autocompletion=complete.kinds
-    ),
-]
-InStore = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        "--tier",
-        metavar="STORE",
-        help=f"Where it is kept: {', '.join(Store)}.",
-        autocompletion=complete.stores,
-    ),
-]
-FromWhom = Annotated[
-    str | None,
-    typer.Option(
-        "--origin",
-        metavar="ORIGIN",
-        help=f"Whose word it is: {', '.join(Origin)}; else that of who speaks.",
-        autocompletion=complete.origins,
-    ),
-]
-Importance = Annotated[str, typer.Option(metavar="N", help=f"{SCALE}.")]
-Tags = Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be given several times.")]
-FROM = "Where it comes from; everything of a source can be undone."
-Source = Annotated[str, typer.Option(metavar="NAME", help=FROM)]
-TurnSource = Annotated[str | None, typer.Option("--source", metavar="NAME", help=FROM)]
-Key = Annotated[str | None, typer.Option(metavar="KEY", help="Remembering the same key twice makes one memory.")]
-ValidFrom = Annotated[str | None, typer.Option(metavar="TIME", help="Since when it is true.")]
-ValidUntil = Annotated[str | None, typer.Option(metavar="TIME", help="Until when it is true.")]
-Role = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROLE",
-        help="Who spoke: user, assistant, system, tool.",
-        show_default=False,
-        autocompletion=complete.roles,
-    ),
-]
-What = Annotated[
-    str,
-    typer.Argument(metavar="ID|DAY|PAGE", help="The id of a memory, a day, or a page.", autocompletion=complete.days),
-]
+MARGIN = 11
+UNITS = ("B", "kB", "MB", "GB", "TB")
+ASIDE = ("superseded", "quarantined", "archived", "forgotten")
+"""What is not in plain sight."""
 
 
-def init(options: Options, yes: Yes = False) -> Answer:
-    """Make a home: a folder with its settings, its trail and its git history."""
+def init(options: Options, yes: bool = False) -> Answer:
     config = options.config(create=anywhere)
     existed = is_home(config)
     if not existed and not yes and (config.home / ".git").exists():
@@ -98,30 +52,29 @@ def init(options: Options, yes: Yes = False) -> Answer:
     with options.memory(create=anywhere) as memory:
         home, agent = memory.vault.config.home, memory.agent
     word = "was a home already" if existed else "is a home now"
-    return Answer({"home": home, "agent": agent, "created": not existed}, lambda screen: screen.say(f"{home} {word}"))
+    return Answer({"home": home, "agent": agent, "created": not existed}, f"{home} {word}")
 
 
 def remember(
     options: Options,
-    text: Words,
-    type: OfType = "observation",
-    importance: Importance = "0.5",
-    tag: Tags = None,
-    kind: OfKind = None,
-    store: InStore = "long_term",
-    source: Source = "manual",
-    origin: FromWhom = None,
-    key: Key = None,
-    session: Session = None,
-    user: User = None,
-    at: At = None,
-    valid_from: ValidFrom = None,
-    valid_until: ValidUntil = None,
+    text: Text,
+    type: str = "observation",
+    importance: str = "0.5",
+    tag: list[str] | None = None,
+    kind: str | None = None,
+    store: str = "long_term",
+    source: str = "manual",
+    origin: str | None = None,
+    key: str | None = None,
+    session: str | None = None,
+    user: str | None = None,
+    at: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
 ) -> Answer:
-    """Keep something on purpose, in the log of its day."""
     from memfolio.intake import draft_of
 
-    words, config = read_text(text), options.config(create=in_empty_folder)
+    config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {
         "type": type,
         "importance": read_importance(importance),
@@ -137,54 +90,37 @@ def remember(
         "valid_from": read_moment(config, valid_from),
         "valid_until": read_moment(config, valid_until),
     }
-    check_size(draft_of(content=words, **given), config)
-    made = what_is_made(config)
+    made = _made_for(draft_of(content=text, **given), config)
     with options.memory(create=in_empty_folder) as memory:
-        return stored(options, memory, memory.remember(words, **given), made)
+        return _stored(memory, memory.remember(text, **given), made)
 
 
 def observe(
     options: Options,
-    role: Role,
-    text: Words,
-    session: Session = None,
-    user: User = None,
-    source: TurnSource = None,
-    at: At = None,
+    role: str,
+    text: Text,
+    session: str | None = None,
+    user: str | None = None,
+    source: str | None = None,
+    at: str | None = None,
 ) -> Answer:
-    """Note one turn of a conversation."""
     from memfolio.intake import turn_of
 
-    words, config = read_text(text), options.config(create=in_empty_folder)
+    config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
-    check_size(turn_of({"role": role, "content": words, **given}), config)
-    made = what_is_made(config)
+    made = _made_for(turn_of({"role": role, "content": text, **given}), config)
     with options.memory(create=in_empty_folder) as memory:
-        return stored(options, memory, memory.observe(role, words, **given), made)
+        return _stored(memory, memory.observe(role, text, **given), made)
 
 
-def show(options: Options, what: What = "today") -> Answer:
-    """Show a memory, the log of a day, or a page."""
-    from memfolio.intake import ANY_ID, one_id
+def _made_for(draft: Draft, config: Config) -> dict[str, object]:
+    """What has to be made for the first memory: a home, or the folder of an agent in one, whose name may be a slip.
 
-    with options.memory() as memory:
-        day = find_day(what.lower(), memory.vault.home.zone, memory.vault.home.now())
-        if day is not None:
-            return show_day(memory, day, missing_ok=what == "today")
-        if ANY_ID.search(what) and ANY_ID.fullmatch(one_id(what)):
-            return show_memory(memory, what.strip())
-        return show_page(memory, what)
-
-
-def check_size(draft: Draft, config: Config) -> None:
-    """Refuse what is too long before a home is made for it."""
+    What is too long is refused before anything is made for it.
+    """
     from memfolio.vault.fields import check_content
 
     check_content(draft.content, config.max_content_bytes)
-
-
-def what_is_made(config: Config) -> dict[str, object]:
-    """What has to be made for the first memory: a home, or the folder of an agent in one, whose name may be a slip."""
     if not is_home(config):
         return {"made_home": config.home}
     is_there = (config.home / agent_root(config.agent)).exists()
@@ -192,19 +128,15 @@ def what_is_made(config: Config) -> dict[str, object]:
     return {"made_agent": config.agent} if others else {}
 
 
-def stored(options: Options, memory: Memory, item: MemoryItem, made: dict[str, object]) -> Answer:
+def _stored(memory: Memory, item: MemoryItem, made: Mapping[str, object]) -> Answer:
     """What was written and where, and what was `made` for it."""
-    path = place_of(memory, item)
-
-    def draw(screen: Screen) -> None:
-        words = {"made_home": "made a home in", "made_agent": "made the agent"}
-        options.tell([f"{words[name]} {value}" for name, value in made.items()])
-        screen.say(f"{item.id}  {path}")
-
-    return Answer(as_document(item, path=path, policy=memory.gate.decided, **made), draw)
+    path = _place(memory, item)
+    words = {"made_home": "made a home in", "made_agent": "made the agent"}
+    notes = [note(f"{words[name]} {value}") for name, value in made.items()]
+    return Answer(as_document(item, path=path, policy=memory.gate.decided, **made), [*notes, f"{item.id}  {path}"])
 
 
-def place_of(memory: Memory, item: MemoryItem) -> str | None:
+def _place(memory: Memory, item: MemoryItem) -> str | None:
     """The file in which a memory was written, read from the files: it is there whatever state the index is in."""
     day = local(item.event_time or item.created_at, memory.vault.home.zone).date()
     paths = [page.path for page in day_pages(memory, day) if item.id in page.text]
@@ -217,58 +149,163 @@ def place_of(memory: Memory, item: MemoryItem) -> str | None:
     return found.path if found else None
 
 
-def located(memory: Memory, id: str) -> Located:
-    found = memory.find(id)
-    if found is None:
-        raise memory.library.not_found(id)
-    return found
+def context(
+    memory: Memory,
+    prompt: Text,
+    budget: int | None = None,
+    user: str | None = None,
+    task: str | None = None,
+    topic: list[str] | None = None,
+    include: list[str] | None = None,
+) -> Answer:
+    from memfolio.recall.context import STANDING
+
+    found = memory.compose(prompt, budget=budget, user=user, task=task, topics=topic or (), include=include or ())
+
+    def draw(screen: Screen) -> None:
+        beside = Screen(errors=True)
+        if found.degraded:
+            beside.say(f"memfolio: {'; '.join(found.degraded)}", "yellow")
+        for name in found.crowded:
+            beside.say(f"{STANDING[name]} has no room in {found.budget:,} tokens.", "dim")
+        if found.text is None and not found.crowded:
+            beside.say("Nothing that is remembered is worth its tokens here.", "dim")
+        elif found.text is not None:
+            screen.say(found.text)
+
+    return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), draw)
 
 
-def show_day(memory: Memory, day: date, *, missing_ok: bool) -> Answer:
+def show(memory: Memory, what: str = "today", /) -> Answer:
+    from memfolio.intake import ANY_ID, one_id
+
+    day = find_day(what.lower(), memory.vault.home.zone, memory.vault.home.now())
+    if day is not None:
+        return _day(memory, day, missing_ok=what == "today")
+    if ANY_ID.search(what) and ANY_ID.fullmatch(one_id(what)):
+        return _memory(memory, what.strip())
+    return _page(memory, what)
+
+
+def _day(memory: Memory, day: date, *, missing_ok: bool) -> Answer:
     pages = day_pages(memory, day)
     if not pages and not missing_ok:
         raise NotFoundError(f"agent {memory.agent} has no log of {day}", hint="`memfolio log` shows what happened when")
     items = [as_document(item) for item in memory.vault.entries(memory.agent, day)]
     text = "\n".join(page.text for page in pages)
-    return Answer(
-        {"agent": memory.agent, "day": day, "paths": [page.path for page in pages], "memories": items},
-        lambda screen: screen.page(text) if text else screen.say("Nothing is remembered of today."),
-    )
+    document = {"agent": memory.agent, "day": day, "paths": [page.path for page in pages], "memories": items}
+    return Answer(document, page(text) if text else "Nothing is remembered of today.")
 
 
-def show_memory(memory: Memory, id: str) -> Answer:
-    found = located(memory, id)
+def _memory(memory: Memory, id: str) -> Answer:
+    found = memory.find(id)
+    if found is None:
+        raise memory.library.not_found(id)
     item = found.item
     at = local(item.event_time or item.created_at, memory.vault.home.zone)
     marks = [*standing(item), *(["archived"] if found.archived else [])]
     where = f"{found.path} ({', '.join(marks)})" if marks else found.path
     head = f"{item.id}  {at:%Y-%m-%d %H:%M:%S}  {item.type} · {item.importance:g}  {tagged(item)}"
-
-    def draw(screen: Screen) -> None:
-        screen.say(head.rstrip(), "bold")
-        screen.say(where, "dim")
-        if item.fate:
-            screen.say(item.fate, "yellow")
-        screen.say(f"\n{item.content}")
-
-    return Answer(as_document(item, path=found.path, archived=found.archived), draw)
+    fate = yellow([item.fate] if item.fate else [])
+    lines: list[Line] = [(head.rstrip(), "bold"), (where, "dim"), *fate, f"\n{item.content}"]
+    return Answer(as_document(item, path=found.path, archived=found.archived), lines)
 
 
-def show_page(memory: Memory, name: str) -> Answer:
+def _page(memory: Memory, name: str) -> Answer:
     path = page_path(memory, name)
-    page = memory.vault.page(path) if memory.vault.shows(path) else None
-    if page is None:
+    found = memory.vault.page(path) if memory.vault.shows(path) else None
+    if found is None:
         raise NotFoundError(f"there is no page {path}", hint="name it as it lies below the home or the agent's folder")
-    return Answer({"path": path, "hash": page.hash, "text": page.text}, lambda screen: screen.page(page.text))
+    return Answer({"path": path, "hash": found.hash, "text": found.text}, page(found.text))
 
 
-COMMANDS = (
-    Command(init, "init --home ~/memfolio"),
-    Command(
-        remember,
-        'remember "Alex prefers tea" --type preference --tag drinks',
-        "git log -1 --format=%B | memfolio remember - --type decision",
-    ),
-    Command(observe, 'observe user "Let us meet on Friday" --session s-42'),
-    Command(show, "show yesterday"),
-)
+def status(memory: Memory) -> Answer:
+    from memfolio.serve.hooks.kept import Health, health
+
+    found, zone = memory.status(), memory.vault.home.zone
+    hooks = health(found.home) if memory.vault.scope is None else Health()
+    waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
+    notes = yellow([*_concerns(found), *waiting, *(f"hook: {safe(line)}" for line in hooks.troubles)])
+    return Answer({**fields_of(found), "hooks": hooks}, [lambda screen: _draw_status(screen, found, zone), *notes])
+
+
+def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
+    from rich.text import Text
+
+    screen.say(f"{found.home}, agent {found.agent}\n", "bold")
+    for name, value in (*_counts(found), *_home(found)):
+        screen.hang(Text(f"{name:{MARGIN}}", "cyan"), Text(safe(value)))
+    if found.recent:
+        screen.say("\nlatest\n", "bold")
+        rows = [(happened(each, zone), each.role or each.type, beginning(each.content, 200)) for each in found.recent]
+        screen.table(("", " ", "memory"), rows, wide="memory", headed=False)
+
+
+def _counts(found: Status) -> Iterator[tuple[str, str]]:
+    yield "memories", f"{found.memories:,}"
+    counts = found.counts
+    if counts is None:
+        return
+    aside = {name: number for name in ASIDE if (number := getattr(counts, name))}
+    for name, numbers in (("stores", counts.stores), ("kinds", counts.kinds), ("aside", aside)):
+        if numbers:
+            yield f"  {name}", _parts(numbers)
+    if passages := counts.forms.get("passage"):
+        yield "pages", f"{counted(passages, 'passage')} that can be found"
+    if items := counts.forms.get("mind"):
+        yield "mind", counted(items, "item")
+    if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
+        yield "knowledge", _parts(known)
+    yield "ties", _parts(counts.edges) or "none"
+    yield "entities", f"{counts.entities:,}"
+    waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""
+    yield "embedder", f"{found.embedder}{waiting}"
+    for job, at in counts.jobs.items():
+        yield "job", f"{job}, last {at}"
+
+
+def _home(found: Status) -> Iterator[tuple[str, str]]:
+    yield "changes", f"{found.changes:,}"
+    waiting = counted(found.waiting, "change waits", "changes wait")
+    yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"
+    yield "alerts", f"{found.alerts:,}, see `memfolio alerts`" if found.alerts else "none"
+    if found.proposals:
+        yield "proposals", f"{counted(found.proposals, 'waits', 'wait')}, see `memfolio proposals`"
+    for each in found.due:
+        yield "due", " ".join(each.split())
+    if found.reflection:
+        yield "reflection", "one waits, see `memfolio approve`"
+    sizes = " · ".join(f"{name} {readable(size)}" for name, size in found.bytes.items())
+    yield "disk", f"{readable(sum(found.bytes.values()))}: {sizes}"
+
+
+def _concerns(found: Status) -> Iterator[str]:
+    """What a person should look at."""
+    if found.trouble:
+        yield f"home: {found.trouble}"
+    yield from (each for each in found.degraded if each != f"home: {found.trouble}")
+    yield from (f"{path} {problem}" for path, problem in found.problems.items())
+    if found.counts:
+        yield from (f"{path}: {each}" for path, problems in found.counts.problems.items() for each in problems)
+
+
+def _parts(numbers: Mapping[str, int]) -> str:
+    return " · ".join(f"{name} {number:,}" for name, number in numbers.items())
+
+
+def readable(size: int) -> str:
+    """Bytes as a person says them."""
+    power = min(len(UNITS) - 1, max(0, len(str(size)) - 1) // 3)
+    value = size / 1000**power
+    return f"{value:.1f} {UNITS[power]}" if power and value < 10 else f"{value:.0f} {UNITS[power]}"
+
+
+def reindex(options: Options) -> Answer:
+    started = time.monotonic()
+    with options.memory() as memory:
+        files = memory.reindex(options.wait)
+        memories, degraded = memory.status().memories, memory.library.degraded()
+    seconds = round(time.monotonic() - started, 1)
+    document = {"files": files, "memories": memories, "seconds": seconds, "degraded": degraded}
+    words = f"{counted(files, 'file')} with {counted(memories, 'memory', 'memories')} indexed in {seconds} s"
+    return Answer(document, [*map(note, degraded), words])

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import PERSON, Answer, Command, Options, leave_logging_to_us
+from memfolio.serve.cli.call import PERSON, Answer, Options, leave_logging_to_us
 from memfolio.serve.cli.output import DIFF, PAGE, Screen
 from memfolio.text import terms
 from memfolio.vault.disk import Disk
@@ -312,10 +310,7 @@ SCENES: tuple[Callable[[Story], None], ...] = (
 )
 
 
-def demo(
-    options: Options, keep: Annotated[bool, typer.Option("--keep", help="Keep the home to look at it.")] = False
-) -> Answer:
-    """Show what memfolio does, on a home of its own that is thrown away."""
+def demo(options: Options, keep: bool = False) -> Answer:
     leave_logging_to_us()
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="memfolio-demo-"))
@@ -367,6 +362,3 @@ def farewell(screen: Screen, story: Story, seconds: float, *, kept: bool) -> Non
     for command in ('recall "the launch"', "log", "show", "verify"):
         screen.say(f"   memfolio {command}")
     screen.say(f"   git -C {story.root} log --stat")
-
-
-COMMANDS = (Command(demo, "demo --keep"),)

@@ -3,119 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
+from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.output import Line, diff, fields_of, picked, seq_of, table
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.graph.graph import Entity, Graph, GraphStep, Merged, Neighbour
+    from memfolio.graph.graph import Entity, Graph, GraphStep, Neighbour
     from memfolio.memory import Memory
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name, an alias or an id such as person--alex.", show_default=False)
-]
-Hops = Annotated[int, typer.Option(min=1, max=2, help="How many relations away the related may be.")]
-OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as person.")]
+LISTED = "id name type aliases mentions summary path"
 
 
-def show(options: Options, name: Name, hops: Hops = 1) -> Answer:
-    """Show what is known about somebody or something: summary, facts, timeline and relations."""
-    with options.memory() as memory:
-        graph = graph_of(memory)
-        entity, near = graph.entity(name), graph.neighbours(name, hops)
-    document = fields_of(entity) | {"relations": list(map(as_step, entity.relations))}
+def entity_show(memory: Memory, name: str, hops: int = 1) -> Answer:
+    graph = _graph(memory)
+    entity, near = graph.entity(name), graph.neighbours(name, hops)
+    document = fields_of(entity) | {"relations": list(map(_step, entity.relations))}
     if hops > 1:
-        document["neighbours"] = [{"id": each.id, "hops": each.hops, "over": as_step(each.step)} for each in near]
-    return Answer(document, lambda screen: draw(screen, entity, near))
+        document["neighbours"] = [{"id": each.id, "hops": each.hops, "over": _step(each.step)} for each in near]
+    return Answer(document, _described(entity, near))
 
 
-def list_(options: Options, type: OfType = None) -> Answer:
-    """List who and what has a page, those mentioned most first."""
-    with options.memory() as memory:
-        found = sorted(graph_of(memory).entities(type), key=lambda each: (-each.mentions, each.id))
-    keys = ("id", "name", "type", "aliases", "mentions", "summary", "path")
-    document = {"entities": [{key: getattr(each, key) for key in keys} for each in found]}
+def entity_list(memory: Memory, type: str | None = None) -> Answer:
+    found = sorted(_graph(memory).entities(type), key=lambda each: (-each.mentions, each.id))
     rows = [(each.id, each.name, each.mentions, each.summary) for each in found]
-
-    def show_all(screen: Screen) -> None:
-        if rows:
-            screen.table(("id", "name", "mentions", "summary"), rows, wide="summary")
-        else:
-            screen.say(f"Nothing of type {type} has a page." if type else "Nobody and nothing has a page yet.")
-
-    return Answer(document, show_all)
+    none = f"Nothing of type {type} has a page." if type else "Nobody and nothing has a page yet."
+    return Answer(
+        {"entities": [picked(each, LISTED) for each in found]},
+        table(("id", "name", "mentions", "summary"), rows, wide="summary", none=none),
+    )
 
 
-def merge(
-    options: Options,
-    keep: Annotated[str | None, typer.Argument(metavar="KEEP", help="Who is kept.", show_default=False)] = None,
-    other: Annotated[str | None, typer.Argument(metavar="OTHER", help="Who is the same.", show_default=False)] = None,
-    dry_run: DryRun = False,
-) -> Answer:
-    """Make one entity of two; without names and with --dry-run, list those that may be the same."""
-    with options.memory() as memory:
-        graph = graph_of(memory)
-        if keep is None or other is None:
-            if keep is not None or not dry_run:
-                raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
-            return proposed(graph)
-        merged = graph.merge(keep, other, dry_run=dry_run, by=PERSON)
-    document = {"keep": merged.keep, "other": merged.other, "diff": merged.diff, "dry_run": dry_run}
-    document["seq"] = merged.receipt.seq if merged.receipt else None
-    return Answer(document, lambda screen: draw_merged(screen, merged))
+def entity_merge(memory: Memory, keep: str | None = None, other: str | None = None, /, dry_run: bool = False) -> Answer:
+    graph = _graph(memory)
+    if keep is None or other is None:
+        if keep is not None or not dry_run:
+            raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
+        return _alike(graph)
+    merged = graph.merge(keep, other, dry_run=dry_run, by=PERSON)
+    seq = seq_of(merged)
+    done = f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back"
+    would = f"{merged.other} would become {merged.keep}. Nothing was changed."
+    document = {"keep": merged.keep, "other": merged.other, "diff": merged.diff, "dry_run": dry_run, "seq": seq}
+    return Answer(document, [diff(merged.diff), (done if seq else would, "bold")])
 
 
-def alias(
-    options: Options,
-    name: Name,
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="What it is called too.", show_default=False)],
-) -> Answer:
-    """Give somebody or something a further name."""
-    with options.memory() as memory:
-        node = graph_of(memory).alias(name, alias, by=PERSON)
+def _alike(graph: Graph) -> Answer:
+    """Who may be the same, as `graph/index.md` lists it too."""
+    pairs = graph.alike()
+    rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
+    shown = table(("one", "other", "alike", "by"), rows, none="No two look like the same.")
+    return Answer({"alike": [pair._asdict() for pair in pairs], "dry_run": True}, shown)
+
+
+def entity_alias(memory: Memory, name: str, alias: str) -> Answer:
+    node = _graph(memory).alias(name, alias, by=PERSON)
     document = {"id": node.id, "name": node.name, "aliases": list(node.aliases), "path": node.path}
-    return Answer(document, lambda screen: screen.say(f"{node.id}: {', '.join((node.name, *node.aliases))}", "bold"))
+    return Answer(document, (f"{node.id}: {', '.join((node.name, *node.aliases))}", "bold"))
 
 
-def path(
-    options: Options,
-    a: Annotated[str, typer.Argument(metavar="A", help="From whom or what.", show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="To whom or what.", show_default=False)],
-) -> Answer:
-    """Show the shortest way from one entity to another, over at most six relations."""
-    with options.memory() as memory:
-        steps = graph_of(memory).path(a, b)
-    document: dict[str, Any] = {"from": a, "to": b, "steps": None if steps is None else list(map(as_step, steps))}
-
-    def show_way(screen: Screen) -> None:
-        for step in steps or ():
-            screen.say(str(step))
-        if not steps:
-            screen.say("They are the same." if steps == [] else "No way of up to six relations leads there.")
-
-    return Answer(document, show_way, status=EXIT_CODES[NotFoundError] if steps is None else 0)
+def path(memory: Memory, a: str, b: str) -> Answer:
+    steps = _graph(memory).path(a, b)
+    document = {"from": a, "to": b, "steps": None if steps is None else list(map(_step, steps))}
+    none = "They are the same." if steps == [] else "No way of up to six relations leads there."
+    status = EXIT_CODES[NotFoundError] if steps is None else 0
+    return Answer(document, list(map(str, steps)) if steps else none, status)
 
 
-def graph_of(memory: Memory) -> Graph:
+def _graph(memory: Memory) -> Graph:
     from memfolio.graph.graph import Graph
 
     return Graph(memory.vault, memory.library, memory.agent)
 
 
-def as_step(step: GraphStep) -> dict[str, object]:
+def _step(step: GraphStep) -> dict[str, object]:
     """A relation as it is written: from its subject to its object."""
     source, target = (step.here, step.there) if step.is_forward else (step.there, step.here)
     return {"source": source, "predicate": step.predicate, "target": target, "forward": step.is_forward}
 
 
-def draw(screen: Screen, entity: Entity, near: Iterable[Neighbour]) -> None:
-    screen.say(f"{entity.name}  {entity.id}", "bold")
+def _described(entity: Entity, near: Iterable[Neighbour]) -> list[Line]:
     known = {
         "also called": ", ".join(entity.aliases),
         "mentioned": counted(entity.mentions, "time") if entity.mentions else "",
@@ -123,63 +93,16 @@ def draw(screen: Screen, entity: Entity, near: Iterable[Neighbour]) -> None:
         "last updated": entity.last_updated,
         "others of that name": ", ".join(entity.others),
     }
-    for label, value in known.items():
-        if value:
-            screen.say(f"{label}: {value}", "dim")
-    if entity.summary:
-        screen.say(f"\n{entity.summary}")
-    listed(screen, "Facts", entity.facts)
-    listed(screen, "Timeline", entity.timeline)
-    listed(screen, "Open questions", entity.questions)
-    listed(screen, "Relations", [str(each.step) for each in near])
-    screen.say(f"\n{entity.path}", "dim")
-
-
-def listed(screen: Screen, title: str, lines: Sequence[str]) -> None:
-    if lines:
-        screen.say(f"\n{title}", "bold cyan")
-        for line in lines:
-            screen.say(f"- {line}")
-
-
-def proposed(graph: Graph) -> Answer:
-    """Who may be the same, as `graph/index.md` lists it too."""
-    pairs = graph.alike()
-    document = {"alike": [pair._asdict() for pair in pairs], "dry_run": True}
-
-    def show_pairs(screen: Screen) -> None:
-        rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
-        if rows:
-            screen.table(("one", "other", "alike", "by"), rows)
-        else:
-            screen.say("No two look like the same.")
-
-    return Answer(document, show_pairs)
-
-
-def draw_merged(screen: Screen, merged: Merged) -> None:
-    screen.diff(merged.diff)
-    if merged.receipt:
-        seq = merged.receipt.seq
-        screen.say(f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back", "bold")
-    else:
-        screen.say(f"{merged.other} would become {merged.keep}. Nothing was changed.", "bold")
-
-
-class BareName(typer.core.TyperGroup):
-    """Takes a name that is no command for one to show."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        bare = bool(args) and args[0] not in self.commands and not args[0].startswith("-")
-        return super().resolve_command(ctx, ["show", *args] if bare else args)
-
-
-list_.__name__ = "list"
-COMMANDS = (Command(path, "path Alex Berlin"),)
-ENTITY = (
-    Command(show, "entity Alex", "entity show Alex --hops 2"),
-    Command(list_, "entity list --type person"),
-    Command(merge, "entity merge Robert Bob --dry-run", "entity merge --dry-run"),
-    Command(alias, 'entity alias "Alex Miller" Lex'),
-)
-app = group("entity", ENTITY, cls=BareName)
+    lines: list[Line] = [(f"{entity.name}  {entity.id}", "bold")]
+    lines += [(f"{label}: {value}", "dim") for label, value in known.items() if value]
+    lines += [f"\n{entity.summary}"] if entity.summary else []
+    parts: dict[str, Sequence[str]] = {
+        "Facts": entity.facts,
+        "Timeline": entity.timeline,
+        "Open questions": entity.questions,
+        "Relations": [str(each.step) for each in near],
+    }
+    for title, texts in parts.items():
+        if texts:
+            lines += [(f"\n{title}", "bold cyan"), *(f"- {text}" for text in texts)]
+    return [*lines, (f"\n{entity.path}", "dim")]

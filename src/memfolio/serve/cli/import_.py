@@ -1,4 +1,4 @@
-"""The command that takes over memories from elsewhere."""
+"""The commands `import` and `export`: memories from elsewhere, and for elsewhere."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options, in_empty_folder, is_home, leave_logging_to_us
-from memfolio.serve.cli.output import Screen
+from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home, leave_logging_to_us
+from memfolio.serve.cli.output import Line, picked, yellow
 from memfolio.text import counted
 
 if TYPE_CHECKING:
@@ -25,33 +23,14 @@ FLAWS = 20
 """How many flaws a person is shown."""
 
 
-def _names(incomplete: str) -> list[str]:
-    from memfolio.exchange.sources import SOURCES
-
-    return [name for name in ("memfolio", *SOURCES) if name.startswith(incomplete)]
-
-
 def import_(
     options: Options,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or folder.", show_default=False)],
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="What it is, such as openclaw; else that is found out.",
-            autocompletion=_names,
-        ),
-    ] = None,
-    untrusted: Annotated[
-        bool, typer.Option("--untrusted", help="Strangers wrote it: keep it in quarantine until it is confirmed.")
-    ] = False,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Make an OpenClaw workspace the agent's own folder, as it is.")
-    ] = False,
-    dry_run: DryRun = False,
+    path: Path,
+    source: str | None = None,
+    untrusted: bool = False,
+    in_place: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
-    """Take over memories from elsewhere: what was taken over before does not come again."""
     path = path.expanduser().absolute()
     if in_place:
         return _in_place(options, path, dry_run=dry_run)
@@ -89,12 +68,11 @@ def _document(embedded: Embedded) -> dict[str, Any]:
     return {"embedded": embedded.made, "not_embedded": embedded.missing, "degraded": why}
 
 
-def _draw_missing(screen: Screen, embedded: Embedded) -> None:
-    if embedded.missing:
-        missing = f"{counted(embedded.missing, 'memory is', 'memories are')} not embedded"
-        screen.say(
-            f"{missing}: {embedded.degraded}; they are found by their words, and `memfolio tend` tries again", "yellow"
-        )
+def _missing(embedded: Embedded) -> list[Line]:
+    if not embedded.missing:
+        return []
+    missing = f"{counted(embedded.missing, 'memory is', 'memories are')} not embedded: {embedded.degraded}"
+    return yellow([f"{missing}; they are found by their words, and `memfolio tend` tries again"])
 
 
 @contextmanager
@@ -139,12 +117,8 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
     left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
     line = f"{came}, {counted(found.known, 'other')} there already{left}"
-
-    def draw(screen: Screen) -> None:
-        _draw_missing(screen, embedded)
-        screen.say(line, "bold")
-
-    return Answer({**asdict(found), **_document(embedded), "dry_run": dry_run}, draw)
+    document = {**asdict(found), **_document(embedded), "dry_run": dry_run}
+    return Answer(document, [*_missing(embedded), (line, "bold")])
 
 
 def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
@@ -168,25 +142,20 @@ def _answer(reports: Mapping[str | None, tuple[ImportReport, Embedded]], *, dry_
         str(agent): {**asdict(report), **_document(embedded), "dry_run": dry_run}
         for agent, (report, embedded) in reports.items()
     }
-
-    def draw(screen: Screen) -> None:
-        for agent, (report, embedded) in reports.items():
-            if len(reports) > 1:
-                screen.say(f"{agent}:")
-            _draw_missing(screen, embedded)
-            _draw(screen, report, dry_run=dry_run)
-
-    return Answer(documents if len(documents) > 1 else next(iter(documents.values())), draw)
+    lines: list[Line] = []
+    for agent, (report, embedded) in reports.items():
+        lines += [f"{agent}:"] if len(reports) > 1 else []
+        lines += [*_missing(embedded), *_came(report, dry_run=dry_run)]
+    return Answer(documents if len(documents) > 1 else next(iter(documents.values())), lines)
 
 
-def _draw(screen: Screen, report: ImportReport, *, dry_run: bool) -> None:
-    for each in report.shown if dry_run else ():
-        screen.say(each)
-    for flaw in report.flaws[:FLAWS]:
-        screen.say(f"{flaw.ref}: {flaw.why}", "yellow")
+def _came(report: ImportReport, *, dry_run: bool) -> Iterator[Line]:
+    yield from report.shown if dry_run else ()
+    flaws = [f"{flaw.ref}: {flaw.why}" for flaw in report.flaws[:FLAWS]]
     if len(report.flaws) > FLAWS:
-        screen.say(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all", "yellow")
-    screen.say(_sentence(report, dry_run=dry_run), "bold")
+        flaws.append(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all")
+    yield from yellow(flaws)
+    yield _sentence(report, dry_run=dry_run), "bold"
 
 
 def _sentence(report: ImportReport, *, dry_run: bool) -> str:
@@ -219,7 +188,7 @@ def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
     if dry_run:
         check_in_place(path, config.home, config.agent)
         said = f"{path} would become the folder of {config.agent}. Nothing was changed."
-        return Answer({"home": config.home, "agent": config.agent, "dry_run": True}, lambda screen: screen.say(said))
+        return Answer({"home": config.home, "agent": config.agent, "dry_run": True}, said)
     with options.memory(create=in_empty_folder):
         pass  # the home is made first, so that what joins it is found as a person's work
     place = settle_in(path, config.home, config.agent)
@@ -229,13 +198,28 @@ def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
         embedded = _embedded(options, memory)
     document = {"home": config.home, "agent": config.agent, "place": place, "files": files, "dry_run": False}
     words = f"{path} is the folder of {config.agent} now: {place}\n{AFTER}"
-
-    def draw(screen: Screen) -> None:
-        _draw_missing(screen, embedded)
-        screen.say(words, "bold")
-
-    return Answer(document | _document(embedded), draw)
+    return Answer(document | _document(embedded), [*_missing(embedded), (words, "bold")])
 
 
-import_.__name__ = "import"
-COMMANDS = (Command(import_, "import ~/.openclaw/workspace", "import ~/Notes --from obsidian --dry-run"),)
+def export(
+    options: Options, target: Path, as_: str = "archive", whole_home: bool = False, dry_run: bool = False
+) -> Answer:
+    from memfolio.exchange.export import export as write
+
+    def progress(done: int, total: int) -> None:
+        options.wait.step("files", f"Exporting to {target.name}", done, total)
+
+    with options.memory() as memory:
+        place = target.expanduser()
+        done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, told=progress)
+    what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
+    last = "would be exported to {}. Nothing was written." if dry_run else "exported to {}"
+    document = {
+        "path": done.target,
+        "as": as_,
+        **picked(done, "agents files"),
+        "dry_run": dry_run,
+        "left_out": dict(done.left_out),
+    }
+    left_out = yellow(f"left out: {path} {why}" for path, why in done.left_out.items())
+    return Answer(document, [*left_out, (f"{what} {last.format(done.target)}", "bold")])

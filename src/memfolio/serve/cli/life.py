@@ -1,129 +1,413 @@
-"""Commands that look after what is remembered: consolidate, tend."""
+"""Commands that look after a home: consolidate, tend, digest, checkpoint, flush, backup, purge, and `core`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memfolio.serve.cli.brief import beginning
-from memfolio.serve.cli.call import Answer, Command, DryRun, Options
-from memfolio.serve.cli.difference import for_people
-from memfolio.serve.cli.output import Screen, as_document, fields_of
+from memfolio.errors import InputError, RefusedError
+from memfolio.serve.cli.call import PERSON, Answer, Options, anywhere, in_empty_folder, is_home, read_text
+from memfolio.serve.cli.derive import Text, makes_home
+from memfolio.serve.cli.output import (
+    Line,
+    Screen,
+    as_document,
+    beginning,
+    diff,
+    fields_of,
+    for_people,
+    note,
+    picked,
+    seq_of,
+    yellow,
+)
+from memfolio.serve.cli.typed import read_moment
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.tend.consolidate import Consolidated
+    from memfolio.memory import Memory
+    from memfolio.stores.core import CoreEdit, CoreMemory
+    from memfolio.stores.flush import Flushed
     from memfolio.tend.tend import JobResult, Tending
+    from memfolio.vault.purge.plan import PurgePlan
+    from memfolio.vault.purge.purge import Purged
 
 SHOWN = 5
 """How many changes of a job are named."""
+SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
+WORD = "purge"
+MOST = 20
+"""How many files that a purge changes are listed at most."""
 
 
 def consolidate(
-    options: Options,
-    min_importance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="From which importance on, else as the home has it set.")
-    ] = None,
-    min_access_count: Annotated[
-        int | None, typer.Option(min=1, help="From how many uses on, whatever the importance.")
-    ] = None,
-    summarize: Annotated[
-        bool | None, typer.Option("--summarize/--no-summarize", help="Sum up what belongs together.")
-    ] = None,
-    dry_run: DryRun = False,
+    memory: Memory,
+    min_importance: float | None = None,
+    min_access_count: int | None = None,
+    summarize: bool | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Promote what proved important to long-term memory, and sum up what belongs together."""
-    with options.memory() as memory:
-        found = memory.consolidate(
-            dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
-        )
+    found = memory.consolidate(
+        dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
+    )
+    promoted, would = [each.id for each in found.promoted], "would be " if dry_run else ""
+    done = (
+        f"{counted(sum(map(len, found.groups)), 'memory', 'memories')} {would}summed up in {len(found.groups)}, "
+        f"{len(promoted)} {would}promoted as {'it is' if len(promoted) == 1 else 'they are'}."
+    )
+    lines: list[Line] = [diff(for_people(found.diff))] if dry_run else []
+    lines += [f"{each.id}  {beginning(each.content, 100)}" for each in found.summaries]
     document = {
-        "groups": [[each.id for each in kin] for kin in found.groups],
-        "promoted": [each.id for each in found.promoted],
+        "groups": [[each.id for each in group] for group in found.groups],
+        "promoted": promoted,
         "summaries": [as_document(each) for each in found.summaries],
         "diff": found.diff,
         "dry_run": dry_run,
     }
-    return Answer(document, lambda screen: _consolidated(screen, found, dry_run=dry_run))
-
-
-def _consolidated(screen: Screen, found: Consolidated, *, dry_run: bool) -> None:
-    if not found.groups and not found.promoted:
-        screen.say("Nothing proved important since the last time.")
-        return
-    if dry_run:
-        screen.diff(for_people(found.diff))
-    for summary in found.summaries:
-        screen.say(f"{summary.id}  {beginning(summary.content, 100)}")
-    would = "would be " if dry_run else ""
-    sources = sum(map(len, found.groups))
-    screen.say(
-        f"{counted(sources, 'memory', 'memories')} {would}summed up in {len(found.groups)}, "
-        f"{len(found.promoted)} {would}promoted as {'it is' if len(found.promoted) == 1 else 'they are'}.",
-        "bold",
-    )
+    nothing = "Nothing proved important since the last time."
+    return Answer(document, [*lines, (done, "bold")] if found.groups or promoted else nothing)
 
 
 def tend(
     options: Options,
-    job: Annotated[
-        list[str] | None, typer.Option("--job", metavar="NAME", help="Run this job whether it is due or not.")
-    ] = None,
-    session: Annotated[
-        list[str] | None,
-        typer.Option("--session", metavar="NAME", help="This conversation is over: learn from it, and nothing else."),
-    ] = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Tend every agent of the home.")] = False,
-    dry_run: DryRun = False,
+    job: list[str] | None = None,
+    session: list[str] | None = None,
+    everyone: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
-    """Look after the home: learn, consolidate, digest, archive and back up whatever is due."""
     from memfolio.vault.home import agents_of
 
     config = options.config()
     agents = agents_of(config.home) if everyone else [config.agent]
-    asked = [*(["sessions"] if session else []), *(job or [])]
     found = [_tend_one(replace(options, agent=agent), job or [], session or [], dry_run=dry_run) for agent in agents]
+    lines = [line for each in found for line in _tended(each, is_asked=bool(job or session), is_one=len(found) == 1)]
     failed = any(done.error for tending in found for done in tending.done)
     document = {"agents": [fields_of(each) for each in found], "dry_run": dry_run}
-    return Answer(document, lambda screen: _tended(screen, found, asked), status=1 if failed else 0)
+    return Answer(document, lines, status=1 if failed else 0)
 
 
 def _tend_one(options: Options, jobs: list[str], sessions: list[str], *, dry_run: bool) -> Tending:
-    def told(job: str, done: int, total: int) -> None:
+    def progress(job: str, done: int, total: int) -> None:
         things = "memories" if job == "embed" else "conversations"
         options.wait.step(things, f"Tending {options.agent}: {job}", done, total)
 
     with options.memory() as memory:
-        return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, told=told)
+        return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, told=progress)
 
 
-def _tended(screen: Screen, found: list[Tending], asked: list[str]) -> None:
-    for tending in found:
-        telling = [done for done in tending.done if done.did or done.notes or done.error or asked]
-        if len(found) > 1:
-            screen.say(tending.agent, "bold")
-        for done in telling:
-            _done(screen, done, dry_run=tending.dry_run)
-        if not telling:
-            screen.say("Nothing is due." if not tending.done else "Nothing had to be done.")
-        if tending.waiting:
-            screen.say(f"The time is up; next time: {', '.join(tending.waiting)}", "yellow")
+def _tended(tending: Tending, *, is_asked: bool, is_one: bool) -> Iterator[Line]:
+    telling = [done for done in tending.done if done.did or done.notes or done.error or is_asked]
+    if not is_one:
+        yield tending.agent, "bold"
+    for done in telling:
+        yield from _job(done, dry_run=tending.dry_run)
+    if not telling:
+        yield "Nothing is due." if not tending.done else "Nothing had to be done."
+    if tending.waiting:
+        yield f"The time is up; next time: {', '.join(tending.waiting)}", "yellow"
 
 
-def _done(screen: Screen, done: JobResult, *, dry_run: bool) -> None:
+def _job(done: JobResult, *, dry_run: bool) -> Iterator[Line]:
     if dry_run and done.diff:
-        screen.diff(for_people(done.diff))
+        yield diff(for_people(done.diff))
     did = (done.error and f"failed: {done.error}") or done.did or "nothing to do"
     more = ", …" if len(done.changes) > SHOWN else ""
     seqs = f"  (change {', '.join(map(str, done.changes[:SHOWN]))}{more})" if done.changes else ""
-    screen.say(f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else "")
-    for note in done.notes:
-        screen.say(f"  {note}", "yellow")
+    yield f"{done.job}: {'would be ' if dry_run and done.did else ''}{did}{seqs}", "red" if done.error else ""
+    yield from yellow(f"  {each}" for each in done.notes)
 
 
-COMMANDS = (
-    Command(consolidate, "consolidate --dry-run", "consolidate --no-summarize"),
-    Command(tend, "tend", "tend --job digest --dry-run"),
-)
+def digest(
+    options: Options, scope: str = "all", /, since: str | None = None, current: bool = False, dry_run: bool = False
+) -> Answer:
+    if scope not in (*SCOPES, "all"):
+        raise InputError(f"{scope[:40]!r} has no digests", hint=f"say {', '.join(SCOPES)} or all")
+    with options.memory() as memory:
+        moment = read_moment(memory.vault.config, since)
+        levels = list(SCOPES.values()) if scope == "all" else [SCOPES[scope]]
+        built, hand = memory.digest(levels, since=moment, current=current, dry_run=dry_run)
+    seq, count = hand.receipts[-1].seq if hand.receipts else None, counted(len(built.paths), "digest")
+    fresh = f"; {counted(built.fresh, 'other')} as fresh as their days" if built.fresh else ""
+    if not built.paths:
+        done = f"Nothing to write{fresh}."
+    elif seq is None:
+        done = f"{count} would be written{fresh}. Nothing was changed."
+    else:
+        done = f"{count} written, as change {seq}{fresh}"
+    document = {
+        "digests": list(built.paths),
+        "edited": list(built.edited),
+        "fresh": built.fresh,
+        "notes": hand.notes,
+        "diff": hand.diff,
+        "seq": seq,
+        "dry_run": hand.dry_run,
+    }
+    return Answer(document, [diff(hand.diff), *built.paths, *yellow(hand.notes), (done, "bold")])
+
+
+@makes_home
+def checkpoint(
+    memory: Memory,
+    context: Text,
+    decision: list[str] | None = None,
+    finding: list[str] | None = None,
+    next_: list[str] | None = None,
+    question: list[str] | None = None,
+    session: str | None = None,
+    dry_run: bool = False,
+) -> Answer:
+    from memfolio.stores.checkpoint import Checkpoint, write
+
+    given = Checkpoint.from_args(
+        context, decisions=decision, findings=finding, next_steps=next_, open_questions=question
+    )
+    now, by = memory.vault.home.now(), replace(PERSON, session=session)
+    written = write(memory.vault, memory.agent, given, now=now, by=by, dry_run=dry_run)
+    seq = seq_of(written)
+    document = {"path": written.path, "seq": seq, "dry_run": dry_run, "diff": written.diff}
+    line: Line = written.diff.rstrip() if seq is None else (written.path, "bold")
+    return Answer(document | {"checkpoint": fields_of(given)}, line)
+
+
+def flush(
+    options: Options,
+    file: str | None = None,
+    /,
+    session: str | None = None,
+    user: str | None = None,
+    compaction: int | None = None,
+    check: bool = False,
+    prompt: bool = False,
+    tokens: int | None = None,
+    window: int | None = None,
+    dry_run: bool = False,
+) -> Answer:
+    from memfolio.stores.flush import flush_prompt, nothing_in
+
+    if prompt:
+        with options.memory() as memory:
+            text = flush_prompt(memory.vault.home.now(), memory.vault.home.zone)
+        return Answer({"prompt": text}, text.rstrip())
+    if check:
+        with options.memory() as memory:
+            return _due(memory, tokens, window, compaction, session)
+    if file is None:
+        raise InputError("no transcript is named", hint="name a file, or - for standard input")
+    data = _transcript(file)
+    found = nothing_in(data)
+    # A conversation in which nothing is to be kept makes no home.
+    if found is None or is_home(options.config(create=anywhere)):
+        with options.memory(create=in_empty_folder) as memory:
+            found = memory.flush(data, session=session, user=user, compaction=compaction, dry_run=dry_run)
+    return _flushed(found, dry_run=dry_run)
+
+
+def _transcript(name: str) -> str:
+    """A transcript from a file or from standard input; what is no UTF-8 in it does not matter."""
+    if name == "-":
+        return read_text(name)
+    try:
+        return Path(name).read_bytes().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}", hint="name a file with a transcript") from error
+
+
+def _due(memory: Memory, tokens: int | None, window: int | None, compaction: int | None, session: str | None) -> Answer:
+    if tokens is None or compaction is None:
+        hint = "say how full the context is, and how often it was cut"
+        raise InputError("--check needs --tokens and --compaction", hint=hint)
+    is_due = memory.should_flush(tokens, compaction=compaction, session=session, window=window)
+    window = window or memory.vault.config.flush.window
+    document = {"due": is_due, "tokens": tokens, "window": window, "compaction": compaction}
+    return Answer(document, "due" if is_due else "not due")
+
+
+def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
+    receipt = found.receipt
+    is_repeated = receipt is not None and receipt.repeated
+    lines: list[Line] = list(map(note, found.problems))
+    if is_repeated and receipt:
+        lines.append((f"The same was saved already, as change {receipt.seq}.", "bold"))
+    else:
+        lines += [f"{each.type}: {beginning(each.content, 200)}" for each in found.drafts]
+        lines += [f"core: {beginning(line, 200)}" for line in found.core]
+        saved = f"{counted(len(found.drafts), 'memory', 'memories')}{f' and {found.path}' if found.path else ''}"
+        is_empty = not (found.drafts or found.path or found.core)
+        done = f"{saved}{' would be saved' if dry_run else ' saved'}"
+        lines.append(("There was nothing to save." if is_empty else done, "bold"))
+    document = {
+        **picked(found, "path core problems diff"),
+        "checkpoint": fields_of(found.checkpoint) if found.checkpoint else None,
+        "memories": [picked(each, "content type kind confidence") for each in found.drafts],
+        "ids": [each.id for each in found.memories],
+        "seq": seq_of(found),
+        "repeated": is_repeated,
+        "dry_run": dry_run,
+    }
+    return Answer(document, lines)
+
+
+def backup(
+    options: Options,
+    folder: Path | None = None,
+    /,
+    keep: int | None = None,
+    listed: bool = False,
+    dry_run: bool = False,
+) -> Answer:
+    from memfolio.tend.backup import backup_folder, backups
+
+    with options.memory() as memory:
+        if listed:
+            place = backup_folder(memory.vault, folder)
+            copies = backups(memory.vault, place)
+            lines = [f"{_size(each.size):>10}  {each.path}" for each in copies]
+            found = [picked(each, "path size") for each in copies]
+            none = f"There is no backup of this home in {place}."
+            return Answer({"folder": place, "backups": found}, lines or (none, "bold"))
+        done = memory.backup(folder, keep=keep, dry_run=dry_run)
+    what = f"{counted(done.files, 'file')} of {_size(done.bytes)}"
+    if done.size is None:
+        removed, last = "would be removed", f"{what} would be copied to {done.path}. Nothing was written."
+    else:
+        removed, last = "removed", f"{what} copied to {done.path}, {_size(done.size)}, and read back"
+    document = picked(done, "path files bytes size") | {"dry_run": dry_run}
+    gone: list[Line] = [(f"{path.name} {removed}", "dim") for path in done.removed]
+    return Answer({**document, "removed": list(map(str, done.removed))}, [*gone, (last, "bold")])
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
+
+
+def purge(
+    options: Options, what: list[str], quotes: str = "refuse", dry_run: bool = False, yes: bool = False
+) -> Answer:
+    with options.memory() as memory:
+        if not dry_run and not yes:
+            seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
+            _ask_for_word(options, seen)
+            what = [each.id for each in seen.plan.memories]
+        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON)
+    plan, proof = done.plan, done.proof
+    document: dict[str, Any] = {
+        "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
+        **picked(plan, "files history related keepers"),
+        "git": plan.git or None,
+        "seqs": done.seqs,
+        "dry_run": proof is None,
+        "searched": picked(proof, "files cached objects") if proof else None,
+        **(picked(proof, "left unsought") if proof else {"left": None, "unsought": None}),
+    }
+    return Answer(document, list(_purged(done)), status=1 if proof and not proof.is_clean else 0)
+
+
+def _ask_for_word(options: Options, seen: Purged) -> None:
+    """Go on if the person types the word; where nobody can be asked, only `--yes` counts."""
+    if options.as_json or not sys.stdin.isatty():
+        raise RefusedError("nobody can be asked whether to purge", hint="look with --dry-run, then say --yes")
+    options.wait.stop()
+    Screen(errors=True).show(list(_preview(seen.plan)))
+    if typer.prompt(f'Type "{WORD}" to destroy this', err=True, default="", show_default=False).strip() != WORD:
+        raise typer.Abort
+
+
+def _preview(plan: PurgePlan) -> Iterator[Line]:
+    """What would go, where it stands, and what is out of reach."""
+    from memfolio.vault.purge.plan import OUT_OF_REACH
+
+    rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
+    yield lambda screen: screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)
+    yield ""
+    for path, size in sorted(plan.files.items())[:MOST]:
+        yield f"{path}: {counted(size, 'byte')} would go"
+    if len(plan.files) > MOST:
+        yield f"and {len(plan.files) - MOST} more files"
+    versions = f"{counted(sum(plan.history.values()), 'version')} of {counted(len(plan.history), 'file')}"
+    yield f"History is not rewritten: {plan.git}" if plan.git else f"git: {versions} would be rewritten"
+    yield from _staying(plan)
+    yield f"Out of reach: {'; '.join(OUT_OF_REACH)}"
+    yield "This cannot be undone.", "bold"
+
+
+def _staying(plan: PurgePlan) -> Iterator[str]:
+    """Which memories stay though they may tell of it."""
+    if plan.related:
+        yield f"Stays and may say the same, read it: {', '.join(plan.related)}"
+    if plan.keepers:
+        yield f"Stays and has the text or a line of it: {', '.join(plan.keepers)}"
+
+
+def _purged(done: Purged) -> Iterator[Line]:
+    """What was destroyed and what was searched afterwards; texts are not repeated once they are gone."""
+    plan, proof = done.plan, done.proof
+    if proof is None:
+        yield from _preview(plan)
+        yield "Nothing was changed.", "bold"
+        return
+    seqs = f" as change {', '.join(map(str, done.seqs))}" if done.seqs else ""
+    yield f"{counted(len(plan.memories), 'memory', 'memories')} destroyed{seqs}", "bold"
+    searched = f"{counted(proof.files + proof.cached, 'file')} and {counted(proof.objects, 'git object')}"
+    yield f"Searched {searched}. Found: {len(proof.left) or 'nothing'}"
+    yield from ((f"not looked for: {each}", "red") for each in proof.unsought)
+    yield from ((f"left in {place}", "red") for place in proof.left)
+    yield from _staying(plan)
+    if plan.git:
+        yield f"History was not rewritten: {plan.git}"
+
+
+def core_show(memory: Memory) -> Answer:
+    found = memory.core.read()
+    lines: list[Line] = [note(found.notice)] if found.notice else []
+    for block in found.blocks:
+        share = found.share(block)
+        lines.append((f"{block.name}  ({block.tokens:,}{f' of {share:,}' if share else ''} tokens)", "bold"))
+        lines += [f"  {item.text}" for item in block.items]
+    if not found.text:
+        lines.append(("Core memory is empty.", "dim"))
+    lines.append((f"{found.tokens:,} of {found.cap:,} tokens, {found.path}", "dim"))
+    return Answer(_core(found), lines)
+
+
+def core_add(memory: Memory, block: str, text: Text, dry_run: bool = False) -> Answer:
+    return _edited(memory.core.add(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+
+
+def core_remove(memory: Memory, block: str, text: str, dry_run: bool = False) -> Answer:
+    return _edited(memory.core.remove(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+
+
+def core_replace(memory: Memory, block: str, old: str, new: str, dry_run: bool = False) -> Answer:
+    return _edited(memory.core.replace(block, old, new, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+
+
+def core_pin(memory: Memory, what: str, dry_run: bool = False) -> Answer:
+    return _edited(memory.core.pin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+
+
+def core_unpin(memory: Memory, what: str, dry_run: bool = False) -> Answer:
+    return _edited(memory.core.unpin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+
+
+def _core(found: CoreMemory) -> dict[str, Any]:
+    blocks = [
+        picked(each, "name tokens") | {"share": found.share(each), "lines": [item.text for item in each.items]}
+        for each in found.blocks
+    ]
+    return picked(found, "path tokens cap over_cap text") | {"blocks": blocks}
+
+
+def _edited(edit: CoreEdit, *, dry_run: bool) -> Answer:
+    """What an edit did."""
+    found, seq = edit.memory, seq_of(edit)
+    room = f"core memory has {found.tokens:,} of {found.cap:,} tokens"
+    done = f"Change {seq}: {room}; `memfolio undo {seq}` takes that back"
+    unchanged = f"{'' if edit.diff else 'It says so already. '}Nothing was changed."
+    document = _core(found) | {"diff": edit.diff, "seq": seq, "dry_run": dry_run}
+    return Answer(document, [diff(edit.diff), (unchanged if seq is None else done, "bold")])

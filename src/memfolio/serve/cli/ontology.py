@@ -1,88 +1,60 @@
-"""The command `ontology` with what is below it: the terms in which facts are told, and how facts fit them."""
+"""The commands below `ontology`, `typedb` and `goal`: the terms in which facts are told, and a copy on a server."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_file
+from memfolio.serve.cli.derive import Text
+from memfolio.serve.cli.output import Line, diff, fields_of, page, pairs, table, yellow
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.govern.proposal import Proposal
     from memfolio.knowledge.ontology.ontology import Added, Report
     from memfolio.knowledge.rule import Rule
+    from memfolio.memory import Memory
 
-Name = Annotated[str, typer.Argument(metavar="TERM", help="An id, a name, a label or a synonym.", show_default=False)]
 SHOWN = 20
 """How many findings people are shown."""
-Id = Annotated[str, typer.Argument(metavar="ID", help="Such as business:Customer.", show_default=False)]
-Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="Only this domain, else all.")]
-NewDomain = Annotated[str, typer.Argument(metavar="DOMAIN", help="The domain to begin or to add to.")]
-Definition = Annotated[str, typer.Option(metavar="TEXT", help="What it means, in a sentence.")]
-Kind = Annotated[str | None, typer.Option(metavar="KIND", help="class, object_property or datatype_property.")]
-Label = Annotated[str | None, typer.Option(metavar="TEXT", help="What people call it, else made of the id.")]
-Parent = Annotated[list[str] | None, typer.Option(metavar="TERM", help="What it is a kind of; may be repeated.")]
-From = Annotated[str | None, typer.Option("--domain-class", metavar="CLASS", help="The class that has the property.")]
-To = Annotated[
-    str | None, typer.Option("--range", metavar="CLASS", help="A class, or text, number, money, percent, date, …")
-]
-Synonym = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="What else it is called; may be repeated.")]
-One = Annotated[bool, typer.Option("--functional", help="A thing has the property once at a time.")]
-Format = Annotated[str, typer.Option(metavar="FORMAT", help="turtle (or ttl), jsonld (or json-ld).")]
-Limit = Annotated[int, typer.Option(min=1, help="How many rows at most.")]
-Seconds = Annotated[float, typer.Option(min=0.1, help="How long it may take.")]
 
 
-def list_(options: Options, domain: Domain = None) -> Answer:
-    """List the domains, or the terms of one."""
-    with options.memory() as memory:
-        found: Sequence[Any] = memory.ontology.terms(domain) if domain else memory.ontology.domains()
+def ontology_list(memory: Memory, domain: str | None = None, /) -> Answer:
+    found: Sequence[Any] = memory.ontology.terms(domain) if domain else memory.ontology.domains()
     names = ("id", "kind", "definition") if domain else ("name", "classes", "properties", "rules", "label")
     rows = [[getattr(each, name) for name in names] for each in found]
-    document = {"terms" if domain else "domains": list(map(said, found))}
-    return Answer(document, lambda screen: screen.table(names, rows, wide=names[-1]))
+    return Answer({"terms" if domain else "domains": list(map(_said, found))}, table(names, rows, wide=names[-1]))
 
 
-def show(options: Options, term: Name) -> Answer:
-    """Show a term with all that is known about it."""
-    with options.memory() as memory:
-        known = memory.ontology.vocabulary()
+def ontology_show(memory: Memory, term: str) -> Answer:
+    known = memory.ontology.vocabulary()
     found = known.get(term)
     below = [each.id for each in known.children.get(found.id, ())]
-    shown = said(found) | {"above": known.ancestors(found.id), "below": below}
-
-    def draw(screen: Screen) -> None:
-        for name, value in shown.items():
-            if value:
-                told = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-                screen.say(f"{name.replace('_', ' '):<13} {told}")
-
-    return Answer(shown, draw)
+    document = _said(found) | {"above": known.ancestors(found.id), "below": below}
+    return Answer(document, pairs(document, 13))
 
 
-def add(
-    options: Options,
-    id: Id,
-    definition: Definition = "",
-    kind: Kind = None,
-    label: Label = None,
-    parent: Parent = None,
-    domain_class: From = None,
-    range: To = None,
-    synonym: Synonym = None,
-    functional: One = False,
-    propose: Annotated[bool, typer.Option("--propose", help="Propose it, for somebody to decide on.")] = False,
-    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Why it is needed, for a proposal.")] = "",
-    dry_run: DryRun = False,
+def ontology_add(
+    memory: Memory,
+    id: str,
+    definition: str = "",
+    kind: str | None = None,
+    label: str | None = None,
+    parent: list[str] | None = None,
+    domain_class: str | None = None,
+    range: str | None = None,
+    synonym: list[str] | None = None,
+    functional: bool = False,
+    propose: bool = False,
+    why: str = "",
+    dry_run: bool = False,
 ) -> Answer:
-    """Add a term to the page of its domain; --dry-run only says whether it fits."""
     from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
 
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
@@ -97,202 +69,178 @@ def add(
         synonyms=synonym or (),
         functional=functional,
     )
-    with options.memory() as memory:
-        if propose and not dry_run:
-            return listed([memory.propose_term(term, rationale=why)])
-        return told(memory.ontology.add(term, by=PERSON, dry_run=dry_run))
+    if propose and not dry_run:
+        return _proposals([memory.propose_term(term, rationale=why)])
+    return _added(memory.ontology.add(term, by=PERSON, dry_run=dry_run))
 
 
-def proposals(options: Options) -> Answer:
-    """List the terms that wait for a decision; `approve` adds one, `reject` drops it."""
-    with options.memory() as memory:
-        waiting = [each for each in memory.proposals.pending(all=True) if each.intent.verb == "ontology.commit"]
-    return listed(waiting)
+def ontology_proposals(memory: Memory) -> Answer:
+    return _proposals([each for each in memory.proposals.pending(all=True) if each.intent.verb == "ontology.commit"])
 
 
-def validate(options: Options, term: Annotated[str | None, typer.Argument(metavar="TERM")] = None) -> Answer:
-    """Say what is wrong, or may be, with a term or with all of them; exit code 1 where something is wrong."""
-    with options.memory() as memory:
-        wanted = memory.ontology.get(term).id if term else None
-        found = {name: each for name, each in memory.ontology.problems().items() if wanted in (None, name)}
-
-    def draw(screen: Screen) -> None:
-        for name, report in found.items():
-            warn(screen, name, report)
-        screen.say(f"{counted(len(found), 'term')} to look at." if found else "All is well.", "bold")
-
-    return Answer({"findings": found}, draw, status=int(any(each.errors for each in found.values())))
+def ontology_validate(memory: Memory, term: str | None = None, /) -> Answer:
+    wanted = memory.ontology.get(term).id if term else None
+    found = {name: each for name, each in memory.ontology.problems().items() if wanted in (None, name)}
+    lines = [line for name, report in found.items() for line in _warnings(name, report)]
+    lines.append((f"{counted(len(found), 'term')} to look at." if found else "All is well.", "bold"))
+    return Answer({"findings": found}, lines, status=int(any(each.errors for each in found.values())))
 
 
-def tree(options: Options, domain: Domain = None) -> Answer:
-    """Show the classes below each other, with their properties."""
-    with options.memory() as memory:
-        return _text("tree", memory.ontology.tree(domain) or "There are no classes.")
+def ontology_tree(memory: Memory, domain: str | None = None, /) -> Answer:
+    return _text("tree", memory.ontology.tree(domain) or "There are no classes.")
 
 
-def mermaid(options: Options, domain: Domain = None) -> Answer:
-    """Print the classes as a Mermaid diagram."""
-    with options.memory() as memory:
-        return _text("mermaid", memory.ontology.mermaid(domain))
+def ontology_mermaid(memory: Memory, domain: str | None = None, /) -> Answer:
+    return _text("mermaid", memory.ontology.mermaid(domain))
 
 
-def scaffold(
-    options: Options,
-    domain: NewDomain,
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="saas, ecommerce, consulting or agency.")],
-    dry_run: DryRun = False,
-) -> Answer:
-    """Begin a domain with the terms of a kind of business."""
-    with options.memory() as memory:
-        added, rules = memory.scaffold(domain, template, by=PERSON, dry_run=dry_run)
-        return told(added, rules, [memory.vault.head] if rules and not dry_run else [])
+def ontology_scaffold(memory: Memory, domain: str, template: str, dry_run: bool = False) -> Answer:
+    added, rules = memory.scaffold(domain, template, by=PERSON, dry_run=dry_run)
+    return _added(added, rules, [memory.vault.head] if rules and not dry_run else [])
 
 
-def load(
-    options: Options,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="business, or a template.")] = "business",
-    dry_run: DryRun = False,
-) -> Answer:
-    """Load the business vocabulary, with its rules."""
-    return scaffold(options, name, name, dry_run)
+def ontology_load(memory: Memory, name: str = "business", /, dry_run: bool = False) -> Answer:
+    return ontology_scaffold(memory, name, name, dry_run)
 
 
-def conform(options: Options) -> Answer:
-    """Say which facts do not fit the ontology; exit code 1 where there are any."""
-    with options.memory() as memory:
-        found = memory.ontology.conform(memory.facts.all(include_derived=True))
+def ontology_conform(memory: Memory) -> Answer:
+    found = memory.ontology.conform(memory.facts.all(include_derived=True))
     names = ("flaw", "fact", "message")
     rows = [(each.flaw.value, str(each.fact), each.message) for each in found.findings]
-
-    def draw(screen: Screen) -> None:
-        if rows:
-            screen.table(names, rows[:SHOWN], wide="message")
-        if len(rows) > SHOWN:
-            counts = ", ".join(f"{count} {flaw}" for flaw, count in found.counts.items())
-            screen.say(f"These are {SHOWN} of {len(rows)} findings ({counts}); --json has all.", "yellow")
-        screen.say(f"{counted(found.facts, 'fact')}, {counted(len(rows), 'finding')}.", "bold")
-
+    lines: list[Line] = [table(names, rows[:SHOWN], wide="message")] if rows else []
+    if len(rows) > SHOWN:
+        counts = ", ".join(f"{count} {flaw}" for flaw, count in found.counts.items())
+        lines += yellow([f"These are {SHOWN} of {len(rows)} findings ({counts}); --json has all."])
+    lines.append((f"{counted(found.facts, 'fact')}, {counted(len(rows), 'finding')}.", "bold"))
     findings = [dict(zip(names, row, strict=True)) for row in rows]
-    counts = {"facts": found.facts, "untyped": found.untyped, "counts": found.counts}
-    return Answer(counts | {"findings": findings}, draw, status=int(bool(rows)))
+    document = {"facts": found.facts, "untyped": found.untyped, "counts": found.counts, "findings": findings}
+    return Answer(document, lines, status=int(bool(rows)))
 
 
-def export(options: Options, format: Format = "turtle") -> Answer:
-    """Print ontology and facts as Turtle or JSON-LD."""
-    with options.memory() as memory:
-        return _text("text", memory.ontology.export(memory.facts.all(include_derived=True), format).decode())
+def ontology_export(memory: Memory, format: str = "turtle") -> Answer:
+    return _text("text", memory.ontology.export(memory.facts.all(include_derived=True), format).decode())
 
 
 def _text(name: str, text: str) -> Answer:
-    return Answer({name: text}, lambda screen: screen.page(f"{text.rstrip()}\n"))
+    return Answer({name: text}, page(f"{text.rstrip()}\n"))
 
 
-def sparql(
-    options: Options,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A SELECT, ASK, CONSTRUCT or DESCRIBE.")],
-    limit: Limit = 1000,
-    seconds: Seconds = 10.0,
-) -> Answer:
-    """Ask ontology and facts in SPARQL."""
-    with options.memory() as memory:
-        found = memory.ontology.sparql(query, memory.facts.all(include_derived=True), limit=limit, seconds=seconds)
-
-    def draw(screen: Screen) -> None:
-        if found.holds is not None:
-            screen.say("yes" if found.holds else "no")
-        else:
-            screen.table(found.variables, [[cell or "" for cell in row] for row in found.rows])
-        if found.cut:
-            screen.say(f"There is more than {len(found.rows)} rows.", "yellow")
-
-    return Answer(fields_of(found), draw)
+def ontology_sparql(memory: Memory, query: str, limit: int = 1000, seconds: float = 10.0) -> Answer:
+    found = memory.ontology.sparql(query, memory.facts.all(include_derived=True), limit=limit, seconds=seconds)
+    rows = [[cell or "" for cell in row] for row in found.rows]
+    shown = table(found.variables, rows) if found.holds is None else "yes" if found.holds else "no"
+    more = yellow([f"There is more than {len(found.rows)} rows."] if found.cut else [])
+    return Answer(fields_of(found), [shown, *more])
 
 
-def import_(
-    options: Options,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON-LD, Turtle, RDF/XML or N-Triples; - is stdin.")],
-    domain: NewDomain,
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help="jsonld, turtle, xml or ntriples, else by the ending of FILE."),
-    ] = None,
-    dry_run: DryRun = False,
-) -> Answer:
-    """Add the classes and properties of an RDF document to a domain, and list what they lack."""
+def ontology_import(memory: Memory, file: str, domain: str, format: str | None = None, dry_run: bool = False) -> Answer:
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}", hint="name a file") from error
     kind = format or Path(file).suffix or "jsonld"
-    with options.memory() as memory:
-        return told(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
+    return _added(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
 
 
-def said(value: Any) -> dict[str, Any]:
+def _said(value: Any) -> dict[str, Any]:
     """The fields that say something."""
     return {name: each for name, each in fields_of(value).items() if each != "" and each not in ((), {}, False)}
 
 
-def warn(screen: Screen, name: str, report: Report) -> None:
-    for error in report.errors:
-        screen.say(f"{name}: {error}", "red")
-    for warning in report.warnings:
-        screen.say(f"{name}: {warning}", "yellow")
+def _warnings(name: str, report: Report) -> Iterator[Line]:
+    yield from ((f"{name}: {error}", "red") for error in report.errors)
+    yield from ((f"{name}: {warning}", "yellow") for warning in report.warnings)
 
 
-def told(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
+def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
     """What was added, or would be, as which change, and as which further ones."""
     seqs = [*([added.receipt.seq] if added.receipt else []), *further]
     terms = [each.id for each in added.terms if not each.rule]
+    lines: list[Line] = [diff(added.diff)] if len(added.terms) == 1 else []
+    lines += _warnings("note", added.report)
+    for part, names in added.lacking.items():
+        more = f" and {len(names) - SHOWN:,} more; --json has all" if len(names) > SHOWN else ""
+        remark = ", so that one was made of the name" if part == "label" else ""
+        lines += yellow([f"note: no {part}{remark}: {', '.join(names[:SHOWN])}{more}"])
+    words = counted(len(terms), "term") + (f" and {counted(len(rules), 'rule')}" if rules else "")
+    changes = " ".join(map(str, seqs))
+    done = f"{words} added, as change {changes}; `memfolio undo {changes}` takes that back"
+    would = f"{words} would be added. Nothing was changed."
+    lines.append(((done if seqs else would) if terms or rules else "Nothing was added.", "bold"))
+    document = {
+        "terms": terms,
+        "rules": [each.name or each.id for each in rules],
+        "report": added.report,
+        "diff": added.diff,
+        "seqs": seqs,
+        "seq": seqs[0] if seqs else None,
+        "lacking": dict(added.lacking),
+    }
+    return Answer(document, lines)
 
-    def draw(screen: Screen) -> None:
-        if len(added.terms) == 1:
-            screen.diff(added.diff)
-        warn(screen, "note", added.report)
-        for part, names in added.lacking.items():
-            more = f" and {len(names) - SHOWN:,} more; --json has all" if len(names) > SHOWN else ""
-            remark = ", so that one was made of the name" if part == "label" else ""
-            screen.say(f"note: no {part}{remark}: {', '.join(names[:SHOWN])}{more}", "yellow")
-        beside = f" and {counted(len(rules), 'rule')}" if rules else ""
-        words, changes = f"{counted(len(terms), 'term')}{beside}", " ".join(map(str, seqs))
-        done = f"{words} added, as change {changes}; `memfolio undo {changes}` takes that back"
-        would = f"{words} would be added. Nothing was changed."
-        screen.say((done if seqs else would) if terms or rules else "Nothing was added.", "bold")
 
-    names = [each.name or each.id for each in rules]
-    document = {"terms": terms, "rules": names, "report": added.report, "diff": added.diff, "seqs": seqs}
-    return Answer(document | {"seq": seqs[0] if seqs else None, "lacking": dict(added.lacking)}, draw)
-
-
-def listed(proposals: Sequence[Proposal]) -> Answer:
+def _proposals(proposals: Sequence[Proposal]) -> Answer:
     """Proposals of terms, with the hash that an approval names and what there is to think of."""
     rows = [(each.id, each.intent.named, each.status, each.shown, each.note) for each in proposals]
     names = ("id", "term", "status", "hash", "note")
-
-    def draw(screen: Screen) -> None:
-        if rows:
-            screen.table(names, rows, wide="note")
-            screen.say("`memfolio approve ID` adds a term, `memfolio reject ID` drops it.")
-        else:
-            screen.say("No term waits for a decision.")
-
-    return Answer({"proposals": [dict(zip(names, row, strict=True)) for row in rows]}, draw)
+    how = ["`memfolio approve ID` adds a term, `memfolio reject ID` drops it."] if rows else []
+    shown = table(names, rows, wide="note", none="No term waits for a decision.")
+    return Answer({"proposals": [dict(zip(names, row, strict=True)) for row in rows]}, [shown, *how])
 
 
-list_.__name__, import_.__name__ = "list", "import"
-ONTOLOGY = (
-    Command(list_, "ontology list", "ontology list business"),
-    Command(show, "ontology show Customer"),
-    Command(add, 'ontology add shop:Gift --parent Product --definition "Product that is given away."'),
-    Command(proposals, "ontology proposals"),
-    Command(validate, "ontology validate", "ontology validate Customer"),
-    Command(tree, "ontology tree business"),
-    Command(mermaid, "ontology mermaid business"),
-    Command(scaffold, "ontology scaffold acme saas"),
-    Command(load, "ontology load business"),
-    Command(conform, "ontology conform"),
-    Command(export, "ontology export --format jsonld"),
-    Command(sparql, 'ontology sparql "SELECT ?c { ?c rdfs:subClassOf business:Party }"'),
-    Command(import_, "ontology import terms.ttl shop --dry-run"),
-)
-app = group("ontology", ONTOLOGY)
+def typedb_status(memory: Memory) -> Answer:
+    found = memory.typedb.status()
+    there = "" if found.database in found.databases else ", not there yet"
+    sent = "nothing" if found.synced is None else f"up to change {found.synced} of {found.head}"
+    lines = [
+        f"server     {found.url}, {found.version or 'which does not answer'}",
+        f"database   {found.database}{there}",
+        f"sent       {sent}",
+        *filter(None, [found.trouble]),
+    ]
+    is_down = found.url and not found.is_reachable
+    return Answer(
+        fields_of(found), lines if found.url else "server     none: typedb.url is not set", status=1 if is_down else 0
+    )
+
+
+def typedb_schema(memory: Memory) -> Answer:
+    text = memory.typedb.schema()
+    return Answer({"schema": text}, page(text))
+
+
+def typedb_sync_schema(memory: Memory) -> Answer:
+    made = memory.typedb.sync_schema()
+    done = "The database was made, and its schema is defined." if made else "The schema is defined."
+    return Answer({"made": made}, (done, "bold"))
+
+
+def typedb_sync(options: Options, dry_run: bool = False) -> Answer:
+    with options.memory() as memory:
+        done = memory.typedb.sync_data(dry_run=dry_run, progress=partial(options.wait.step, "rows", "Sending"))
+    rows = [(sort, f"{done.added[sort]:,}", f"{done.removed[sort]:,}") for sort in done.added]
+    names = ("sort", "to add", "to remove") if dry_run else ("sort", "added", "removed")
+    return Answer(fields_of(done) | {"dry_run": dry_run}, table(names, rows))
+
+
+def typedb_query(memory: Memory, typeql: Text) -> Answer:
+    found = memory.typedb.query(typeql)
+    rows = [json.dumps(row, ensure_ascii=False) for row in found.rows]
+    cut = [f"{found.cut:,} further rows were cut off; ask for less, or raise typedb.bytes"] if found.cut else []
+    return Answer({"rows": list(found.rows), "cut": found.cut}, [*rows, *yellow(cut)])
+
+
+def goal_seed(options: Options, file: str | None = None, /, example: bool = False, dry_run: bool = False) -> Answer:
+    from memfolio.knowledge.model import EXAMPLE, read_goals, seed_goals
+
+    if example is (file is not None):
+        raise InputError("name a file of goals, or say --example", hint="docs/typedb.md shows what stands in one")
+    given = read_goals(read_file(file or str(EXAMPLE), "name a JSON or TOML file in UTF-8"))
+    with options.memory() as memory:
+        done = seed_goals(memory.facts, given, agent=memory.agent, by=PERSON, dry_run=dry_run)
+    counts = ", ".join(f"{count} {name}" for name, count in done.members.items() if count)
+    are = "would be" if dry_run else "are"
+    gone = f"; {len(done.retracted)} {are} retracted" if done.retracted else ""
+    told = f"{counted(len(done.facts), 'fact')} {are} asserted{gone}" if done.facts or gone else "nothing is new"
+    lines: list[Line] = [" ".join(triple) for triple in done.facts] if dry_run else []
+    return Answer(fields_of(done) | {"dry_run": dry_run}, [*lines, (f"{counts}: {told}.", "bold")])

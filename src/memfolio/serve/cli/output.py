@@ -1,11 +1,14 @@
-"""How answers look: plain lines, tables and coloured differences for people, one JSON document for programs."""
+"""How answers look: lines, tables, memories in brief and differences for people, one JSON document for programs."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from memfolio.types import MemoryItem
 from memfolio.verbs.documents import as_document as as_document
 from memfolio.verbs.documents import as_json as as_json
 from memfolio.verbs.documents import fields_of as fields_of
@@ -28,6 +31,59 @@ PAGE = {"# ": "bold", "## ": "bold cyan", "source: ": "dim", "<!-- ": "dim"}
 _BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = range(0xD800, 0xE000)
 _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_SURROGATES) if chr(code) not in "\n\t"}
+
+
+Line = str | tuple[str, str] | Callable[["Screen"], None]
+"""What is said, perhaps with its style; or something that draws itself."""
+Lines = Line | Sequence[Line]
+"""One of them, or a list; a tuple is always a text and its style."""
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, wide: str = "", none: str = "") -> Line:
+    """A table; where it has no rows and `none` says something, that."""
+    return none if none and not rows else lambda screen: screen.table(columns, rows, wide=wide)
+
+
+def diff(text: str) -> Line:
+    """A unified difference."""
+    return lambda screen: screen.diff(text)
+
+
+def page(text: str) -> Line:
+    """A file's text."""
+    return lambda screen: screen.page(text)
+
+
+def note(text: str) -> Line:
+    """Something that is said beside the answer, on the stream for errors."""
+    return lambda _: Screen(errors=True).say(f"memfolio: {text}", "yellow")
+
+
+def pairs(document: Mapping[str, Any], width: int) -> list[str]:
+    """What a document says, a line for each name that has a value."""
+    lines = []
+    for name, value in document.items():
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if value not in (None, "", [], (), {}):
+            words = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            lines.append(f"{name.replace('_', ' '):<{width}} {words}")
+    return lines
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """These attributes of a value, by their names."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def seq_of(made: Any) -> int | None:
+    """The number of the change that something was written as; None where nothing was."""
+    return made.receipt.seq if made.receipt else None
+
+
+def yellow(texts: Iterable[str]) -> list[Line]:
+    """What should be looked at, a line each."""
+    return [(text, "yellow") for text in texts]
 
 
 def safe(text: str) -> str:
@@ -60,6 +116,14 @@ class Screen:
     def print(self, thing: RenderableType) -> None:
         """Something that Rich lays out."""
         self.console.print(thing)
+
+    def show(self, lines: Lines) -> None:
+        """The lines of an answer."""
+        for line in [lines] if isinstance(lines, str | tuple) or callable(lines) else lines:
+            if callable(line):
+                line(self)
+            else:
+                self.say(*((line,) if isinstance(line, str) else line))
 
     def say(self, text: str = "", style: str = "") -> None:
         """One or more lines, taken as they are."""
@@ -133,3 +197,71 @@ class Screen:
             return
         for line in text.splitlines():
             self.say(margin + line, next((style for start, style in styles.items() if line.startswith(start)), ""))
+
+
+ENOUGH = 400
+"""Characters of a memory's beginning that are looked at to find its first words."""
+_WORD = re.compile(r"\w+")
+_ENDING = re.compile(r"(?:ing|ies|ed|es|s|e|y)$")
+
+
+def happened(item: MemoryItem, zone: tzinfo) -> str:
+    """When it happened, as a clock on the wall shows it."""
+    return local(item.event_time or item.created_at, zone)
+
+
+def local(moment: datetime, zone: tzinfo) -> str:
+    from memfolio.vault.fields import local as in_zone
+
+    return f"{in_zone(moment, zone):%Y-%m-%d %H:%M}"
+
+
+def day(moment: datetime, zone: tzinfo) -> str:
+    return local(moment, zone)[:10]
+
+
+def beginning(text: str, length: int = 70) -> str:
+    """The first words of a text, on one line."""
+    words = " ".join(text[:ENOUGH].split())
+    return words if len(words) <= length and len(text) <= ENOUGH else f"{words[: length - 1].rstrip()}…"
+
+
+def tagged(item: MemoryItem) -> str:
+    return " ".join(f"#{tag}" for tag in item.tags)
+
+
+def standing(item: MemoryItem) -> list[str]:
+    """What became of it, in words: pinned, superseded, forgotten."""
+    marks = {"pinned": item.pinned, "superseded": item.superseded_by, "forgotten": item.forgotten_at}
+    return [word for word, holds in marks.items() if holds]
+
+
+def emphasised(text: str, terms: Sequence[str]) -> Text:
+    """`text` with the words that were asked for in bold."""
+    from rich.text import Text
+
+    shown = Text(safe(text))
+    roots = {_root(term) for term in terms if " " not in term}
+    for match in _WORD.finditer(shown.plain):
+        if _root(match[0]) in roots:
+            shown.stylize("bold", match.start(), match.end())
+    # Scripts without spaces are asked for as pairs and triples of characters.
+    shown.highlight_words([term.replace(" ", "") for term in terms if " " in term], "bold")
+    return shown
+
+
+def _root(word: str) -> str:
+    """A word without its ending, roughly as the search compares words."""
+    word = word.casefold()
+    return _ENDING.sub("", word) if len(word) > 4 else word
+
+
+_FILE = re.compile(r"^(?=--- a/.*\n\+\+\+ b/)", re.MULTILINE)
+_ARCHIVED = re.compile(r"--- a/\S*?/memory/archive/")
+
+
+def for_people(diff: str) -> str:
+    """`diff` with one side of each move: what leaves a log for its archive, or comes back, is not shown twice."""
+    files = [part for part in _FILE.split(diff) if part]
+    logs = [part for part in files if not _ARCHIVED.match(part)]
+    return "".join(logs) or diff

@@ -1,164 +1,193 @@
-"""The command `procedure` with what is below it: what an agent knows how to do."""
+"""The commands below `procedure` and `workflow`: what an agent knows how to do, and doing it step by step."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, group, in_empty_folder, read_text
-from memfolio.serve.cli.output import Screen, fields_of
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import PERSON, Answer, read_text
+from memfolio.serve.cli.derive import Text, makes_home
+from memfolio.serve.cli.output import Line, fields_of, table, yellow
+from memfolio.verbs import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from memfolio.memory import Memory
     from memfolio.procedures.procedure import Procedure
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name or its title.", show_default=False)]
-Title = Annotated[str, typer.Argument(metavar="TITLE", help="What it is called.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What somebody says.", show_default=False)]
-Given = Annotated[list[str] | None, typer.Argument(metavar="ANSWER...", help="In order, or as QUESTION=ANSWER.")]
-Steps = Annotated[
-    list[str] | None, typer.Option("--step", metavar="TEXT", help="May be repeated; - reads all from standard input.")
-]
-Tree = Annotated[str | None, typer.Option("--tree", metavar="TEXT", help="A decision tree; - reads standard input.")]
-Triggers = Annotated[list[str] | None, typer.Option("--trigger", metavar="TEXT", help="When it is done; repeatable.")]
-OfType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="skill, workflow or decision.")]
-Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it goes into the history.")]
-Kind = Annotated[str, typer.Option("--kind", metavar="KIND", help="optimization, bugfix or adaptation.")]
-Retired = Annotated[bool, typer.Option("--retired", help="Those too that are not in use.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
+    from memfolio.procedures.run import Run
 
 
-def list_(options: Options, retired: Retired = False) -> Answer:
-    """List what the agent knows how to do, and what on the pages makes no sense."""
-    with options.memory() as memory:
-        found, problems = memory.procedures.list(retired=retired), memory.procedures.problems()
+def procedure_list(memory: Memory, retired: bool = False) -> Answer:
+    found, problems = memory.procedures.list(retired=retired), memory.procedures.problems()
     rows = [(each.name, each.form.value, each.version, "; ".join(each.triggers) or each.title) for each in found]
-
-    def draw(screen: Screen) -> None:
-        screen.table(("name", "type", "version", "when"), rows, wide="when")
-        for problem in problems:
-            screen.say(problem, "yellow")
-
-    return Answer({"procedures": [*map(fields_of, found)], "problems": problems}, draw)
+    shown = table(("name", "type", "version", "when"), rows, wide="when")
+    return Answer({"procedures": [*map(fields_of, found)], "problems": problems}, [shown, *yellow(problems)])
 
 
-def show(options: Options, name: Name) -> Answer:
-    """Show the page of a procedure as it is read."""
+def procedure_show(memory: Memory, name: str) -> Answer:
     from memfolio.procedures.page import render
 
-    with options.memory() as memory:
-        found, forgotten = memory.procedures.get(name), memory.procedures.forgotten(name)
+    found, forgotten = memory.procedures.get(name), memory.procedures.forgotten(name)
     told = [f"{each} was forgotten; its words stay here until the page is edited" for each in forgotten]
-    return said({**fields_of(found), "forgotten": forgotten}, (render(found).rstrip("\n"), *found.problems, *told))
+    return Answer({**fields_of(found), "forgotten": forgotten}, [render(found).rstrip("\n"), *found.problems, *told])
 
 
-def add(
-    options: Options,
-    title: Title,
-    step: Steps = None,
-    tree: Tree = None,
-    trigger: Triggers = None,
-    type: OfType = None,
-    dry_run: DryRun = False,
+@makes_home
+def procedure_add(
+    memory: Memory,
+    title: str,
+    step: list[str] | None = None,
+    tree: Text | None = None,
+    trigger: list[str] | None = None,
+    type: str | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Make a procedure of steps, or a decision tree."""
-    given = parts(step, tree, trigger)
     form = type or ("decision" if tree else "skill")
-    with options.memory(create=in_empty_folder) as memory:
-        made = memory.procedures.add(title, **given, form=form, by=PERSON, dry_run=dry_run)
-    return told(made, "made", dry_run=dry_run)
+    made = memory.procedures.add(title, **_parts(step, tree, trigger), form=form, by=PERSON, dry_run=dry_run)
+    return _made(made, "made", dry_run=dry_run)
 
 
-def update(
-    options: Options,
-    name: Name,
-    reason: Why,
-    kind: Kind = "adaptation",
-    step: Steps = None,
-    tree: Tree = None,
-    trigger: Triggers = None,
-    dry_run: DryRun = False,
+def procedure_update(
+    memory: Memory,
+    name: str,
+    *,
+    reason: str,
+    kind: str = "adaptation",
+    step: list[str] | None = None,
+    tree: Text | None = None,
+    trigger: list[str] | None = None,
+    dry_run: bool = False,
 ) -> Answer:
-    """Change parts of a procedure; what is given takes the place of what was there."""
-    given = parts(step, tree, trigger)
-    with options.memory() as memory:
-        made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
-    return told(made, f"changed to version {made.version}", dry_run=dry_run)
+    given = _parts(step, tree, trigger)
+    made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
+    return _made(made, f"changed to version {made.version}", dry_run=dry_run)
 
 
-def match(options: Options, text: Text, limit: Limit = 5) -> Answer:
-    """Find the procedures that what somebody says may call for."""
-    with options.memory() as memory:
-        found = memory.procedures.match(read_text(text), limit)
-
+def procedure_match(memory: Memory, text: Text, limit: int = 5) -> Answer:
+    found = memory.procedures.match(text, limit)
     lines = [f"{each.score:.2f}  {each.procedure.name}  ({'; '.join(each.why)})" for each in found]
     hits = [{"name": each.procedure.name, "score": each.score, "why": each.why} for each in found]
-    return said({"procedures": hits}, lines or ["No procedure is meant by this."])
+    return Answer({"procedures": hits}, lines or "No procedure is meant by this.")
 
 
-def decide(options: Options, name: Name, answers: Given = None) -> Answer:
-    """Follow a decision tree as far as the answers lead."""
+def procedure_decide(memory: Memory, name: str, answers: list[str] | None = None, /) -> Answer:
     given = answers or []
     named = dict(each.split("=", 1) for each in given) if given and all("=" in each[1:] for each in given) else None
-    with options.memory() as memory:
-        found = memory.procedures.decide(name, given if named is None else named)
-
+    found = memory.procedures.decide(name, given if named is None else named)
     lines = [f"{each.question} {each.answer}" for each in found.path]
     lines += [found.conclusion or f"{found.question} ({', '.join(found.answers)})", *filter(None, [found.unfit])]
-    return said(fields_of(found), lines)
+    return Answer(fields_of(found), lines)
 
 
-def retire(options: Options, name: Name, reason: Why, dry_run: DryRun = False) -> Answer:
-    """Take a procedure out of use; its page stays."""
-    with options.memory() as memory:
-        made = memory.procedures.retire(name, reason, by=PERSON, dry_run=dry_run)
-    return told(made, "retired", dry_run=dry_run)
+def procedure_retire(memory: Memory, name: str, *, reason: str, dry_run: bool = False) -> Answer:
+    return _made(memory.procedures.retire(name, reason, by=PERSON, dry_run=dry_run), "retired", dry_run=dry_run)
 
 
-def restore(options: Options, name: Name, dry_run: DryRun = False) -> Answer:
-    """Take a retired procedure into use again."""
-    with options.memory() as memory:
-        made = memory.procedures.restore(name, by=PERSON, dry_run=dry_run)
-    return told(made, "in use again", dry_run=dry_run)
+def procedure_restore(memory: Memory, name: str, dry_run: bool = False) -> Answer:
+    return _made(memory.procedures.restore(name, by=PERSON, dry_run=dry_run), "in use again", dry_run=dry_run)
 
 
-def learn(options: Options, dry_run: DryRun = False) -> Answer:
-    """Learn from what was done lately and went well, and from what went badly."""
-    with options.memory() as memory:
-        found = memory.procedures.learn(by=PERSON, dry_run=dry_run)
-
+def procedure_learn(memory: Memory, dry_run: bool = False) -> Answer:
+    found = memory.procedures.learn(by=PERSON, dry_run=dry_run)
     done = "would be " if dry_run else ""
     lines = [f"{each.procedure.name}: {done}{'refined' if each.before else 'learned'}, {each.why}" for each in found]
     lessons = [{"name": each.procedure.name, "refined": each.before is not None, "why": each.why} for each in found]
-    return said({"learned": lessons}, lines or ["There is nothing to learn."])
+    return Answer({"learned": lessons}, lines or "There is nothing to learn.")
 
 
-def parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
+def _parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
     """What was given of a procedure."""
-    steps = read_text("-") if step == ["-"] else step
-    return {"steps": steps, "tree": read_text(tree) if tree else None, "triggers": trigger}
+    return {"steps": read_text("-") if step == ["-"] else step, "tree": tree or None, "triggers": trigger}
 
 
-def told(made: Procedure, done: str, *, dry_run: bool) -> Answer:
-    return said(fields_of(made), [f"{made.name} {'would be' if dry_run else 'is'} {done}."])
+def _made(made: Procedure, done: str, *, dry_run: bool) -> Answer:
+    return Answer(fields_of(made), f"{made.name} {'would be' if dry_run else 'is'} {done}.")
 
 
-def said(document: dict[str, Any], lines: Iterable[str]) -> Answer:
-    return Answer(document, lambda screen: screen.say("\n".join(lines)))
+def workflow_start(memory: Memory, name: str, set_: list[str] | None = None) -> Answer:
+    return _run(memory.runs.run(name, _values(set_), checklist=True, by=PERSON))
 
 
-list_.__name__ = "list"
-PROCEDURE = (
-    Command(list_, "procedure list --retired"),
-    Command(show, "procedure show deploy"),
-    Command(add, 'procedure add Deploy --step "Run the tests" --step "Tag the release" --trigger "deploy, ship"'),
-    Command(match, 'procedure match "please ship it"'),
-    Command(decide, "procedure decide which-database yes 15"),
-    Command(update, 'procedure update deploy --step "Tag" --step "Push" --reason "CI runs the tests" --kind bugfix'),
-    Command(retire, 'procedure retire deploy --reason "we have a pipeline"'),
-    Command(restore, "procedure restore deploy"),
-    Command(learn, "procedure learn --dry-run"),
-)
-app = group("procedure", PROCEDURE)
+def workflow_done(memory: Memory, id: str, result: str | None = None) -> Answer:
+    return _run(memory.runs.done(id, result=_value(result) if result else None, by=PERSON))
+
+
+def workflow_failed(memory: Memory, id: str, error: str = "") -> Answer:
+    return _run(memory.runs.done(id, ok=False, error=error, by=PERSON))
+
+
+def workflow_skip(memory: Memory, id: str) -> Answer:
+    return _run(memory.runs.skip(id, by=PERSON))
+
+
+def workflow_resume(memory: Memory, id: str, set_: list[str] | None = None, redo: bool = False) -> Answer:
+    runs = memory.runs
+    return _run(runs.redo(id, by=PERSON) if redo else runs.resume(id, _values(set_), by=PERSON))
+
+
+def workflow_abandon(memory: Memory, id: str) -> Answer:
+    return _run(memory.runs.abandon(id, by=PERSON))
+
+
+def workflow_show(memory: Memory, id: str) -> Answer:
+    return _run(memory.runs.get(id), in_full=True)
+
+
+def workflow_list(memory: Memory, name: str | None = None, /, open_: bool = False) -> Answer:
+    found = memory.runs.list(name, open_only=open_)
+    rows = [(run.id, run.procedure, f"{run.began:%Y-%m-%d %H:%M}", run.state) for run in found]
+    shown = table(("run", "procedure", "began", "state"), rows, wide="procedure")
+    return Answer({"runs": [*map(documents.run, found)]}, shown)
+
+
+def workflow_stats(memory: Memory, name: str) -> Answer:
+    from memfolio.procedures.run import findings, measure
+
+    procedure = memory.procedures.get(name)
+    runs = memory.runs.list(procedure.name)
+    seen, found = measure(runs, memory.vault.config.procedures.window), findings(procedure, runs)
+    rate = "" if seen.success_rate is None else f" ({seen.success_rate:.0%}), {seen.average_seconds:g} s on average"
+    lines = [
+        f"{seen.succeeded} of the latest {seen.runs} runs went well{rate}",
+        *(f"version {version}: {good} of {count}" for version, (count, good) in seen.versions.items()),
+        *(f"failed at step {step}: {count}" for step, count in seen.failing_steps.items()),
+        *(f"{each.kind}: {each.text} (up to {each.seconds:g} s a run)" for each in found),
+    ]
+    return Answer(fields_of(seen) | {"findings": found}, lines)
+
+
+def _run(run: Run, *, in_full: bool = False) -> Answer:
+    """How a run stands."""
+    return Answer(documents.run(run), list(_standing(run, in_full=in_full)))
+
+
+def _standing(run: Run, *, in_full: bool) -> Iterator[Line]:
+    state = f"{run.state}: {run.error}" if run.error else run.state
+    yield f"{run.id}  {run.procedure} {run.version}: {state}", "bold"
+    for step in run.steps if in_full else ():
+        went = [each for key, each in run.tried.items() if key.partition(":")[0] == str(step.number)]
+        yield f"{step.number:>3}. {step.text}  [{', '.join(each.outcome or 'open' for each in went)}]"
+    if waits := run.waiting:
+        told = {f"Step {waits.step} of {len(run.steps)}": waits.text, "Expect": waits.expect}
+        told |= {"Needs": ", ".join(waits.names), **run.errors}
+        yield from (f"{label}: {each}" for label, each in told.items() if each)
+
+
+def _values(given: list[str] | None) -> dict[str, Any]:
+    """The values of `key=value` texts."""
+    values: dict[str, Any] = {}
+    for each in given or ():
+        name, sign, value = each.partition("=")
+        if not (sign and name.strip()):
+            raise InputError(f"{each[:40]!r} is no value", hint="write it like --set urgent=yes")
+        values[name.strip()] = _value(value)
+    return values
+
+
+def _value(text: str) -> Any:
+    """JSON where a text is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,26 +1,41 @@
-"""The command `recall`: a question, its filters, and the list of what was found."""
+"""The commands `recall` and `explain`: what is remembered about a question, and where a memory comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.brief import beginning, day, emphasised, happened, local, standing, tagged
-from memfolio.serve.cli.call import Answer, Command, Options, read_text
-from memfolio.serve.cli.importance import SCALE, read_importance
-from memfolio.serve.cli.output import LONG, Screen, safe
-from memfolio.types import Kind, MemoryItem, Origin, Store, Type
+from memfolio.serve.cli.call import Answer
+from memfolio.serve.cli.derive import Text as Words
+from memfolio.serve.cli.output import (
+    LONG,
+    Screen,
+    as_document,
+    beginning,
+    day,
+    emphasised,
+    fields_of,
+    happened,
+    local,
+    safe,
+    standing,
+    tagged,
+)
+from memfolio.serve.cli.typed import read_importance
+from memfolio.types import MemoryItem, Origin
 from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
     from rich.text import Text
+    from rich.tree import Tree
 
+    from memfolio.index.lookup import Edge
+    from memfolio.memory import Memory
+    from memfolio.recall.explain import Explanation
     from memfolio.recall.hit import Hit, Hits, Reason
+    from memfolio.vault.past.view import Event
 
 LINES = 3
 """How many lines of a memory a list shows."""
@@ -29,94 +44,57 @@ FURTHERED = frozenset("when name number personal standing role recent procedure 
 """Strategies that find nothing by themselves."""
 TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
 """How filters are called inside a question, where that is not their name."""
+MARGIN = 14
+"""Columns for what each branch of an explanation is called."""
 FACTS = 52
 """Columns for the facts about a memory, so that the ids beside them stand below each other."""
 
 
-def what(metavar: str, help: str, autocompletion: Callable[..., list[str]] | None = None) -> Any:
-    return typer.Option(metavar=metavar, help=help, rich_help_panel="What counts", autocompletion=autocompletion)
-
-
-def when(help: str) -> Any:
-    return typer.Option(metavar="TIME", help=help, rich_help_panel="When")
-
-
-Question = Annotated[
-    str, typer.Argument(metavar="QUERY", help="The question, or - to read it from standard input.", show_default=False)
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Show memories whole, and why each was found.")]
-Depth = Annotated[int, typer.Option(metavar="N", help="How many ties to follow from what is found, 0 to 3.")]
-Kinds = Annotated[list[str] | None, what("KIND", f"{', '.join(Kind)}. May be repeated.", complete.kinds)]
-Types = Annotated[list[str] | None, what("TYPE", f"{', '.join(Type)}. May be repeated.", complete.types)]
-Tags = Annotated[list[str] | None, what("TAG", "Only what has this tag. May be repeated.")]
-Entity = Annotated[str | None, what("NAME", "Only what links to this one.")]
-Session = Annotated[str | None, what("ID", "Only of this session.")]
-InStore = Annotated[str | None, what("STORE", f"{', '.join(Store)}.", complete.stores)]
-User = Annotated[str | None, what("NAME", "Only about this person.")]
-Importance = Annotated[str, what("N", f"At least: {SCALE}.")]
-Include = Annotated[
-    list[str] | None,
-    what("WHAT", "Also what is archived, superseded, dormant or quarantined. May be repeated.", complete.includable),
-]
-Agents = Annotated[list[str] | None, what("ID", "Only this agent's memory. May be repeated.", complete.agents)]
-Level = Annotated[
-    str | None, what("LEVEL", "Only days, or their digests: daily, weekly, monthly, quarterly.", complete.levels)
-]
-Since = Annotated[str | None, when("Happened then or later: 2026-11-15, yesterday, last_week, 2h ago.")]
-Until = Annotated[str | None, when("Happened then or earlier.")]
-ValidAt = Annotated[str | None, when("Was true then.")]
-AsOf = Annotated[str | None, when("Was known then.")]
-
-
 def recall(
-    options: Options,
-    query: Question,
-    limit: Limit = 10,
-    explain: Explain = False,
-    depth: Depth = 0,
-    kind: Kinds = None,
-    type: Types = None,
-    tag: Tags = None,
-    entity: Entity = None,
-    session: Session = None,
-    store: InStore = None,
-    user: User = None,
-    min_importance: Importance = "0",
-    include: Include = None,
-    agents: Agents = None,
-    level: Level = None,
-    since: Since = None,
-    until: Until = None,
-    valid_at: ValidAt = None,
-    as_of: AsOf = None,
+    memory: Memory,
+    query: Words,
+    limit: int = 10,
+    explain: bool = False,
+    depth: int = 0,
+    kind: list[str] | None = None,
+    type: list[str] | None = None,
+    tag: list[str] | None = None,
+    entity: str | None = None,
+    session: str | None = None,
+    store: str | None = None,
+    user: str | None = None,
+    min_importance: str = "0",
+    include: list[str] | None = None,
+    agents: list[str] | None = None,
+    level: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    valid_at: str | None = None,
+    as_of: str | None = None,
 ) -> Answer:
-    """Find what is remembered, by its words and by its meaning, best first."""
-    asked, importance = read_text(query), read_importance(min_importance)
-    with options.memory() as memory:
-        hits = memory.recall(
-            asked,
-            limit=limit,
-            depth=depth,
-            kinds=kind or None,
-            types=type or None,
-            tags=tag or None,
-            entity=entity,
-            session=session,
-            store=store,
-            user=user,
-            min_importance=importance,
-            include=include or (),
-            agents=agents or None,
-            level=level,
-            since=since,
-            until=until,
-            valid_at=valid_at,
-            as_of=as_of,
-        )
-        home = memory.vault.home
-        findings = HitsView(query=asked, hits=hits, zone=home.zone, now=home.now(), explained=explain)
-    return Answer(hits_document(asked, hits), findings.draw)
+    hits = memory.recall(
+        query,
+        limit=limit,
+        depth=depth,
+        kinds=kind or None,
+        types=type or None,
+        tags=tag or None,
+        entity=entity,
+        session=session,
+        store=store,
+        user=user,
+        min_importance=read_importance(min_importance),
+        include=include or (),
+        agents=agents or None,
+        level=level,
+        since=since,
+        until=until,
+        valid_at=valid_at,
+        as_of=as_of,
+    )
+    home = memory.vault.home
+    view = HitsView(query=query, hits=hits, zone=home.zone, now=home.now(), explained=explain)
+    return Answer(hits_document(query, hits), view.draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +227,95 @@ def _reason(reason: Reason) -> str:
     return f"found by {reason.strategy} as number {reason.rank}{score}"
 
 
-COMMANDS = (
-    Command(recall, 'recall "what does Alex drink?"', "recall deadline --type decision --since 2026-11-01 --explain"),
-)
+def explain(memory: Memory, id: str) -> Answer:
+    view = ExplanationView(found=memory.explain(id), zone=memory.vault.home.zone)
+    return Answer(view.document(), view.draw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationView:
+    """A memory's provenance, for programs and for people."""
+
+    found: Explanation
+    zone: tzinfo
+
+    @property
+    def origin(self) -> Event | None:
+        """How it came to be, if the trail knows it."""
+        return next((event for event in self.found.events if event.deed == "written"), None)
+
+    def document(self) -> dict[str, Any]:
+        document = fields_of(self.found) | {"memory": as_document(self.found.memory)}
+        by = self.origin
+        return document | {"change": {"seq": by.seq, "at": by.at, "actor": by.actor} if by else None}
+
+    def draw(self, screen: Screen) -> None:
+        from rich.text import Text
+        from rich.tree import Tree
+
+        found, item = self.found, self.found.memory
+        marks = [*standing(item), *(["archived"] if found.archived else [])]
+        screen.print(Text.assemble((item.id, "bold"), ("".join(f"  {mark}" for mark in marks), "yellow")))
+        # Beside the tree, which would be laid out line by line.
+        screen.say(item.content.strip())
+        tree = Tree("", guide_style="dim")
+        for name, lines in self._branches().items():
+            grow(tree, name, lines)
+        screen.print(tree)
+
+    def _branches(self) -> dict[str, list[str]]:
+        found = self.found
+        return {
+            "what": [self._what()],
+            "written": [self._written()],
+            "stands in": list(found.places or (found.path,)),
+            "made from": [self._line(each) for each in found.sources],
+            "corrects": [self._line(each) for each in found.supersedes],
+            "corrected by": [self._line(each) for each in found.superseded_by],
+            "names": [", ".join(found.entities)] if found.entities else [],
+            "tied to": [self._tie(edge) for edge in found.edges if edge.type not in ("supersedes", "derived_from")],
+            "since then": [self._deed(event) for event in found.events if event is not self.origin],
+        }
+
+    def _what(self) -> str:
+        item = self.found.memory
+        sure = f"{item.type}, {item.kind}, {item.store}, importance {item.importance:g}, confidence {item.confidence:g}"
+        return f"{sure}  {tagged(item)}".rstrip()
+
+    def _written(self) -> str:
+        item, by = self.found.memory, self.origin
+        parts = {"role": item.role, "source": item.source, "session": item.session, "user": item.user}
+        facts = [f"{name} {value}" for name, value in parts.items() if value]
+        who = [f"by {by.actor}", f"change {by.seq}"] if by else []
+        said = f": {beginning(by.text)}" if by and by.text and by.text != item.content else ""
+        return ", ".join([local(item.created_at, self.zone), *who, *facts, f"origin {item.origin}"]) + said
+
+    def _line(self, item: MemoryItem) -> str:
+        return f"{item.id}  {happened(item, self.zone)}  {beginning(item.content)}"
+
+    def _tie(self, edge: Edge) -> str:
+        is_source = edge.source == self.found.memory.id
+        other = edge.target if is_source else edge.source
+        return f"{edge.predicate or edge.type} {'→' if is_source else '←'} {other}"
+
+    def _deed(self, event: Event) -> str:
+        at = datetime.fromisoformat(event.at) if event.at else None
+        change = f", change {event.seq}" if event.seq else ""
+        what = f"{event.deed} as {event.by}" if event.by else event.deed
+        said = f": {beginning(event.text)}" if event.text and event.deed == "edited" else ""
+        return f"{local(at, self.zone) if at else '?'}  {what} by {event.actor}{change}{said}"
+
+
+def grow(tree: Tree, name: str, lines: Iterable[str]) -> None:
+    """A branch, if there is anything to say: its name, and beside it one or more lines."""
+    from rich.table import Table
+    from rich.text import Text
+
+    found = [Text(safe(line)) for line in lines]
+    if found:
+        branch = Table.grid()
+        branch.add_column(style="cyan", width=MARGIN)
+        branch.add_column()
+        for number, line in enumerate(found):
+            branch.add_row("" if number else name, line)
+        tree.add(branch)

@@ -1,19 +1,20 @@
-"""Commands that reflect, and that decide on what waits for a person: reflections and proposals."""
+"""Commands that reflect and propose, and that decide on what waits for a person."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, RefusedError
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
+from memfolio.serve.cli.call import PERSON, Answer, Options
+from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Screen, fields_of, safe
+from memfolio.serve.cli.output import Line, Screen, fields_of, note, picked, safe, seq_of, yellow
+from memfolio.serve.cli.typed import read_importance
 from memfolio.text import counted
 from memfolio.types import MemoryItem
 
@@ -25,31 +26,21 @@ if TYPE_CHECKING:
 
 STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
 DIFFERENCE = {"-": "red", "+": "green"}
-Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ID", help="Proposals; without any, the reflection that waits.", show_default=False),
-]
 _SIGNED = re.compile(r"^(?:#+ )?( *(?:\d+\. |[-+>] )?)(.*)")
 _BARE = re.compile(r"- from: \(\S+\)")
 """A memory without its words, which tells nobody anything."""
 LOOK = "look with `memfolio proposals {id}`, then say --hash {hash}"
 LIST = "`memfolio proposals` lists them with their hashes; approve each with its --hash"
-All = Annotated[bool, typer.Option("--all", help="Every proposal that waits.")]
 
 
-def reflect(options: Options, dry_run: DryRun = False) -> Answer:
-    """Look through the memory and write down what should change, for a person to approve."""
+def reflect(options: Options, dry_run: bool = False) -> Answer:
     with options.memory() as memory:
         made = memory.reflections.reflect(memory.vault.home.now(), dry_run=dry_run, by=PERSON)
-    seq = made.receipt.seq if made.receipt else None
-
-    def draw(screen: Screen) -> None:
-        _draw(screen, made.text)
-        screen.say()
-        screen.say(f"{made.path}, as change {seq}" if seq else "Nothing was written.", "bold")
-
+    seq = seq_of(made)
+    done = f"{made.path}, as change {seq}" if seq else "Nothing was written."
     fields = {"number": made.number, "path": made.path if seq else None, "hash": made.shown, "text": made.text}
-    return Answer({**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}, draw)
+    document = {**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}
+    return Answer(document, [lambda screen: _draw(screen, made.text), "", (done, "bold")])
 
 
 def _draw(screen: Screen, text: str) -> None:
@@ -57,7 +48,7 @@ def _draw(screen: Screen, text: str) -> None:
     if not screen.is_terminal:
         screen.lines(text, {})
         return
-    from rich.text import Text
+    from rich.text import Text as Styled
 
     styles = STYLES
     for line in text.splitlines():
@@ -67,7 +58,7 @@ def _draw(screen: Screen, text: str) -> None:
         elif styles is DIFFERENCE or not _BARE.fullmatch(words):
             style = next((style for start, style in styles.items() if words.startswith(start)), "")
             margin, rest = _SIGNED.findall(safe(line))[0]
-            screen.hang(Text(margin, style), Text(rest, style))
+            screen.hang(Styled(margin, style), Styled(rest, style))
 
 
 def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
@@ -81,18 +72,16 @@ def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
 
 def approve(
     options: Options,
-    ids: Ids = None,
-    without: Annotated[
-        str, typer.Option("--except", metavar="N,N", help="Items of the reflection to leave out.", show_default=False)
-    ] = "",
-    edit: Annotated[bool, typer.Option("--edit", help="The page as it stands after your edit.")] = False,
-    shown: Annotated[str | None, typer.Option("--hash", metavar="HASH", help="The page that you looked at.")] = None,
-    store: Annotated[str | None, typer.Option("--store", help="Where a proposed memory goes instead.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="How a proposed memory is held instead.")] = None,
-    every: All = False,
-    yes: Yes = False,
+    ids: list[str] | None = None,
+    /,
+    without: str = "",
+    edit: bool = False,
+    shown: str | None = None,
+    store: str | None = None,
+    kind: str | None = None,
+    every: bool = False,
+    yes: bool = False,
 ) -> Answer:
-    """Apply the reflection that waits, or proposals, as they are shown."""
     with options.memory() as memory:
         if ids or every:
             if without or edit:
@@ -123,13 +112,7 @@ def approve(
     return _decision(decided)
 
 
-def reject(
-    options: Options,
-    ids: Ids = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the agent learns from it.")] = "",
-    every: All = False,
-) -> Answer:
-    """Drop the reflection that waits, or proposals; the same is not proposed again."""
+def reject(options: Options, ids: list[str] | None = None, /, reason: str = "", every: bool = False) -> Answer:
     with options.memory() as memory:
         if not ids and not every:
             return _decision(_waiting(memory).reject(reason, by=PERSON))
@@ -193,19 +176,15 @@ def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Propos
             line = next(memory.vault.trail.newest_first(containing=[proposal.path.encode()]))
             done[each] = _memories(made), line.seq
 
-    def draw(screen: Screen) -> None:
-        for each, (memories, seq) in done.items():
-            told = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
-            screen.say(f"{each} {deed}{told}, as change {seq}; `memfolio undo {seq}` takes that back", "bold")
-        for each, why in left.items():
-            screen.say(f"{each} was left: {why}", "yellow")
-        if not ids:
-            screen.say("No proposal waits.", "dim")
-
+    lines: list[Line] = []
+    for each, (memories, seq) in done.items():
+        told = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
+        lines.append((f"{each} {deed}{told}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
+    lines += yellow(f"{each} was left: {why}" for each, why in left.items())
+    lines += [] if ids else [("No proposal waits.", "dim")]
     changes = [{"proposal": each, "made": memories, "seq": seq} for each, (memories, seq) in done.items()]
-    return Answer(
-        {deed: list(done), "changes": changes, "left": left}, draw, status=EXIT_CODES[ConflictError] if left else 0
-    )
+    status = EXIT_CODES[ConflictError] if left else 0
+    return Answer({deed: list(done), "changes": changes, "left": left}, lines, status)
 
 
 def _numbers(text: str) -> list[int]:
@@ -220,22 +199,81 @@ def _memories(made: object) -> list[MemoryItem]:
 
 
 def _decision(decided: DecidedReflection) -> Answer:
-    seq = decided.receipt.seq if decided.receipt else None
+    seq = seq_of(decided)
 
-    def draw(screen: Screen) -> None:
-        for number, why in decided.skipped.items():
-            screen.say(f"{number} was not done: {why}", "yellow")
-        applied = f", {counted(len(decided.applied), 'item')} applied" if decided.applied else ""
-        screen.say(f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq}.", "bold")
-        screen.say(f"`memfolio undo {seq}` takes that back.")
+    applied = f", {counted(len(decided.applied), 'item')} applied" if decided.applied else ""
+    document = {
+        **picked(decided, "number path outcome left_out skipped"),
+        "applied": _items(decided.applied),
+        "seq": seq,
+    }
+    lines: list[Line] = [
+        *yellow(f"{number} was not done: {why}" for number, why in decided.skipped.items()),
+        (f"Reflection {decided.number} {decided.outcome}{applied}, as change {seq}.", "bold"),
+        f"`memfolio undo {seq}` takes that back.",
+    ]
+    return Answer(document, lines)
 
-    fields = {"number": decided.number, "path": decided.path, "outcome": decided.outcome}
-    told = {"applied": _items(decided.applied), "left_out": decided.left_out, "skipped": decided.skipped, "seq": seq}
-    return Answer({**fields, **told}, draw)
+
+def propose(
+    memory: Memory,
+    text: Text,
+    type: str = "observation",
+    importance: str = "0.5",
+    tag: list[str] | None = None,
+    store: str = "long_term",
+    kind: str | None = None,
+    confidence: str | None = None,
+    to: str | None = None,
+) -> Answer:
+    from memfolio.govern.proposal import read_value
+
+    proposal = memory.propose(
+        text,
+        to=to,
+        by=PERSON,
+        type=type,
+        tags=tag,
+        store=store,
+        kind=kind,
+        importance=read_importance(importance),
+        confidence=read_value("confidence", confidence) if confidence else None,
+    )
+    if isinstance(proposal.made, MemoryItem):
+        done = f"{proposal.id} was committed at once, as {proposal.made.id}"
+        return Answer(_proposal(proposal) | {"status": "committed"}, (done, "bold"))
+    lines: list[Line] = [
+        (f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})", "bold"),
+        (f"`memfolio --agent {proposal.to} approve {proposal.id}` does it", "dim"),
+    ]
+    return Answer(_proposal(proposal), lines)
 
 
-COMMANDS = (
-    Command(reflect, "reflect", "reflect --dry-run"),
-    Command(approve, "approve --except 3,7", "approve P-1763217005123-5f2c91ab --store long_term"),
-    Command(reject, 'reject --reason "too early"', "reject P-1763217005123-5f2c91ab"),
-)
+def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None, every: bool = False) -> Answer:
+    if defer:
+        put_off = memory.proposals.defer(defer, by=PERSON)
+        how = f"`memfolio proposals --all` lists it, `memfolio approve {defer}` takes it up again"
+        return Answer(_proposal(put_off), f"{defer} was put off; {how}")
+    if id:
+        proposal = memory.proposals.get(id)
+        page = memory.vault.page(proposal.path)
+        return Answer(_proposal(proposal), f"{page.text if page else ''}\nhash {proposal.shown}, {proposal.path}")
+    found, broken = memory.proposals.pending(all=every), [each.message for each in memory.proposals.broken()]
+    lines: list[Line] = list(map(note, broken))
+    for each in found:
+        to = f" to {each.to}" if each.to != memory.agent else ""
+        age = _age(memory.vault.home.now() - each.at)
+        lines += [(each.title, "bold"), f"  {each.id}, hash {each.shown}"]
+        lines.append((f"  from {each.proposer}{to}, {age} ago, {each.status}", "dim"))
+    lines += [] if found else [("Nothing waits for approval.", "dim")]
+    return Answer({"proposals": list(map(_proposal, found)), "broken": broken}, lines)
+
+
+def _proposal(proposal: Proposal) -> dict[str, Any]:
+    told = fields_of(proposal) | {"title": proposal.title, "path": proposal.path, "hash": proposal.shown}
+    return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def _age(span: timedelta) -> str:
+    minutes = max(0, span // timedelta(minutes=1))
+    return f"{span.days}d" if span.days > 0 else f"{minutes // 60}h" if minutes >= 60 else f"{minutes}m"

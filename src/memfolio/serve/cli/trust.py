@@ -2,198 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from datetime import datetime, tzinfo
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConfigError, InputError, NotFoundError
-from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import PERSON, Answer, Command, DryRun, Options, Yes
-from memfolio.serve.cli.difference import for_people
-from memfolio.serve.cli.entries import draw_entries
-from memfolio.serve.cli.output import Screen
-from memfolio.serve.cli.pages import page_path
-from memfolio.serve.cli.sourced import undo_source
-from memfolio.serve.cli.times import find_time
+from memfolio.serve.cli.call import PERSON, Answer, Options
+from memfolio.serve.cli.mend import listed
+from memfolio.serve.cli.output import Line, Screen, for_people, page, picked, seq_of
+from memfolio.serve.cli.output import diff as difference
+from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
 from memfolio.types import Action
 from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
+    from memfolio.govern.undo import Undone
     from memfolio.memory import Memory
     from memfolio.vault.past.past import UndoResult
     from memfolio.vault.past.report import Finding
+    from memfolio.vault.past.view import TrailEntry
     from memfolio.vault.trail import TrailLine
 
-ACTIONS = ", ".join(action.lower() for action in Action)
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
-Actor = Annotated[str | None, typer.Option(metavar="NAME", help="All of this actor, such as human or bot:auto-detect.")]
-Session = Annotated[str | None, typer.Option(metavar="ID", help="All of this session.")]
-Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of this source.")]
+COLUMNS = ("#", "when", "action", "actor", "about", "commit")
+LEFT_OUT: Mapping[int, Sequence[str]] = {110: (), 60: ("commit",), 0: ("commit", "action", "actor")}
+"""What there is no room for in a table of changes, by the least width for which that holds, the widest first."""
+ACTOR = 12
+MOST = 20
+"""How many memories of a source are listed one by one."""
 
 
 def log(
-    options: Options,
-    path: Annotated[
-        str | None, typer.Argument(metavar="PATH", help="Only changes of this file or folder; * stands for any.")
-    ] = None,
-    actor: Actor = None,
-    action: Annotated[
-        str | None, typer.Option(metavar="ACTION", help=f"Only these: {ACTIONS}.", autocompletion=complete.actions)
-    ] = None,
-    session: Session = None,
-    source: Source = None,
-    about: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Only changes of memories with these words.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many at most.")] = 20,
-    digest: Annotated[
-        str | None, typer.Option(metavar="MONTH", help="Write and show the page about a month: 2026-11.")
-    ] = None,
+    memory: Memory,
+    path: str | None = None,
+    /,
+    actor: str | None = None,
+    action: str | None = None,
+    session: str | None = None,
+    source: str | None = None,
+    about: str | None = None,
+    limit: int = 20,
+    digest: str | None = None,
 ) -> Answer:
-    """Show what happened in the whole home, newest first: who changed what, and why."""
     from memfolio.intake import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
-    with options.memory() as memory:
-        if digest is not None:
-            text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
-            return Answer({"month": digest, "text": text}, lambda screen: screen.page(text))
-        wanted = TrailFilter(
-            path=path,
-            actor=actor,
-            action=choose(Action, "action", action.upper()) if action else None,
-            session=session,
-            source=source,
-            about=about,
-        )
-        entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    return Answer({"entries": list(map(asdict, entries))}, lambda screen: draw_entries(screen, entries, zone))
+    if digest is not None:
+        text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
+        return Answer({"month": digest, "text": text}, page(text))
+    done = choose(Action, "action", action.upper()) if action else None
+    wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
+    entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
+    return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, entries, zone))
 
 
-def diff(
-    options: Options,
-    what: Annotated[str | None, typer.Argument(metavar="SEQ|PAGE", help="The number of a change, or a page.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME|COMMIT", help="Everything since a time or commit.")] = None,
-) -> Answer:
-    """Show what a change did (the newest if none is named), or what changed since a time or commit."""
-    with options.memory() as memory:
-        number = int(what) if what and what.isdecimal() else None
-        if number is not None and since is not None:
-            raise InputError("a change has no --since", hint="name a page, or leave one of them out")
-        page = page_path(memory, what) if what and number is None else None
-        if since is not None:
-            return differs({"since": since, "page": page}, memory.audit.diff_since(page, point(memory, since)))
-        seq = newest(memory, page) if number is None else number
-        return differs({"seq": seq}, memory.audit.diff(seq))
+def _draw_entries(screen: Screen, entries: Sequence[TrailEntry], zone: tzinfo) -> None:
+    """The table of changes; a terminal that is not wide gets shorter times and actors, and fewer columns."""
+    left_out = next(names for least, names in LEFT_OUT.items() if screen.console.width >= least)
+    columns = [name for name in COLUMNS if name not in left_out]
+    rows = [_cells(entry, zone, is_short=bool(left_out)) for entry in entries]
+    screen.table(columns, [[row[name] for name in columns] for row in rows], wide="about")
+
+
+def _cells(entry: TrailEntry, zone: tzinfo, *, is_short: bool) -> dict[str, str]:
+    at, actor = datetime.fromisoformat(entry.at).astimezone(zone), entry.actor
+    return {
+        "#": str(entry.seq),
+        "when": f"{at:%m-%d %H:%M}" if is_short else f"{at:%Y-%m-%d %H:%M}",
+        "action": entry.action,
+        "actor": f"{actor[: ACTOR - 1]}…" if is_short and len(actor) > ACTOR else actor,
+        "about": entry.summary,
+        "commit": (entry.commit or "waits")[:7],
+    }
+
+
+def diff(memory: Memory, what: str | None = None, /, since: str | None = None) -> Answer:
+    number = int(what) if what and what.isdecimal() else None
+    if number is not None and since is not None:
+        raise InputError("a change has no --since", hint="name a page, or leave one of them out")
+    name = page_path(memory, what) if what and number is None else None
+    document: dict[str, Any]
+    if since is not None:
+        document, text = {"since": since, "page": name}, memory.audit.diff_since(name, _point(memory, since))
+    else:
+        seq = _newest(memory, name) if number is None else number
+        document, text = {"seq": seq}, memory.audit.diff(seq)
+    return Answer(document | {"diff": text}, difference(text) if text else "No file is different.")
 
 
 def undo(
     options: Options,
-    seqs: Annotated[list[int] | None, typer.Argument(metavar="SEQ", help="Numbers of changes, as in log.")] = None,
-    actor: Actor = None,
-    source: Source = None,
-    session: Session = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    seqs: list[int] | None = None,
+    /,
+    actor: str | None = None,
+    source: str | None = None,
+    session: str | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
 ) -> Answer:
-    """Take changes back: by number, or all of an actor, source or session.
-
-    With a source alone, what was made of its memories goes along, unless a person stands behind it.
-    """
     if bool(seqs) == bool(actor or source or session):
         raise InputError("name changes, or else an actor, source or session", hint="`memfolio log` shows them all")
     with options.memory() as memory:
         if source and not (actor or session):
-            return undo_source(options, memory, source, dry_run=dry_run, yes=yes)
+            return _undo_source(options, memory, source, dry_run=dry_run, yes=yes)
         asked = False
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
-            deed = f"take back {counted(len(outcome.seqs), 'change')} of {names(outcome)}"
-            asked = options.confirm(deed, show_diff(outcome), yes=yes or not is_grave(outcome))
+            deed = f"take back {counted(len(outcome.seqs), 'change')} of {_names(outcome)}"
+            asked = options.confirm(deed, difference(for_people(outcome.diff)), yes=yes or not _is_grave(outcome))
             # What was looked at is what is taken back, whatever is added meanwhile.
             outcome = memory.audit.undo(outcome.seqs, by=PERSON)
     seen = sorted(outcome.seqs)
     words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} taken back"
-    return went_back({"undone": seen}, outcome, words, quiet=asked)
+    return _went_back({"undone": seen}, outcome, words, quiet=asked)
+
+
+def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool, yes: bool) -> Answer:
+    """Take back what came from a source, after a look at it where it is more than one memory.
+
+    For the owner that is in the whole home; an agent answers for nobody but itself.
+    """
+    undone = partial(memory.undo, source, every_agent=memory.vault.scope is None, by=PERSON)
+    zone, asked = memory.vault.home.zone, False
+    if not dry_run and not yes:
+        seen = undone(dry_run=True)
+        deed = f"take back {counted(len(seen.memories), 'memory', 'memories')} of {source} in {len(seen.paths)} files"
+        asked = options.confirm(deed, list(_undone(seen, zone)), yes=len(seen.memories) == 1)
+    found = undone(dry_run=dry_run)
+    ids, seqs = [each.id for each in found.memories], [each.seq for each in found.receipts]
+    words = " ".join(map(str, seqs))
+    done = f"{source} taken back, as change {words}; `memfolio undo {words}` brings it again"
+    lines = [] if asked else list(_undone(found, zone))
+    document = {
+        "source": source,
+        "undone": ids[: found.roots],
+        "derived": ids[found.roots :],
+        "kept": [each.id for each in found.kept],
+        **picked(found, "lifted facts paths diff"),
+        "seqs": seqs,
+        "seq": seqs[0] if seqs else None,
+        "dry_run": dry_run,
+    }
+    return Answer(document, [*lines, (done if seqs else "Nothing was changed.", "bold")])
+
+
+def _undone(found: Undone, zone: tzinfo) -> Iterator[Line]:
+    """The difference, what goes along with what came from the source, and what stays."""
+    yield difference(for_people(found.diff))
+    yield f"{counted(found.roots, 'memory', 'memories')} from there", "bold"
+    for words, memories in (
+        ("made of that, and going along:", found.memories[found.roots :]),
+        ("staying, since a person confirmed, pinned or wrote it:", found.kept),
+    ):
+        if memories:
+            yield words, "bold"
+            yield listed(memories[:MOST], zone)
+            if len(memories) > MOST:
+                yield f"and {len(memories) - MOST:,} more", "dim"
+    if found.facts:
+        yield f"facts that are retracted: {'; '.join(found.facts[:MOST])}", "bold"
+    if found.lifted:
+        yield f"holding again, since what had replaced it goes: {', '.join(found.lifted)}", "bold"
 
 
 def rollback(
-    options: Options,
-    to: Annotated[
-        str,
-        typer.Option(metavar="TIME|COMMIT", help="A time or a commit: yesterday, 2h ago, 2026-11-15T14:30, 3f2a91c."),
-    ],
-    page: Annotated[str | None, typer.Argument(metavar="PAGE", help="A page; without one, the whole home.")] = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    options: Options, page: str | None = None, /, *, to: str, dry_run: bool = False, yes: bool = False
 ) -> Answer:
-    """Bring a page, or the whole home, back to what it was."""
     with options.memory() as memory:
-        path, target = page_path(memory, page) if page else None, point(memory, to)
+        path, target = page_path(memory, page) if page else None, _point(memory, to)
         asked, outcome = False, memory.audit.rollback(path, to=target, by=PERSON, dry_run=True)
         if outcome.paths and not dry_run:
-            asked = options.confirm(f"bring {names(outcome)} back to {to}", show_diff(outcome), yes=yes)
+            deed = f"bring {_names(outcome)} back to {to}"
+            asked = options.confirm(deed, difference(for_people(outcome.diff)), yes=yes)
             outcome = memory.audit.rollback(path, to=target, by=PERSON)
-    return went_back({"to": to}, outcome, f"{names(outcome)} as at {to}", quiet=asked)
+    return _went_back({"to": to}, outcome, f"{_names(outcome)} as at {to}", quiet=asked)
 
 
-def verify(options: Options) -> Answer:
-    """Check trail, git and files against each other; exits with 1 if a promise does not hold."""
-    with options.memory() as memory:
-        return findings(memory.vault.verify())
-
-
-def doctor(options: Options) -> Answer:
-    """Check everything that verify does, the configuration, what the home depends on, and the hosts that use it."""
-    from memfolio.serve.cli.doors import doors
-    from memfolio.vault.past.report import Finding
-
-    try:
-        options.config()
-    except ConfigError as error:
-        # Nothing else can be looked at without it.
-        return findings([Finding("error", "configuration", error.message, error.hint)])
-    with options.memory() as memory:
-        return findings([*memory.vault.doctor(), *search(memory), *doors(options, memory.vault.home.root)])
-
-
-def alerts(
-    options: Options,
-    ack: Annotated[list[int] | None, typer.Option(metavar="SEQ", help="Acknowledge an alert; may be repeated.")] = None,
-    ack_all: Annotated[bool, typer.Option("--ack-all", help="Acknowledge all of them.")] = False,
-) -> Answer:
-    """Show what the owner must know, until it is acknowledged: unapproved changes, contradictions, growth, defects."""
-    with options.memory() as memory:
-        found = {line.seq: line for line in memory.vault.alerts()}
-        seen = list(found) if ack_all else ack or []
-        if unknown := [seq for seq in seen if seq not in found]:
-            raise NotFoundError(f"there is no open alert {unknown[0]}", hint="`memfolio alerts` lists them")
-        if seen:
-            memory.acknowledge(seen, PERSON)
-        rows = [alert(memory, line) for line in found.values() if line.seq not in seen]
-    return Answer({"alerts": rows, "acknowledged": seen}, lambda screen: draw_alerts(screen, rows, len(seen)))
-
-
-def adopt(
-    options: Options,
-    accept_missing: Annotated[bool, typer.Option("--accept-missing", help="What is gone is meant to be.")] = False,
-) -> Answer:
-    """Make this machine the one that writes the home."""
-    from memfolio.vault.vault import Vault
-
-    config = options.config()
-    with Vault.open(config=config, accept_missing=accept_missing) as vault:
-        vault.adopt(accept_missing=accept_missing)
-    document = {"home": config.home, "machine": config.machine_name}
-    return Answer(document, lambda screen: screen.say(f"{config.home} is written by {config.machine_name} now"))
-
-
-def point(memory: Memory, text: str) -> datetime | str:
+def _point(memory: Memory, text: str) -> datetime | str:
     """The time that `text` names, else the commit, which stays the same whatever is committed meanwhile."""
     home = memory.vault.home
     if moment := find_time(text, home.zone, home.now()):
@@ -202,7 +191,7 @@ def point(memory: Memory, text: str) -> datetime | str:
     return memory.vault.history.resolve(text)
 
 
-def newest(memory: Memory, page: str | None) -> int:
+def _newest(memory: Memory, page: str | None) -> int:
     """The newest change, of a page if there is one."""
     from memfolio.vault.past.view import TrailFilter
 
@@ -212,54 +201,52 @@ def newest(memory: Memory, page: str | None) -> int:
     return entries[0].seq
 
 
-def differs(document: dict[str, Any], text: str) -> Answer:
-    return Answer(
-        document | {"diff": text}, lambda screen: screen.diff(text) if text else screen.say("No file is different.")
-    )
-
-
-def went_back(document: dict[str, Any], outcome: UndoResult, words: str, *, quiet: bool) -> Answer:
+def _went_back(document: dict[str, Any], outcome: UndoResult, words: str, *, quiet: bool) -> Answer:
     """What undo and rollback did; `quiet` when the difference has been shown already."""
-    receipt = outcome.receipt
-    document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": receipt.seq if receipt else None}
-
-    def draw(screen: Screen) -> None:
-        screen.diff("" if quiet else for_people(outcome.diff))
-        if receipt:
-            screen.say(f"{words}, as change {receipt.seq}", "bold")
-        else:
-            screen.say("Nothing was changed." if outcome.paths else "Nothing is different.", "bold")
-
-    return Answer(document | {"dry_run": receipt is None}, draw)
+    seq = seq_of(outcome)
+    unchanged = "Nothing was changed." if outcome.paths else "Nothing is different."
+    done = f"{words}, as change {seq}" if seq is not None else unchanged
+    document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": seq, "dry_run": seq is None}
+    return Answer(document, [difference("" if quiet else for_people(outcome.diff)), (done, "bold")])
 
 
-def show_diff(outcome: UndoResult) -> Callable[[Screen], None]:
-    return lambda screen: screen.diff(for_people(outcome.diff))
-
-
-def is_grave(outcome: UndoResult) -> bool:
+def _is_grave(outcome: UndoResult) -> bool:
     """Whether somebody should have a look first: several changes, or the settings of the whole home."""
     return len(outcome.seqs) > 1 or CONFIG in outcome.paths or GITIGNORE in outcome.paths
 
 
-def names(outcome: UndoResult) -> str:
+def _names(outcome: UndoResult) -> str:
     first, *rest = outcome.paths or ("nothing",)
     return f"{first} and {len(rest)} more" if rest else first
 
 
-def findings(found: list[Finding]) -> Answer:
+def verify(memory: Memory) -> Answer:
+    return _findings(memory.vault.verify())
+
+
+def doctor(options: Options) -> Answer:
+    from memfolio.serve.cli.world import doors
+    from memfolio.vault.past.report import Finding
+
+    try:
+        options.config()
+    except ConfigError as error:
+        # Nothing else can be looked at without it.
+        return _findings([Finding("error", "configuration", error.message, error.hint)])
+    with options.memory() as memory:
+        return _findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
+
+
+def _findings(found: list[Finding]) -> Answer:
     failed = any(each.level == "error" for each in found)
-
-    def draw(screen: Screen) -> None:
-        for each in found:
-            screen.say(f"{each.level:8}{each.where}: {each.message}", STYLES[each.level])
-            if each.hint:
-                screen.say(f"{'':8}{each.hint}")
-
-    return Answer({"ok": not failed, "findings": list(map(asdict, found))}, draw, status=int(failed))
+    lines: list[Line] = []
+    for each in found:
+        lines.append((f"{each.level:8}{each.where}: {each.message}", STYLES[each.level]))
+        lines += [f"{'':8}{each.hint}"] if each.hint else []
+    return Answer({"ok": not failed, "findings": list(map(asdict, found))}, lines, status=int(failed))
 
 
-def search(memory: Memory) -> Iterator[Finding]:
+def _search(memory: Memory) -> Iterator[Finding]:
     """What does not take part in a search as it should."""
     from memfolio.vault.past.report import Finding
 
@@ -271,7 +258,24 @@ def search(memory: Memory) -> Iterator[Finding]:
         yield Finding("warning", "embedder", trouble.message, trouble.hint)
 
 
-def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
+def alerts(memory: Memory, ack: list[int] | None = None, ack_all: bool = False) -> Answer:
+    found = {line.seq: line for line in memory.vault.alerts()}
+    seen = list(found) if ack_all else ack or []
+    if unknown := [seq for seq in seen if seq not in found]:
+        raise NotFoundError(f"there is no open alert {unknown[0]}", hint="`memfolio alerts` lists them")
+    if seen:
+        memory.acknowledge(seen, PERSON)
+    rows = [_alert(memory, line) for line in found.values() if line.seq not in seen]
+    lines: list[Line] = [f"{len(seen)} acknowledged"] if seen else []
+    for row in rows:
+        first, *rest = row["text"].split("\n")
+        how = f"`memfolio alerts --ack {row['seq']}` if it is as it should be"
+        lines += [(f"{row['seq']}  {first}", "bold red"), *(f"   {each}" for each in (*rest, how))]
+    lines += [] if rows else [("No alerts.", "green")]
+    return Answer({"alerts": rows, "acknowledged": seen}, lines)
+
+
+def _alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
     """An alert in words, with the change or the memories that it is about."""
     from memfolio.recall.context import describe
 
@@ -281,26 +285,11 @@ def alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
     return {"seq": line.seq, "at": line.at, "trigger": line.by.trigger, "ids": line.ids, "text": text} | what
 
 
-def draw_alerts(screen: Screen, rows: list[dict[str, Any]], seen: int) -> None:
-    if seen:
-        screen.say(f"{seen} acknowledged")
-    if not rows:
-        screen.say("No alerts.", "green")
-        return
-    for row in rows:
-        first, *rest = row["text"].split("\n")
-        screen.say(f"{row['seq']}  {first}", "bold red")
-        for each in (*rest, f"`memfolio alerts --ack {row['seq']}` if it is as it should be"):
-            screen.say(f"   {each}")
+def adopt(options: Options, accept_missing: bool = False) -> Answer:
+    from memfolio.vault.vault import Vault
 
-
-COMMANDS = (
-    Command(log, "log --session s-42"),
-    Command(diff, "diff MEMORY.md --since yesterday"),
-    Command(undo, "undo 12 --dry-run"),
-    Command(rollback, 'rollback MEMORY.md --to "2h ago" --dry-run'),
-    Command(verify, "verify"),
-    Command(doctor, "doctor --json"),
-    Command(alerts, "alerts --ack 17"),
-    Command(adopt, "adopt"),
-)
+    config = options.config()
+    with Vault.open(config=config, accept_missing=accept_missing) as vault:
+        vault.adopt(accept_missing=accept_missing)
+    document = {"home": config.home, "machine": config.machine_name}
+    return Answer(document, f"{config.home} is written by {config.machine_name} now")

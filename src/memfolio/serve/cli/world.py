@@ -1,0 +1,342 @@
+"""Commands that open doors: mcp, serve, hook, install and uninstall for a host, and those below service and tool."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
+from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home, leave_logging_to_us
+from memfolio.serve.cli.derive import Text, called
+from memfolio.serve.cli.output import Line, Screen, diff, table
+from memfolio.text import counted
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
+    from memfolio.memory import Memory
+    from memfolio.serve.install.files import FileChange
+    from memfolio.serve.install.hosts import Host, Program
+    from memfolio.serve.service import Schedule
+    from memfolio.vault.past.report import Finding
+    from memfolio.verbs.verb import Verb
+
+INSTALL_MCP = "install it with `pip install 'memfolio[mcp]'`"
+INSTALL_HTTP = "pip install 'memfolio[http]'"
+LINGER = "loginctl enable-linger lets it run while you are not logged in"
+LIKE = 'write them like {"query": "tea"}'
+FOUND = ("installed", "current", "active")
+
+
+def mcp(options: Options, tools: str = "core", http: str | None = None, allow_host: list[str] | None = None) -> Answer:
+    config = options.config(create=in_empty_folder)
+    leave_logging_to_us()
+    try:
+        if http is None:
+            _serve_host(config, tools)
+        else:
+            _serve_all(options, config, tools, http, allow_host or [])
+    except ImportError as error:
+        raise MemfolioError("the library of the protocol is not installed", hint=INSTALL_MCP) from error
+    return Answer({}, [])
+
+
+def _serve_host(config: Config, tools: str) -> None:
+    from memfolio.verbs.verb import tools_of
+
+    offered = tools_of(tools)
+    from memfolio.serve.mcp.caller import Caller
+    from memfolio.serve.mcp.server import serve
+
+    serve(Caller(offered, lambda: _opened(config, config.agent)))
+
+
+def _serve_all(options: Options, config: Config, tools: str, address: str, names: list[str]) -> None:
+    from memfolio.serve.mcp.http import callers_of, serve
+    from memfolio.serve.tokens import Tokens
+    from memfolio.verbs.verb import tools_of
+
+    with options.memory(create=in_empty_folder) as memory:  # which makes the home, where there is none
+        home = memory.vault.home
+    callers = callers_of(tools_of(tools), lambda agent: _opened(config, agent))
+    serve(callers, Tokens(home), address, names, lambda url: options.tell([f"serving at {url}"]))
+
+
+def _opened(config: Config, agent: str) -> Memory:
+    from memfolio.memory import Memory
+    from memfolio.verbs.documents import told_inside
+
+    with told_inside(config.home):
+        memory = Memory.open(config.home, agent, speaker="agent")
+    with suppress(MemfolioError):  # whoever asks will hear of it
+        memory.recall("anything", limit=1)  # so that the index is loaded before somebody waits for it
+    return memory
+
+
+def serve(
+    options: Options,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    allow_host: list[str] | None = None,
+    allow_origin: list[str] | None = None,
+) -> Answer:
+    config = options.config(create=in_empty_folder)
+    leave_logging_to_us()
+    try:
+        from memfolio.serve.http.app import build
+        from memfolio.serve.http.gate import ServerNames
+        from memfolio.serve.http.server import Limits, address, listen, run, server_of
+    except ImportError as error:
+        raise MemfolioError("the libraries of the server are not installed", hint=INSTALL_HTTP) from error
+    limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
+    with listen(host, port) as door:
+        app = build(config, limits, names)
+        Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")
+        run(server_of(app, limits, app.state.hall.end_streams), door)
+    return Answer({}, [])
+
+
+def hook(options: Options, host: str, event: str = "", /, subagents: bool = False) -> Answer:
+    from memfolio.serve.hooks.door import main
+
+    given = [f"--home={options.home}"] * (options.home is not None) + [f"--agent={options.agent}"] * bool(options.agent)
+    main([host, event, *given, *(["--subagents"] if subagents else [])])
+    raise typer.Exit
+
+
+def install(
+    options: Options,
+    host: str,
+    scope: Literal["user", "project"] = "user",
+    dry_run: bool = False,
+    without_mcp: bool = False,
+) -> Answer:
+    program = _program(options, scope)
+    told, changes = _changes(host, scope, program)
+    if find_spec("mcp") is None and not without_mcp:
+        hint = "`pip install 'memfolio[mcp]'`, or go on with --without-mcp: tools work once it is installed"
+        raise RefusedError("the tools need a library that is not installed", hint=hint)
+    config = options.config(create=anywhere if dry_run else in_empty_folder)
+    made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
+    if made:  # hooks keep silent where there is no home
+        with options.memory(create=in_empty_folder):
+            pass
+    words = f"{told.title} uses memfolio: {told.after}" if changes else f"{told.title} uses memfolio already"
+    if scope == "project" and shutil.which(program.path) is None:
+        words += f"\n{program.path} is not on the path, on which {told.title} looks for it"
+    return _applied(host, scope, changes, made + words, dry_run=dry_run)
+
+
+def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
+    told, changes = _changes(host, scope, None)
+    words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
+    return _applied(host, scope, changes, f"{told.title} {words}", dry_run=dry_run)
+
+
+def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:
+    """The host, and what has to change in its files."""
+    from memfolio.config import named_folder
+    from memfolio.serve.install import hosts
+
+    host, is_own = hosts.host_of(name), scope == "user"
+    root, moved = (Path.home(), named_folder(host.variable)) if is_own else (Path.cwd(), None)
+    return host, hosts.changes(host, scope, root, program, moved=moved)
+
+
+def _program(options: Options, scope: str) -> Program:
+    """What the host runs; a project's files are shared by people who have memfolio and their homes elsewhere."""
+    from memfolio.serve.install.hosts import Program, installed
+
+    config, is_own = options.config(create=anywhere), scope == "user"
+    home, agent = (str(config.home), config.agent) if is_own else (options.home, options.agent)
+    told = (*(("--home", home) if home else ()), *(("--agent", agent) if agent else ()))
+    return Program(path=installed(), options=told) if is_own else Program(options=told)
+
+
+def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool) -> Answer:
+    """Make the changes, or show them."""
+    from memfolio.serve.install import files
+
+    if not dry_run:
+        files.apply(changes, is_private=scope == "user")
+    lines: list[Line] = []
+    for each in changes:
+        kept = f", what was there is in {files.backup_of(each.path).name}" if each.saved is not None else ""
+        done = f"{each.path} {'deleted' if each.new is None else 'written'}{kept}"
+        lines.append(diff(each.diff) if dry_run else (done, "dim"))
+    if not (changes and dry_run):
+        lines.append((words, "bold"))
+    shown = [{"path": str(each.path), "deleted": each.new is None, "diff": each.diff} for each in changes]
+    document = {"host": host, "changed": bool(changes) and not dry_run, "dry_run": dry_run, "files": shown}
+    return Answer(document, lines)
+
+
+def doors(options: Options, home: Path) -> Iterator[Finding]:
+    """What `doctor` says of the hosts of this user that were told of memfolio, and of the hooks of this home."""
+    from memfolio.serve.install.hosts import HOSTS
+    from memfolio.vault.past.report import Finding
+
+    told = [found for host in HOSTS.values() for found in _door(options, host)]
+    yield from told
+    if told and find_spec("mcp") is None:
+        hint = f"{INSTALL_MCP}; without it, hosts have no tools"
+        yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
+    yield from _hooks(home)
+
+
+def _door(options: Options, host: Host) -> Iterator[Finding]:
+    from memfolio.vault.past.report import Finding
+
+    command = f"memfolio install {host.name}"
+    try:
+        if not _changes(host.name, "user", None)[1]:
+            return
+        changes = _changes(host.name, "user", _program(options, "user"))[1]
+    except MemfolioError as error:
+        is_known = isinstance(error, ConflictError)
+        yield Finding("note" if is_known else "warning", host.title, error.message, error.hint)
+        return
+    files = ", ".join(str(each.path) for each in changes)
+    hint = f"`{command}` renews it, if the host is to use this memory; `{command} --dry-run` shows the difference"
+    if files:
+        yield Finding("note", host.title, f"runs another program, home or agent: {files}", hint)
+    else:
+        yield Finding("ok", host.title, "uses this memory")
+
+
+def _hooks(home: Path) -> Iterator[Finding]:
+    from memfolio.serve.hooks.door import FOLDER, LOG
+    from memfolio.serve.hooks.kept import health
+    from memfolio.vault.past.report import Finding
+
+    found = health(home)
+    hint = f"the host went on without; once you know why, delete {home / FOLDER / LOG}"
+    yield from (Finding("warning", "hooks", line, hint) for line in dict.fromkeys(found.troubles))
+    if found.waiting:
+        words = f"{counted(found.waiting, 'event')} of hosts wait to be taken up"
+        yield Finding("note", "hooks", words, "the next event of any host takes them up")
+
+
+def service_install(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
+    from memfolio.serve import service as services
+
+    home = options.config().home
+    scheduler = platform or services.usual_platform()
+    service = services.service_of(scheduler, home, services.tend_command(home), is_plan=dry_run)
+    if dry_run:
+        return Answer(_service(service), list(_plan(service)))
+    written = services.install(service)
+    changed = any(written.values()) if service.files else bool(service.start)
+    lines: list[Line] = [
+        (f"{path} {'written' if is_new else 'unchanged'}", "" if is_new else "dim") for path, is_new in written.items()
+    ]
+    as_before = "" if changed else ", as before"
+    lines.append((f"{service.platform} runs {service.name} every half hour{as_before}", "bold"))
+    lines += [(LINGER, "dim")] if service.platform == "systemd" else []
+    return Answer(_service(service) | {"changed": changed}, lines)
+
+
+def service_uninstall(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
+    from memfolio.serve import service as services
+
+    installed = [each for each in _services(options, platform) if services.look(each).is_installed]
+    if not dry_run:
+        for service in installed:
+            services.uninstall(service)
+    lets = "would let" if dry_run else "lets"
+    lines: list[Line] = [(f"{service.platform} {lets} go of {service.name}", "bold") for service in installed]
+    return Answer({"uninstalled": list(map(_service, installed))}, lines or "nothing is installed for this home")
+
+
+def service_status(options: Options, platform: str | None = None) -> Answer:
+    from memfolio.serve import service as services
+
+    found = []
+    for service in _services(options, platform):
+        look = services.look(service)
+        states = dict(zip(FOUND, (look.is_installed, look.is_current, look.is_active), strict=True))
+        found.append({"platform": service.platform, "name": service.name, **states})
+    rows = [["yes" if each is True else each or "no" for each in row.values()] for row in found]
+    return Answer({"services": found}, table(("platform", "name", *FOUND), rows))
+
+
+def _services(options: Options, platform: str | None) -> Iterable[Schedule]:
+    """The services that this home may have on this system; also of a home that is gone."""
+    from memfolio.serve import service as services
+
+    home = options.config(create=anywhere).home
+    command = services.tend_command(home)
+    for each in [platform] if platform else services.own_platforms():
+        try:
+            yield services.service_of(each, home, command)
+        except NotFoundError:
+            if platform:
+                raise
+
+
+def _service(service: Schedule) -> dict[str, Any]:
+    return {
+        "platform": service.platform,
+        "name": service.name,
+        "files": [{"path": str(path), "text": _decoded(data)} for path, data in service.files.items()],
+        "line": service.line,
+        "commands": [list(step.command) for step in service.start],
+    }
+
+
+def _plan(service: Schedule) -> Iterator[Line]:
+    for path, data in service.files.items():
+        yield str(path), "bold"
+        yield _decoded(data)
+    if service.line:
+        yield f"{service.line}\n"
+    yield from ((f"then {step}", "dim") for step in service.start)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8")
+
+
+def tool_list(options: Options) -> Answer:
+    from memfolio.verbs.verb import tools_of
+
+    rows = [(tool.name, tool.description.partition("\n")[0]) for tool in tools_of("all").values()]
+    document = {"tools": [{"name": name, "description": what} for name, what in rows]}
+    return Answer(document, table(("tool", "what it does"), rows, wide="what it does"))
+
+
+def tool_show(options: Options, name: str) -> Answer:
+    tool = _tool(name)
+    lines = [tool.description]
+    for each, shape in tool.schema["properties"].items():
+        needed = ", needed" if each in tool.required else ""
+        form = " | ".join(shape["enum"]) if "enum" in shape else shape.get("type", "any")
+        lines.append(f"  {each} ({form}{needed}): {shape['description']}")
+    return Answer({"name": tool.name, "description": tool.description, "schema": tool.schema}, lines)
+
+
+def tool_call(options: Options, name: str, arguments: Text = "{}", /) -> Answer:
+    tool = _tool(name)
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the arguments are no JSON: {error}", hint=LIKE) from error
+    if not isinstance(given, dict):
+        raise InputError("the arguments are no JSON object", hint=LIKE)
+    return called(options, tool, given)
+
+
+def _tool(name: str) -> Verb:
+    from memfolio.intake import nearest
+    from memfolio.verbs.verb import verbs_at
+
+    tools = verbs_at("cli")
+    if name not in tools:
+        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(tools)))
+    return tools[name]
