@@ -211,9 +211,7 @@ class Memory(Life):
         return found
 
     def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
-        from memfolio.stores.route import make_room
-
-        return make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
+        return edit.make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
 
     def recall(
         self,

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
-from memfolio.index.lookup import Located, by_id, lines_about
+from memfolio.index.lookup import Located, by_id, lines_about, working
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
+from memfolio.settings import StoreTuning
 from memfolio.sources import CORRECTION, OVERHEARD, REFLECTION, SUMMED_UP, sums_up
 from memfolio.state import Op
 from memfolio.types import ID_PATTERN, Action, Attribution, MemoryItem, Origin, Store, Type
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage, Receipt
+from memfolio.vault.fields import Draft
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import Purged
@@ -195,7 +197,7 @@ def correct(
     return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
 
-def _back_to_short_term(id: str) -> dict[str, Any]:
+def _back_to_short_term(id: str | NewId) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
 
 
@@ -226,6 +228,19 @@ def _check_is_entry(located: Located, deed: str) -> None:
         )
     if deed == "forgotten" and located.item.forgotten_at:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
+
+
+# Working memory: a few memories at hand. The next one sends one of them to short-term memory; none is dropped.
+
+
+def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:
+    """What goes with adding these memories: that working memory sends on what it has no room for then."""
+    coming = [NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING]
+    held: list[str | NewId] = []
+    if coming:
+        held += index.read(lambda connection: working(connection, least_used=shelves.least_used))
+    leaving = [*held, *coming][: -shelves.working]
+    return (AddLines(state_ledger(agent), tuple(map(_back_to_short_term, leaving))),) if leaving else ()
 
 
 # Purging memories that are named by an id or a description.
