@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import combinations
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from memfolio.graph.entities import is_user, propose
 from memfolio.graph.vocabulary import ANY
@@ -28,6 +30,7 @@ from memfolio.types import EMPTY, Kind, MemoryItem, Type
 
 # What a reflection found: numbered proposals that a person can judge one by one, insights and questions. Pure.
 
+WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "data" / "reflection.toml").read_text("utf-8"))
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
@@ -46,6 +49,9 @@ class ReflectionVerb(StrEnum):
     """Of two memories that contradict each other, `by` takes the place of `memory`."""
     CORE = "core"
     """In the block `text` of core memory, `removed` lines go and `added` ones come."""
+
+
+LEARN, CONNECT, MERGE, ARCHIVE, RESOLVE, CORE = ReflectionVerb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +80,13 @@ class ReflectionItem:
 
         A proposal that somebody rejected is known again by them.
         """
-        if self.verb is not ReflectionVerb.CORE:
-            pair = (
-                sorted((self.subject, self.object))
-                if self.verb is ReflectionVerb.MERGE
-                else (self.subject, self.object)
-            )
-            memory = "" if self.verb is ReflectionVerb.LEARN else self.memory  # the same words, whatever they replace
-            return (_mark(self.verb, self.text, *pair, self.predicate, memory, self.by),)
-        lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
-        return tuple(_mark(self.verb, self.text, line) for line in lines)
+        if self.verb is CORE:
+            lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
+            return tuple(_mark(self.verb, self.text, line) for line in lines)
+        pair = (self.subject, self.object)
+        ends = sorted(pair) if self.verb is MERGE else pair
+        memory = "" if self.verb is LEARN else self.memory  # the same words, whatever they replace
+        return (_mark(self.verb, self.text, *ends, self.predicate, memory, self.by),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +150,7 @@ CITED = 3
 USER, SOMEBODY = "The user", "Alex"
 """The rules read what is told of somebody by name."""
 _PEOPLE = frozenset({"user", "human"})
-_FILLERS = frozenset("a an the lot much very really so too also now anymore please".split())
+_FILLERS = frozenset(WORDS["fillers"].split())
 Sourced = tuple[Statement, list[MemoryItem]]
 
 
@@ -155,6 +158,12 @@ def quote(text: str, length: int = QUOTE) -> str:
     """The first words of a text, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words as people say them: 3, 5 and 7."""
+    *first, last = [str(word) for word in words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def is_machine(item: MemoryItem) -> bool:
@@ -188,11 +197,8 @@ def _turn(item: MemoryItem) -> Turn:
 class KnownStatement:
     """Something known, what it says, and by what it can be found."""
 
-    __slots__ = ("item", "known", "meaning", "slot", "text", "words")
-
     def __init__(self, item: MemoryItem, known: KnownStatementAbout) -> None:
-        self.item = item
-        self.known = known
+        self.item, self.known = item, known
         slot, what, self.text = known.slot, _gist(known.object), _gist(known.text[:LONG])
         self.words = frozenset(what)
         self.meaning: object = (*slot, self.words) if all((*slot, what)) else self.text
@@ -306,7 +312,7 @@ def _learning(
     stays = f"; differs from “{quote(old[-1].known.text)}”, which stays" if old else ""
     newest = sorted(sources, key=moment)[-CITED:]
     return ReflectionItem(
-        verb=ReflectionVerb.LEARN,
+        verb=LEARN,
         text=statement.text,
         type=statement.type,
         confidence=statement.confidence,
@@ -329,7 +335,7 @@ class ContradictingFacts(NamedTuple):
         old, new = self.old.item, self.new.item
         why = f"{self.why} ({moment(new):%Y-%m-%d}, the other {moment(old):%Y-%m-%d})"
         quotes = {each.id: quote(each.content) for each in (old, new)}
-        return ReflectionItem(verb=ReflectionVerb.RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
+        return ReflectionItem(verb=RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
 
     @property
     def doubtful(self) -> set[str]:
@@ -426,9 +432,7 @@ def connected(index: Index, material: Material, besides: Iterable[ReflectionItem
             alone = ", ".join(f"{most[each].name} in {len(met[each])}" for each in (one, other))
             why = f"spoken of together in {count} conversations ({alone})"
             quotes = {each: most[each].name for each in (one, other)}
-            yield ReflectionItem(
-                verb=ReflectionVerb.CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes
-            )
+            yield ReflectionItem(verb=CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes)
 
 
 def merging(material: Material, limit: float) -> tuple[list[ReflectionItem], list[tuple[Node, Node]]]:
@@ -442,5 +446,5 @@ def merging(material: Material, limit: float) -> tuple[list[ReflectionItem], lis
             continue
         why = f"{pair.why}: {keep.name} is mentioned {keep.mentions} times, {other.name} {other.mentions}"
         names = {each.id: quote(each.summary or each.name) for each in (keep, other)}
-        sure.append(ReflectionItem(verb=ReflectionVerb.MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
+        sure.append(ReflectionItem(verb=MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
     return sure, unsure

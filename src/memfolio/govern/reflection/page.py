@@ -13,18 +13,31 @@ from datetime import datetime
 from typing import Any
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb, one_line
+from memfolio.govern.reflection.findings import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
+    LEARN,
+    MERGE,
+    RESOLVE,
+    WORDS,
+    Findings,
+    Insights,
+    ReflectionItem,
+    ReflectionVerb,
+    one_line,
+)
 from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
 from memfolio.vault.fields import check_fraction
 
 SECTIONS = {
-    ReflectionVerb.CORE: "✏️ Core Memory Changes",
-    ReflectionVerb.RESOLVE: "⚠️ Contradictions Detected",
-    ReflectionVerb.MERGE: "🪞 One and the Same",
-    ReflectionVerb.ARCHIVE: "📦 Proposed Archival",
-    ReflectionVerb.LEARN: "🧠 New Knowledge Extracted",
-    ReflectionVerb.CONNECT: "🔗 New Connections",
+    CORE: "✏️ Core Memory Changes",
+    RESOLVE: "⚠️ Contradictions Detected",
+    MERGE: "🪞 One and the Same",
+    ARCHIVE: "📦 Proposed Archival",
+    LEARN: "🧠 New Knowledge Extracted",
+    CONNECT: "🔗 New Connections",
 }
 """What each verb stands under, the most consequential first."""
 EVOLUTION, QUESTIONS = "🌱 Philosophical Evolution", "❓ Questions for You"
@@ -33,11 +46,6 @@ INSIGHTS = {
     "understanding": "Evolving Understanding",
     "theme": "Emergent Theme",
 }
-REPLY = """
-> `memfolio approve` applies all of this, `memfolio approve --except 3,7` not
-> these two, `memfolio reject --reason "…"` nothing. To change words, edit this
-> page, then say `memfolio approve --edit`.
-"""
 ABOUT, END = "About: ", "---"
 HINT = "put it back, begin remarks with `> `, or delete the page and have it made anew with `memfolio reflect`"
 _ACTIVE = re.compile(r"^(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
@@ -47,12 +55,12 @@ _DETAIL = re.compile(r"[-*] (from|instead of|see|why): (.*)")
 _NAMED = re.compile(r".* \(([\w.-]+)\)")
 _SIGNS = {"-": "removed", "+": "added"}
 _FORMS = {
-    ReflectionVerb.CORE: re.compile(r"(?P<text>.+)"),
-    ReflectionVerb.RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
-    ReflectionVerb.MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
-    ReflectionVerb.ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
-    ReflectionVerb.LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
-    ReflectionVerb.CONNECT: re.compile(
+    CORE: re.compile(r"(?P<text>.+)"),
+    RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
+    MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
+    ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
+    LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
+    CONNECT: re.compile(
         r"(?:.* \()?(?P<subject>[\w.-]+)\)? → (?P<predicate>[\w-]+) → (?:.* \()?(?P<object>[\w.-]+)\)?"
     ),
 }
@@ -87,7 +95,7 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
         "Next scheduled reflection": f"{next_at:%Y-%m-%d %H:%M}",
     }
     told = "".join(f"**{name}**: {value}  \n" for name, value in facts.items())
-    return f"{body}\n{END}\n{told}{REPLY if findings.items or findings.questions else ''}"
+    return f"{body}\n{END}\n{told}{WORDS['reply'] if findings.items or findings.questions else ''}"
 
 
 def _noun(number: int, nouns: str) -> str:
@@ -120,34 +128,30 @@ def _sections(findings: Findings) -> Iterator[str]:
 
 
 def _headline(item: ReflectionItem) -> str:
-    match item.verb:
-        case ReflectionVerb.CORE:
-            return _escape(item.text)
-        case ReflectionVerb.RESOLVE:
-            return f"Keep: {_quoted(item, item.by)}"
-        case ReflectionVerb.MERGE:
-            return f"{item.subject} = {item.object} (the first stays)"
-        case ReflectionVerb.ARCHIVE:
-            return _quoted(item, item.memory)
-        case ReflectionVerb.LEARN:
-            return f"{_escape(item.text)} ({item.type}, {item.confidence!r})"
-        case ReflectionVerb.CONNECT:
-            ends = (_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object))
-            return f" → {item.predicate} → ".join(ends)
+    ends = [_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object)]
+    heads = {
+        CORE: _escape(item.text),
+        RESOLVE: f"Keep: {_quoted(item, item.by)}",
+        MERGE: f"{item.subject} = {item.object} (the first stays)",
+        ARCHIVE: _quoted(item, item.memory),
+        LEARN: f"{_escape(item.text)} ({item.type}, {item.confidence!r})",
+        CONNECT: f" → {item.predicate} → ".join(ends),
+    }
+    return heads[item.verb]
 
 
 def _details(item: ReflectionItem) -> Iterator[str]:
-    if item.verb is ReflectionVerb.CORE:
+    if item.verb is CORE:
         lines = [*(f"- {one_line(each)}" for each in item.removed), *(f"+ {one_line(each)}" for each in item.added)]
         yield from ("```diff", *lines, "```")
-    if item.memory and item.verb is not ReflectionVerb.ARCHIVE:
+    if item.memory and item.verb is not ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
     shown = {
         item.memory,
         item.by,
         *item.sources,
-        *((item.subject, item.object) if item.verb is ReflectionVerb.CONNECT else ()),
+        *((item.subject, item.object) if item.verb is CONNECT else ()),
     }
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
     if item.why:
@@ -253,12 +257,12 @@ def _item(verb: ReflectionVerb, head: _Line, *below: _Line) -> tuple[int, Reflec
     if numbered is None or told is None:
         raise head.wrong(f"does not say what to {verb}")
     given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
-    if verb is ReflectionVerb.LEARN:
+    if verb is LEARN:
         given |= _belief(head, **given)
     given |= _below(verb, below)
-    if verb is ReflectionVerb.RESOLVE and "memory" not in given:
+    if verb is RESOLVE and "memory" not in given:
         raise head.wrong("keeps a memory instead of none")
-    if verb is ReflectionVerb.CORE and not given["removed"] and not given["added"]:
+    if verb is CORE and not given["removed"] and not given["added"]:
         raise head.wrong("stands above a difference that says nothing")
     return int(numbered[1]), ReflectionItem(verb=verb, **given)
 
@@ -283,7 +287,7 @@ def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
             if words[0] not in _SIGNS:
                 raise line.wrong("begins with neither - nor +")
             given[_SIGNS[words[0]]] += (words[1:].strip(),) if words[1:].strip() else ()
-        elif words == "```diff" and verb is ReflectionVerb.CORE:
+        elif words == "```diff" and verb is CORE:
             start = line
         elif detail is None:
             raise line.wrong("is neither an item with its number nor a part of one")
@@ -298,9 +302,3 @@ def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
     if start:
         raise start.wrong("begins a difference that has no end")
     return given
-
-
-def numbers(given: Iterable[int]) -> str:
-    """Numbers as people say them: 3, 5 and 7."""
-    *first, last = map(str, given)
-    return f"{', '.join(first)} and {last}" if first else last
