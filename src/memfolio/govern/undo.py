@@ -20,8 +20,8 @@ from memfolio.knowledge.facts import triple_of
 from memfolio.recall.library import Library
 from memfolio.sources import CORRECTION, sums_up
 from memfolio.state import Op
-from memfolio.stores.edit import MADE, leaving_lines
-from memfolio.types import Action, Attribution, MemoryItem, Store, check_attribution, check_token
+from memfolio.stores.edit import is_made, leaving_lines
+from memfolio.types import Action, Attribution, MemoryItem, check_attribution, check_token
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.home import agents_of
 from memfolio.vault.journal import to_text
@@ -61,7 +61,7 @@ class Trace:
             later = {each: one for each, one in later.items() if one.item.source == CORRECTION}
             corrections |= later.keys()
             known = self.going.keys() | self.kept.keys() | waiting.keys()
-            found = {each: one for each, one in made.items() if _is_made(one.item)} | later
+            found = {each: one for each, one in made.items() if is_made(one.item)} | later
             waiting |= self._not_kept({each: one for each, one in found.items() if each not in known})
             rest = self._standing({each for one in waiting.values() for each in one.item.derived_from})
             rest = {each: one for each, one in rest.items() if each not in self.going}
@@ -103,10 +103,6 @@ class Trace:
             if line.get("by") not in self.going:
                 lifted[line["memory"]] = line.get("by")
         return lifted
-
-
-def _is_made(item: MemoryItem) -> bool:
-    return bool(item.derived_from) and item.source in MADE and item.store is not Store.VAULT
 
 
 def _goes(item: MemoryItem, rest: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
-from memfolio.index.lookup import Located, by_id, lines_about, working
+from memfolio.index.lookup import Located, by_ids, lines_of, working
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
 from memfolio.settings import StoreTuning
@@ -40,44 +40,32 @@ class Kin(NamedTuple):
 
 def kin_of(index: Index, ids: Collection[str]) -> Kin:
     """What was made of these memories and of no others that are left, and every summary that tells of one of them."""
-    going, summaries = dict.fromkeys(ids), dict[str, None]()
-    for made in index.read(lambda db: made_of(db, ids)):
-        found = index.read(partial(by_id, id=made))
-        if found is None or not _is_made(found.item):
+    made = [each for each in index.read(partial(made_of, ids=ids)) if each not in ids]
+    items = _items(index, made)
+    sources = _items(index, {each for item in items.values() for each in item.derived_from})
+    left = {each for each, item in sources.items() if not item.forgotten_at}.difference(ids)
+    going, parts = dict[str, None](), dict[str, None]()
+    for each in made:
+        item = items.get(each)
+        if item is None or not is_made(item) or item.pinned or item.forgotten_at:
             continue
-        others = [each for each in found.item.derived_from if each not in going]
-        if sums_up(found.item):
-            summaries[made] = None
-        if made in summaries or not any(_is_left(index, each) for each in others):
-            going[made] = None
-    freed = [each for each in _sources_freed(index, summaries) if each not in going]
-    return Kin([each for each in going if each not in ids], freed)
+        if sums_up(item):
+            parts |= dict.fromkeys(item.derived_from)
+        if sums_up(item) or left.isdisjoint(item.derived_from):
+            going[each] = None
+            left.discard(each)
+    lines = index.read(partial(lines_of, ids=parts, op=Op.STORE.value))
+    summed_up = {line["memory"] for line in lines if line.get("into") in going}
+    return Kin([*going], [each for each in parts if each in summed_up and each not in (*going, *ids)])
 
 
-def _is_made(item: MemoryItem) -> bool:
-    kept = item.pinned or item.store is Store.VAULT or item.forgotten_at
-    return bool(item.derived_from) and item.source in MADE and not kept
+def _items(index: Index, ids: Collection[str]) -> dict[str, MemoryItem]:
+    return {each.item.id: each.item for each in index.read(partial(by_ids, ids=ids))}
 
 
-def _is_left(index: Index, id: str) -> bool:
-    found = index.read(partial(by_id, id=id))
-    return found is not None and found.item.forgotten_at is None
-
-
-def _sources_freed(index: Index, summaries: Collection[str]) -> list[str]:
-    """The memories that went into one of these summaries."""
-    sources = dict.fromkeys(
-        each
-        for summary in summaries
-        if (found := index.read(partial(by_id, id=summary)))
-        for each in found.item.derived_from
-    )
-    return [each for each in sources if _went_into(index, each, summaries)]
-
-
-def _went_into(index: Index, id: str, summaries: Collection[str]) -> bool:
-    lines = index.read(partial(lines_about, id=id))
-    return any(line.get("into") in summaries for line in lines)
+def is_made(item: MemoryItem) -> bool:
+    """Whether it was made of other memories, and is not kept for ever."""
+    return bool(item.derived_from) and item.source in MADE and item.store is not Store.VAULT
 
 
 # Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone.
