@@ -39,7 +39,7 @@ from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import check_content
 from memfolio.vault.home import agents_of
 from memfolio.vault.lines import new_id, read_lines, split_lines
-from memfolio.vault.paths import agent_of, state_ledger
+from memfolio.vault.paths import agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # A decision is one change with all that follows from it: what was proposed is done, its page goes, the verdict stands
@@ -323,14 +323,21 @@ class Proposals:
         """Tells one content from another without telling what it says."""
         return self._vault.home.hash(content_of(intent).encode())[:16]
 
-    def _reviews(self, agent: str) -> Iterator[dict[str, Any]]:
+    def _reviews(self, agent: str) -> list[Mapping[str, Any]]:
         """What became of proposals to an agent, the oldest first."""
-        folder = f"{state_ledger(agent).base}/"
-        for path in sorted(path for path in self._vault.states() if path.startswith(folder)):
-            for raw in split_lines(self._vault.content(path) or b""):
-                if b'"op":"review"' in raw:
-                    lines = [line.record for line in read_lines(raw).records]
-                    yield from (each for each in lines if {"proposal", "verdict"} <= each.keys())
+        return [line for line in state_lines(self._vault, agent, Op.REVIEW) if {"proposal", "verdict"} <= line.keys()]
+
+
+def state_lines(vault: Vault, agent: str, op: Op) -> Iterator[Mapping[str, Any]]:
+    """The state lines of an operation, oldest first; asked of the files, since they cannot be behind."""
+    vault.refresh()
+    word, folder = f':"{op}"'.encode(), f"{state_ledger(agent).base}/"
+    known = (path for path in vault.states() if path.startswith(folder))
+    for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
+        content = vault.content(path) or b""
+        if word in content:  # nearly all files have only lines about something else: they need not be read
+            told = b"".join(raw for raw in split_lines(content) if word in raw)
+            yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)
 
 
 def _told(line: Mapping[str, Any]) -> str:

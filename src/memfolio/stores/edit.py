@@ -40,7 +40,7 @@ class Kin(NamedTuple):
 
 def kin_of(index: Index, ids: Collection[str]) -> Kin:
     """What was made of these memories and of no others that are left, and every summary that tells of one of them."""
-    made = [each for each in index.read(partial(made_of, ids=ids)) if each not in ids]
+    made = index.read(partial(made_of, ids=ids))
     items = _items(index, made)
     sources = _items(index, {each for item in items.values() for each in item.derived_from})
     left = {each for each, item in sources.items() if not item.forgotten_at}.difference(ids)
@@ -56,7 +56,8 @@ def kin_of(index: Index, ids: Collection[str]) -> Kin:
             left.discard(each)
     lines = index.read(partial(lines_of, ids=parts, op=Op.STORE.value))
     summed_up = {line["memory"] for line in lines if line.get("into") in going}
-    return Kin([*going], [each for each in parts if each in summed_up and each not in (*going, *ids)])
+    freed = [each for each in parts if each in summed_up and each not in (*going, *ids)]
+    return Kin([each for each in going if each not in ids], freed)
 
 
 def _items(index: Index, ids: Collection[str]) -> dict[str, MemoryItem]:

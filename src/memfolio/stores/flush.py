@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, cast
 
 from memfolio.errors import ModelError, RefusedError
@@ -40,11 +42,8 @@ MOST_ITEMS = 12
 """How many lines of each kind a checkpoint has: the last ones."""
 MOST_QUESTIONS = 5
 FINDINGS = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON, Type.OUTCOME, Type.CORRECTION, Type.ERROR})
-_TASK_LIKE = re.compile(
-    r"(?i)(?:^|[.!?\n]\s*)(?:please|let['’]s|now|next|can you|could you|would you|help me|i want|i need|we need"
-    r"|we should|i['’]d like|add|build|change|check|create|debug|deploy|design|draft|explain|find|fix|implement"
-    r"|improve|investigate|make|migrate|move|plan|refactor|remove|rename|review|run|set up|test|update|write)\b"
-)
+_WORDS = tomllib.loads((Path(__file__).parent / "data" / "flush.toml").read_text("utf-8"))
+_TASK_LIKE = re.compile(_WORDS["task"])
 
 Learn = Callable[[Sequence[Turn]], Learned]
 
@@ -114,13 +113,13 @@ def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
 # What an agent answers to the flush prompt: TYPE, CONTENT and TARGET of each thing to be kept, or NO_REPLY. Pure.
 
 NO_REPLY = "NO_REPLY"
-DAILY, MEMORY, USER = TARGETS = ("daily log", "MEMORY.md", "USER.md")
+MEMORY, USER = "memory.md", "user.md"
+"""The targets that are core memory; anything else is the daily log."""
 MOST = 100
 """How many things one answer may have."""
 _FIELD = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:\*\*)?(TYPE|CONTENT|TARGET)(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*", re.I
 )
-_ERROR = "an item without CONTENT was passed over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +131,21 @@ class FlushItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlushReply:
-    """All of an answer, and what was wrong with it, each as a sentence."""
+class FlushSource:
+    """What a transcript or an answer tells, before it is known what of it is to be kept, and what was wrong with it."""
 
+    turns: Sequence[TranscriptTurn] = ()
+    statements: Sequence[Statement] = ()
     kept: tuple[FlushItem, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def is_dated(self) -> bool:
+        return bool(self.turns) and all(turn.at for turn in self.turns)
+
+    def at(self, statement: Statement) -> datetime | None:
+        """When it was said, where that is known."""
+        return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
 
 
 def is_reply(text: str) -> bool:
@@ -145,42 +154,30 @@ def is_reply(text: str) -> bool:
     return bool(lines) and (lines[0].strip(" \t`.") == NO_REPLY or bool(_FIELD.match(lines[0])))
 
 
-def read_reply(text: str, user: str | None = None) -> FlushReply:
-    """What an answer wants kept; a target that is none of `TARGETS` is the daily log."""
+def read_reply(text: str, user: str | None = None) -> FlushSource:
+    """What an answer wants kept."""
     kept: list[FlushItem] = []
     problems: list[str] = []
+    types = {each.value: each for each in Type}
     for record in _records(without_surrogates(strip_fences(text)).replace("\0", "\ufffd")):
         content = normalise_content(record.get("content", "")).strip()
         if not content:
-            problems.append(_ERROR)
+            problems.append("an item without CONTENT was passed over")
         elif len(kept) == MOST:
             problems.append(f"only the first {MOST} items were kept")
             break
         else:
-            kept.append(_kept(record, content, user))
-    return FlushReply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
-
-
-def _kept(record: dict[str, str], content: str, user: str | None) -> FlushItem:
-    type_ = _type(record.get("type", ""))
-    statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
-    return FlushItem(statement=statement, block=_block(record.get("target", ""), type_))
-
-
-def _type(name: str) -> Type:
-    known = {each.value: each for each in Type}
-    return known.get(name.strip(" \t`*.").casefold(), Type.OBSERVATION)
+            name, target = (record.get(field, "").strip(" \t`*.").casefold() for field in ("type", "target"))
+            type_ = types.get(name, Type.OBSERVATION)
+            statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
+            kept.append(FlushItem(statement=statement, block=_block(target, type_)))
+    return FlushSource(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
 
 
 def _block(target: str, type_: Type) -> str | None:
     """The block of core memory that a target means; what it names by itself is never a file."""
-    name = target.strip(" \t`*.").casefold()
-    if name == USER.casefold():
-        return IDENTITY
-    if name != MEMORY.casefold():
-        return None
     blocks = {Type.PREFERENCE: IDENTITY, Type.DECISION: ACTIVE, Type.TASK: ACTIVE}
-    return blocks.get(type_, CRITICAL)
+    return {USER: IDENTITY, MEMORY: blocks.get(type_, CRITICAL)}.get(target)
 
 
 def _records(text: str) -> Iterator[dict[str, str]]:
@@ -256,25 +253,9 @@ def flush_due(
 
 def flush_prompt(now: datetime, zone: tzinfo, *, summary: str = "") -> str:
     """What to ask an agent before its context is cut; its answer goes to `flush`."""
-    at = local(now, zone)
-    headings = ", ".join(HEADINGS.values())
-    return f"""\
-The session is nearing compaction: the context before {at:%Y-%m-%d %H:%M} will be cut.
-Preserve what matters: decisions made, preferences expressed, facts learned, tasks created or completed, and errors \
-with how they were resolved.
-
-Answer with one item after the other, in this form and nothing else:
-
-TYPE: decision | preference | fact | task | error
-CONTENT: what to preserve, so that it is understood by itself
-TARGET: {DAILY} | {MEMORY} | {USER}
-
-{DAILY}: whatever is worth keeping; it is appended to memory/{at:%Y-%m-%d}.md.
-{MEMORY}: only what must be before your eyes in every conversation. {USER}: only who the user is.
-Also write a checkpoint with the sections {headings}, if you have a tool for that.
-{f"{chr(10)}Where things stand: {summary.strip()}{chr(10)}" if summary.strip() else ""}
-If there is nothing to preserve, answer with: {NO_REPLY}
-"""
+    stands = _WORDS["summary"].format(summary.strip()) if summary.strip() else ""
+    prompt: str = _WORDS["prompt"]
+    return prompt.format(at=local(now, zone), headings=", ".join(HEADINGS.values()), summary=stands)
 
 
 def flush(
@@ -299,14 +280,16 @@ def flush(
     by = replace(by, session=session) if session is not None else by
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
-    told = _told(data, learn, user)
+    told = _read(data, learn, user)
 
     def compose() -> tuple[Flushed, Change | None]:
         page, core, rest = _into_core(Core(vault, agent), told.kept)
         said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
         resolution = resolved(index, said, vault.config.learn.conflicts, None if told.is_dated else now)
         drafts = tuple(drafted(each, source=SOURCE, user=user, at=told.at(each)) for each in resolution.kept)
-        checkpoint = summed_up(told.turns, _current(told.statements, resolution)) if told.turns else None
+        wanted = {*resolution.kept, *(each for _, each in resolution.repeated)}  # and was not forgotten
+        current = [each for each in told.statements if each in wanted]
+        checkpoint = summed_up(told.turns, current) if told.turns else None
         page = put(vault, agent, checkpoint, now) if checkpoint else page
         records = (*lines(resolution), *cut)
         operations: list[Operation] = [
@@ -327,33 +310,14 @@ def flush(
 
 def nothing_in(data: object) -> Flushed | None:
     """What comes of data in which there is nothing to save; None where there is something."""
-    told = _told(data, lambda turns: Learned(), None)
+    told = _read(data, lambda turns: Learned(), None)
     return None if told.turns or told.kept else Flushed(problems=told.problems)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What a transcript or an answer tells, before it is known what of it is to be kept."""
-
-    turns: Sequence[TranscriptTurn] = ()
-    statements: Sequence[Statement] = ()
-    kept: Sequence[FlushItem] = ()
-    problems: tuple[str, ...] = ()
-
-    @property
-    def is_dated(self) -> bool:
-        return bool(self.turns) and all(turn.at for turn in self.turns)
-
-    def at(self, statement: Statement) -> datetime | None:
-        """When it was said, where that is known."""
-        return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
-
-
-def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
+def _read(data: object, learn: Learn | None, user: str | None) -> FlushSource:
     """What it tells; by rules where nothing else is wanted, or what is wanted fails, which is told."""
     if isinstance(data, str) and is_reply(data):
-        reply = read_reply(data, user)
-        return _Told(kept=reply.kept, problems=reply.problems)
+        return read_reply(data, user)
     transcript = read_transcript(data)
     turns = [turn for turn in transcript.turns if turn.is_spoken]
     said = [turn.turn(user) for turn in turns]
@@ -363,13 +327,7 @@ def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
     except ModelError as error:
         learned = rules.learn(said)
         problems += (f"the rules took the place of the model: {error.message}",)
-    return _Told(turns=turns, statements=learned.statements, problems=problems)
-
-
-def _current(statements: Sequence[Statement], resolution: Resolution) -> list[Statement]:
-    """Those that were not forgotten."""
-    held = {*resolution.kept, *(each for _, each in resolution.repeated)}
-    return [each for each in statements if each in held]
+    return FlushSource(turns=turns, statements=learned.statements, problems=problems)
 
 
 def _into_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
