@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.errors import ConflictError, DiskError, InputError
-from memfolio.exchange.archive import VERSION, is_lines, is_packed, is_plain, not_whole, read_archive, read_jsonl
+from memfolio.exchange.export import VERSION, is_lines, is_packed, is_plain, not_whole, read_archive, read_jsonl
 from memfolio.exchange.sources.folders import OPENCLAW
 from memfolio.exchange.take_in import batches
 from memfolio.govern.agents import Renaming
