@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import cache
@@ -126,17 +126,22 @@ def moving(vault: Vault, found: Sequence[Located], to: str, by: Attribution) -> 
     for each in found:
         _check(each, to)
         logs.setdefault(each.path, set()).add(each.item.id)
-    texts = {path: to_text(vault.content(path) or b"") for path in logs}
-    taken = {path: excerpts(path, texts[path], ids) for path, ids in logs.items()}
-    operations: list[Operation] = [
-        PutPage(path, to_bytes(cut(texts[path], taken[path])), vault.home.hash(to_bytes(texts[path]))) for path in logs
-    ]
-    operations += _entries(taken, to)
-    told = [line for path, ids in logs.items() for line in _lines(vault, agent_of(path) or "", ids)]
-    there = _lines(vault, to, {each.item.id for each in found})
-    if further := [line for line in told if line not in there]:
-        ids = tuple(str(line.record.get("id")) for raw in further for line in read_lines(raw).records)
-        operations.append(AddBlocks(state_ledger(to), tuple(further), ids))
+    operations, by_ledger = list[Operation](), dict[Ledger, list[Excerpt]]()
+    for path, ids in logs.items():
+        text = to_text(vault.content(path) or b"")
+        taken = excerpts(path, text, ids)
+        operations.append(PutPage(path, to_bytes(cut(text, taken)), vault.home.hash(to_bytes(text))))
+        # Each entry goes to the log of the same day.
+        there = ledger_of(agent_root(to) + path.removeprefix(agent_root(agent_of(path) or "")))
+        assert there is not None  # it was one before
+        by_ledger.setdefault(there[0], []).extend(taken)
+    for ledger, entries in by_ledger.items():
+        blocks = tuple(to_bytes(f"{each.body}\n") for each in entries)
+        operations.append(AddBlocks(ledger, blocks, tuple(each.id for each in entries)))
+    lines = {raw: name for path, ids in logs.items() for raw, name in _lines(vault, agent_of(path) or "", ids).items()}
+    known = _lines(vault, to, {each.item.id for each in found})
+    if further := {raw: name for raw, name in lines.items() if raw not in known}:
+        operations.append(AddBlocks(state_ledger(to), tuple(further), tuple(further.values())))
     return Change(operations=tuple(operations), by=by, action=Action.EDIT)
 
 
@@ -151,25 +156,13 @@ def _check(found: Located, to: str) -> None:
         raise InputError(f"{found.item.id} is {to}'s already", hint="name another agent")
 
 
-def _entries(taken: Mapping[str, list[Excerpt]], to: str) -> list[AddBlocks]:
-    """The entries, by the log of the same day that each goes to."""
-    by_ledger: dict[Ledger, list[Excerpt]] = {}
-    for path, entries in taken.items():
-        there = ledger_of(agent_root(to) + path.removeprefix(agent_root(agent_of(path) or "")))
-        assert there is not None  # it was one before
-        by_ledger.setdefault(there[0], []).extend(entries)
-    return [
-        AddBlocks(ledger, tuple(to_bytes(f"{each.body}\n") for each in entries), tuple(each.id for each in entries))
-        for ledger, entries in by_ledger.items()
-    ]
-
-
-def _lines(vault: Vault, agent: str, ids: set[str]) -> list[bytes]:
-    """What the state of an agent says about these memories, line by line."""
-    ledger = state_ledger(agent)
-    parts = sorted(path for path in vault.files if path.startswith(f"{ledger.base}/"))
+def _lines(vault: Vault, agent: str, ids: set[str]) -> dict[bytes, str]:
+    """What the state of an agent says about these memories: the lines, each with its id."""
+    base = f"{state_ledger(agent).base}/"
+    parts = sorted(path for path in vault.files if path.startswith(base))
     lines = (raw for path in parts for raw in split_lines(vault.content(path) or b""))
-    return [raw for raw in lines if any(line.record.get("memory") in ids for line in read_lines(raw).records)]
+    found = ((raw, line.record) for raw in lines for line in read_lines(raw).records)
+    return {raw: str(record.get("id")) for raw, record in found if record.get("memory") in ids}
 
 
 # Renaming an agent: its whole folder under another name, with every id that depends on whose it is.
@@ -258,16 +251,13 @@ class Renaming:
             after = before if after == text_of(path, before) else pack(path, after)
         self.renamed[there] = after
         here, then = self._found(path, before), self._found(there, after)
-        if len(here) != len(then) or (is_log(path) and _words(here) != _words(then)):
+        says_other = [each.item.content for each in here] != [each.item.content for each in then]
+        if len(here) != len(then) or (is_log(path) and says_other):
             raise RefusedError(f"{path} would be read otherwise under another name", hint="move its text by hand")
         self.ids |= {a.item.id: b.item.id for a, b in zip(here, then, strict=True) if a.item.id != b.item.id}
 
     def _found(self, path: str, data: bytes) -> tuple[Searchable, ...]:
         return read_file(path, data, zone=self.zone, modified=self.now).found
-
-
-def _words(found: tuple[Searchable, ...]) -> list[str]:
-    return [each.item.content for each in found]
 
 
 # The agents of a home: who they are, and how they are made, changed, renamed and retired.
@@ -345,7 +335,8 @@ class Agents:
             raise ConflictError(f"there is an agent {new} already", hint="choose another id")
         home = self._vault.home
         with self._vault.exclusive():
-            renaming = Renaming(old=old, new=new, zone=home.zone, now=home.now(), files=self._files(old))
+            files = {path: page.content for path in self._paths(old) if (page := self._vault.page(path))}
+            renaming = Renaming(old=old, new=new, zone=home.zone, now=home.now(), files=files)
             renaming.compose()
             gone = [PutPage(path, None, home.hash(content)) for path, content in renaming.files.items()]
             made = [PutPage(path, content, None) for path, content in renaming.renamed.items()]
@@ -359,15 +350,14 @@ class Agents:
         if to != SHARED:
             self._existing(to)
         with self._vault.exclusive():
-            found = [self._located(one_id(each)) for each in ([ids] if isinstance(ids, str) else ids)]
+            found = list[Located]()
+            for each in map(one_id, [ids] if isinstance(ids, str) else ids):
+                located = self._library.locate(each)
+                if located is None:
+                    raise self._library.not_found(each)
+                found.append(located[1])
             change = moving(self._vault, found, to, by)
             return self._outcome(change, self._vault.preview(change), dry_run=dry_run)
-
-    def _located(self, id: str) -> Located:
-        found = self._library.locate(id)
-        if found is None:
-            raise self._library.not_found(id)
-        return found[1]
 
     def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> UndoResult:
         path = agent_file(id)
@@ -398,9 +388,6 @@ class Agents:
             given |= {"proposes_to": new} if settings.proposes_to == old else {}
             if page and given:
                 yield PutPage(page.path, to_bytes(written(to_text(page.content), given)), page.hash)
-
-    def _files(self, agent: str) -> dict[str, bytes]:
-        return {path: page.content for path in self._paths(agent) if (page := self._vault.page(path))}
 
     def _paths(self, agent: str) -> Sequence[str]:
         return sorted(path for path in self._vault.states() if agent_of(path) == agent)
@@ -433,16 +420,13 @@ class Agents:
 
     def _numbers(self, id: str) -> tuple[int | None, datetime | None]:
         """How much an agent remembers, and when it last did; nothing where an index had to be built to know it."""
-        index = next((index for index in self._library.indexes() if index.agent == id), None)
-        if index is not None:
-            return index.read(self._counted)
+        for index in self._library.indexes():
+            if index.agent == id:
+                return index.read(self._counted)
         if database.newest(self._vault.config.cache, id) is None:
             return (None if any(map(is_log, self._paths(id))) else 0), None
-        index = Index(self._vault, id)
-        try:
+        with closing(Index(self._vault, id)) as index:
             return index.read(self._counted)
-        finally:
-            index.close()
 
     def _counted(self, connection: Connection) -> tuple[int, datetime | None]:
         last = newest(connection, Filter(), 1)
