@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection.findings import (
@@ -86,7 +86,7 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
     """The page of reflection `number`, which was made when `reviewed` others had been decided on."""
     title = f"# Reflection Summary — {at:%Y-%m-%d}"
     body = "\n".join([title, "", *_top(findings), *_sections(findings), *_closing(findings)])
-    looked = ", ".join(f"{count:,} {_noun(count, nouns)}" for nouns, count in findings.looked_at.items() if count)
+    looked = ", ".join(counted(count, _one(nouns), nouns) for nouns, count in findings.looked_at.items() if count)
     facts = {
         "Reflection #": number,
         "Token budget used": f"{estimate_tokens(body):,} / {budget:,}",
@@ -98,8 +98,8 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
     return f"{body}\n{END}\n{told}{WORDS['reply'] if findings.items or findings.questions else ''}"
 
 
-def _noun(number: int, nouns: str) -> str:
-    return nouns if number != 1 else re.sub("s$", "", re.sub("ies$", "y", nouns))
+def _one(nouns: str) -> str:
+    return re.sub("s$", "", re.sub("ies$", "y", nouns))
 
 
 def _top(findings: Findings) -> Iterator[str]:
@@ -147,12 +147,7 @@ def _details(item: ReflectionItem) -> Iterator[str]:
     if item.memory and item.verb is not ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
-    shown = {
-        item.memory,
-        item.by,
-        *item.sources,
-        *((item.subject, item.object) if item.verb is CONNECT else ()),
-    }
+    shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is CONNECT else ())}
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
     if item.why:
         yield f"- why: {_escape(item.why)}"
@@ -188,8 +183,7 @@ def _key(heading: str) -> str:
     return " ".join(re.sub(r"[^\w' ]", "", heading).casefold().split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line of the page, with what it takes to say what is wrong with it."""
 
     number: int
@@ -201,35 +195,37 @@ class _Line:
 
 def parse(text: str) -> ReflectionPage:
     """What a page says; ContentError names the line that has no meaning."""
-    written, insights = ReflectionPage(), dict.fromkeys(INSIGHTS, "")
-    verbs = {_key(title): verb for verb, title in SECTIONS.items()}
+    written, insights, insight = ReflectionPage(), dict.fromkeys(INSIGHTS, ""), ""
+    sections: dict[str, object] = {_key(title): verb for verb, title in SECTIONS.items()}
+    sections |= {_key(title): title for title in (EVOLUTION, QUESTIONS)}
     titles = {_key(title): name for name, title in INSIGHTS.items()}
     blocks: list[tuple[ReflectionVerb, list[_Line]]] = []
-    section = insight = ""
+    section: object = None
     for line in _body(text):
-        if line.text.startswith("## "):
-            section, insight = _key(line.text), ""
-            if section not in (*verbs, _key(EVOLUTION), _key(QUESTIONS)):
+        words = line.text
+        if words.startswith("## "):
+            section, insight = sections.get(_key(words)), ""
+            if section is None:
                 raise line.wrong("is a heading that nobody knows")
-        elif not section:
-            if line.text.startswith(ABOUT):
-                written.topics = tuple(map(_plain, line.text.removeprefix(ABOUT).split(" · ")))
-        elif section in verbs:
-            if _NUMBERED.fullmatch(line.text):
-                blocks.append((verbs[section], []))
-            elif not blocks or blocks[-1][0] is not verbs[section]:
+        elif section is None:
+            if words.startswith(ABOUT):
+                written.topics = tuple(map(_plain, words.removeprefix(ABOUT).split(" · ")))
+        elif isinstance(section, ReflectionVerb):
+            if _NUMBERED.fullmatch(words):
+                blocks.append((section, []))
+            elif not blocks or blocks[-1][0] is not section:
                 raise line.wrong("is neither an item with its number nor a part of one")
             blocks[-1][1].append(line)
-        elif section == _key(QUESTIONS):
-            if not line.text.startswith(("- ", "* ")):
+        elif section == QUESTIONS:
+            if not words.startswith(("- ", "* ")):
                 raise line.wrong("is not a question with a - before it")
-            written.questions += (_plain(line.text[2:]),)
-        elif line.text.startswith("### ") and _key(line.text) in titles:
-            insight = titles[_key(line.text)]
-        elif not insight or line.text.startswith("#"):
+            written.questions += (_plain(words[2:]),)
+        elif words.startswith("### ") and _key(words) in titles:
+            insight = titles[_key(words)]
+        elif not insight or words.startswith("#"):
             raise line.wrong("stands under no insight's heading")
         else:
-            insights[insight] = f"{insights[insight]} {_plain(line.text)}".strip()
+            insights[insight] = f"{insights[insight]} {_plain(words)}".strip()
     for verb, block in blocks:
         number, item = _item(verb, *block)
         if number in written.items:
@@ -258,20 +254,17 @@ def _item(verb: ReflectionVerb, head: _Line, *below: _Line) -> tuple[int, Reflec
         raise head.wrong(f"does not say what to {verb}")
     given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
     if verb is LEARN:
-        given |= _belief(head, **given)
+        try:
+            confidence = check_fraction("confidence", float(given["confidence"]))
+            given |= {"type": Type(given["type"]), "confidence": confidence}
+        except ValueError as error:
+            raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
     given |= _below(verb, below)
     if verb is RESOLVE and "memory" not in given:
         raise head.wrong("keeps a memory instead of none")
     if verb is CORE and not given["removed"] and not given["added"]:
         raise head.wrong("stands above a difference that says nothing")
     return int(numbered[1]), ReflectionItem(verb=verb, **given)
-
-
-def _belief(head: _Line, *, type: str, confidence: str, **_: str) -> dict[str, Any]:
-    try:
-        return {"type": Type(type), "confidence": check_fraction("confidence", float(confidence))}
-    except ValueError as error:
-        raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
 
 
 def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
