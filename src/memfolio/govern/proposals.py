@@ -86,7 +86,20 @@ class Proposals:
         intent, role, target = intent_of(intent.verb, intent.arguments), self._gate.role_of(by), self._target(to)
         is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
-        proposal = replace(self._made(intent, target, by.trigger, row), note=" ".join(note.split()))
+        now, lasts = self._vault.home.now(), self._settings.expire
+        at = now.replace(microsecond=0)
+        proposal = Proposal(
+            id=new_id("P", now, ()),
+            to=target,
+            proposer=self._agent,
+            at=at,
+            intent=intent,
+            trigger=by.trigger,
+            about=self._meant(intent),
+            row=" ".join(row.split()),
+            expires=at + lasts if lasts else None,
+            note=" ".join(note.split()),
+        )
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
         with self._vault.exclusive():  # so that nobody adds the same, or what contradicts it, meanwhile
             if role is not Role.OWNER:
@@ -103,21 +116,6 @@ class Proposals:
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
-    def _made(self, intent: ProposedCall, target: str, trigger: str, row: str) -> Proposal:
-        now, lasts = self._vault.home.now(), self._settings.expire
-        at = now.replace(microsecond=0)
-        return Proposal(
-            id=new_id("P", now, ()),
-            to=target,
-            proposer=self._agent,
-            at=at,
-            intent=intent,
-            trigger=trigger,
-            about=self._meant(intent),
-            row=" ".join(row.split()),
-            expires=at + lasts if lasts else None,
-        )
-
     def _meant(self, intent: ProposedCall) -> str:
         """What the memory says that an intent names."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
@@ -132,15 +130,12 @@ class Proposals:
             if (each.to, each.intent) == (proposal.to, proposal.intent):
                 return each
         if len(mine) >= MOST:
-            raise RefusedError(
-                f"{MOST} proposals of {self._agent} wait already", hint="have some of them decided first"
-            )
-        others = rivals(proposal, waiting)
+            why = f"{MOST} proposals of {self._agent} wait already"
+            raise RefusedError(why, hint="have some of them decided first")
+        conflict, others = ProposalStatus.CONFLICT, rivals(proposal, waiting)
         if others:
-            proposal = replace(proposal, status=ProposalStatus.CONFLICT, conflicts=tuple(each.id for each in others))
-        links = [
-            _edit(each, status=ProposalStatus.CONFLICT, conflicts=(*each.conflicts, proposal.id)) for each in others
-        ]
+            proposal = replace(proposal, status=conflict, conflicts=tuple(each.id for each in others))
+        links = [_edit(each, status=conflict, conflicts=(*each.conflicts, proposal.id)) for each in others]
         page = PutPage(proposal.path, render(proposal).encode(), None)
         self._vault.apply(Change(operations=(page, *links), by=by, action=Action.PROPOSE))
         return self._read(proposal.path) or proposal
@@ -184,13 +179,11 @@ class Proposals:
 
     def _commit(self, proposal: Proposal, *, shown: str, by: Attribution, overrides: Mapping[str, Any]) -> object:
         if shown != proposal.shown:
-            raise ConflictError(
-                f"{proposal.id} was changed since it was shown", hint=f"look at it again; its hash is {proposal.shown}"
-            )
+            hint = f"look at it again; its hash is {proposal.shown}"
+            raise ConflictError(f"{proposal.id} was changed since it was shown", hint=hint)
         if proposal.about != self._meant(proposal.intent):
-            raise ConflictError(
-                f"{proposal.id} is about a memory that says something else than it shows", hint="reject it"
-            )
+            why = f"{proposal.id} is about a memory that says something else than it shows"
+            raise ConflictError(why, hint="reject it")
         actor, leaving = f"bot:commit-from:{proposal.proposer}", self._leaving(proposal, by, COMMITTED)
         deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, beside=leaving)
         with deciding():
@@ -245,10 +238,8 @@ class Proposals:
         settings, intent = self._vault.settings(proposal.proposer), proposal.intent
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
-        if (
-            proposal.status is ProposalStatus.CONFLICT
-            or intent.arguments.get("confidence", UNSAID) < self._settings.confidence
-        ):
+        sure = intent.arguments.get("confidence", UNSAID)
+        if proposal.status is ProposalStatus.CONFLICT or sure < self._settings.confidence:
             return False
         line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
@@ -287,10 +278,8 @@ class Proposals:
     def _leaving(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
         """The page goes, its verdict stays, and its rivals hear of it."""
         line = {"op": Op.REVIEW.value, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
-        line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor} | (
-            {"reason": reason} if reason else {}
-        )
-        lines: list[Mapping[str, Any]] = [line]
+        line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor}
+        lines: list[Mapping[str, Any]] = [line | ({"reason": reason} if reason else {})]
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
             lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
         others = [each for each in self._look(everything=True)[0] if each.id in proposal.conflicts]

@@ -189,8 +189,10 @@ class Application:
         That is decided as for conversations that are over, since they may have taught it while the reflection waited.
         """
         said = self._said(items.values())
-        # A copy each, by which it is found again: several items may say the same.
-        statements = {number: replace(said.get(item.text) or _stated(item)) for number, item in items.items()}
+        statements: dict[int, Statement] = {}
+        for number, item in items.items():  # a copy each, by which it is found again: several items may say the same
+            own = Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
+            statements[number] = replace(said.get(item.text, own))
         told = [(statements[number], max(map(moment, self._sources(item)))) for number, item in items.items()]
         resolution = resolved(self.library.index, told, "keep")
         known: dict[int, Reference] = {id(each): NewId(at) for at, each in enumerate(resolution.kept)}
@@ -201,16 +203,13 @@ class Application:
                 self.skipped[number] = "it was forgotten after it was said"
                 continue
             found.append((item, statements[number], ref))
-        for ref, statement in resolution.repeated:
-            self._link(ref, next(item for item, each, _ in found if each is statement))
+        for ref, statement in resolution.repeated:  # note where else something known was said
+            item = next(item for item, each, _ in found if each is statement)
+            located = self._located(ref) if isinstance(ref, str) else None
+            noted = located.item.derived_from if located else ()
+            if sources := [each.id for each in self._sources(item) if each.id not in noted]:
+                self.records += said_again(ref, sources)
         return found
-
-    def _link(self, known: Reference, item: ReflectionItem) -> None:
-        """Note where else something known was said."""
-        located = self._located(known) if isinstance(known, str) else None
-        told = located.item.derived_from if located else ()
-        if sources := [each.id for each in self._sources(item) if each.id not in told]:
-            self.records += said_again(known, sources)
 
     def _sources(self, item: ReflectionItem) -> list[MemoryItem]:
         return [located.item for each in item.sources if (located := self._located(each))]
@@ -241,17 +240,18 @@ class Application:
     def _core(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
         def compose(page: CorePage) -> str:
             for number, item in items.items():
+                before = page
                 try:
-                    before, page = page, _rewritten(page, item)
+                    page = _rewritten(page, item)
                 except (NotFoundError, ConflictError, InputError) as error:
                     self.skipped[number] = error.message
                     continue
-                let_go = _pinned(before, item) - _pinned(page, item)
-                self.records += [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(let_go)]
+                was, pinned = ({line.id for line in each.items(item.text) if line.id} for each in (before, page))
+                let_go = [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(was - pinned)]
+                self.records += let_go
             return page.text
 
-        _, put = Core(self.vault, self.agent).composed(compose, ACTIVE)
-        if put is not None:
+        if put := Core(self.vault, self.agent).composed(compose, ACTIVE)[1]:
             yield put
 
     def _places(self, items: Mapping[int, ReflectionItem], *, writes_today: bool) -> Places:
@@ -296,11 +296,6 @@ class Application:
             yield from overview(self.vault, self.agent, known, drawn, ahead.written)
 
 
-def _stated(item: ReflectionItem) -> Statement:
-    """What an item says in a person's words, which the rules did not read anywhere."""
-    return Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
-
-
 def _base(path: str) -> str:
     found = ledger_of(path)
     return found[0].base if found else path
@@ -316,11 +311,6 @@ def _rewritten(page: CorePage, item: ReflectionItem) -> CorePage:
         if not page.has(page.named(item.text), line):
             page = CorePage(page.adding(item.text, line))
     return page
-
-
-def _pinned(page: CorePage, item: ReflectionItem) -> set[str]:
-    """The memories that lines of a block were pinned from."""
-    return {line.id for line in page.items(item.text) if line.id}
 
 
 def _connect(ahead: _Ahead, item: ReflectionItem) -> None:
