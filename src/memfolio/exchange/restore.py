@@ -22,7 +22,6 @@ from memfolio.vault.change import Change, PutPage
 from memfolio.vault.disk import Disk, full_error
 from memfolio.vault.home import is_home
 from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of, agent_root
-from memfolio.vault.vault import Vault
 
 # Bringing an export of memfolio back: its files as they were, checked as a whole before any of them is written.
 
@@ -66,9 +65,15 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
     if not is_whole:
         files, agents = _moved(memory, agents[0], files), (memory.agent,)
     with memory.vault.exclusive():
-        there = dict(_there(memory.vault, files()))
+        states, there = memory.vault.states(), dict[str, bool]()
+        for name, data in files():
+            if (old := memory.vault.content(name)) is not None or _is_below(name, states):
+                there[name] = old == data
         left = tuple(name for name, is_same in there.items() if not is_same)
-        _check_free([name for name in left if name not in OWN])
+        if taken := [name for name in left if name not in OWN]:
+            more = f" and {len(taken) - 1} others are" if len(taken) > 1 else " is"
+            hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
+            raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
         fresh = (PutPage(name, data, None) for name, data in files() if name not in there)
         written = 0
         for batch in batches(fresh, BATCH, WEIGHT, lambda page: len(page.content or b"")):
@@ -109,14 +114,6 @@ def _files(path: Path, told: dict[str, Any] | None = None) -> Iterator[tuple[str
         yield name, data
 
 
-def _there(vault: Vault, files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bool]]:
-    """The names that are taken in a home, and whether by the same content."""
-    states = vault.states()
-    for name, data in files:
-        if (old := vault.content(name)) is not None or _is_below(name, states):
-            yield name, old == data
-
-
 def _is_below(name: str, files: Container[str]) -> bool:
     """Whether there is a file where a folder above this one would be."""
     return any(str(folder) in files for folder in PurePosixPath(name).parents)
@@ -130,13 +127,6 @@ def _moved(memory: Memory, agent: str, files: Files) -> Files:
     moved = Renaming(old=agent, new=memory.agent, zone=home.zone, now=home.now(), files=dict(sorted(files())))
     moved.compose()
     return moved.renamed.items
-
-
-def _check_free(taken: list[str]) -> None:
-    if taken:
-        more = f" and {len(taken) - 1} others are" if len(taken) > 1 else " is"
-        hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
-        raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
 
 
 # Making an OpenClaw workspace the folder of an agent as it is: not a byte of it is copied or changed.
@@ -163,7 +153,10 @@ def settle_in(workspace: Path, home: Path, agent: str) -> Path:
     except OSError as error:
         if full := full_error(workspace, error):
             raise full from error
-        raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=_hint(error)) from error
+        hint = "make the folder around it writable for you, or import it without --in-place"
+        if error.errno == errno.EXDEV:
+            hint = "both must be on one disk: import it without --in-place, or make the home beside it"
+        raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=hint) from error
     disk.discard(note)
     return place
 
@@ -190,9 +183,3 @@ def _move(workspace: Path, place: Path, note: Path, disk: Disk) -> None:
         if os.path.lexists(workspace):
             disk.discard(note)
         raise
-
-
-def _hint(error: OSError) -> str:
-    if error.errno == errno.EXDEV:
-        return "both must be on one disk: import it without --in-place, or make the home beside it"
-    return "make the folder around it writable for you, or import it without --in-place"
