@@ -72,13 +72,15 @@ def instructions(settings: AgentSettings, config: Config) -> str:
     template: str = words["sub" if role is Role.SUBAGENT else "main"] + (words["retired"] if settings.retired else "")
     is_reviewer = policy.decide(Deed.REVIEW, Role.AGENT).verdict is Verdict.APPLY
     review = config.proposals.review if is_reviewer else "manual"
+    # Of what an agent proposes that nobody trusts, another one decides all the same.
+    decides = "batch" if review == "automatic" and not settings.trusted else review
     return template.format(
         agent=settings.agent,
         role=f", {settings.role}" if settings.role else "",
         scopes=_scopes(settings),
         deeds=_deeds(words, policy, role),
         to=settings.proposes_to,
-        decides=_decides(settings, review, config.proposals.confidence),
+        decides=words["decides"][decides].format(to=settings.proposes_to, sure=config.proposals.confidence),
         core=config.core.tokens,
         items=config.reflection.items,
         reflection=config.reflection.tokens,
@@ -93,14 +95,6 @@ def _scopes(settings: AgentSettings) -> str:
     others = [f"`{each}`" for each in settings.reads if each not in (SHARED, settings.agent)]
     shared = ["what all agents share"] if SHARED in settings.reads else []
     return _joined(["your own memory", *([f"that of {_joined(others)}"] if others else []), *shared])
-
-
-def _decides(settings: AgentSettings, review: str, sure: float) -> str:
-    if review == "manual":
-        return "A person decides"
-    if review == "automatic" and settings.trusted:
-        return f"What you are sure of ({sure:g} or more) is kept at once; `{settings.proposes_to}` decides on the rest"
-    return f"`{settings.proposes_to}` decides"
 
 
 def _deeds(words: Mapping[str, Any], policy: Policy, role: Role) -> str:

@@ -7,7 +7,7 @@ a remark. Anything else that has no meaning is an error, so that nothing is drop
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -31,21 +31,11 @@ from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
 from memfolio.vault.fields import check_fraction
 
-SECTIONS = {
-    CORE: "✏️ Core Memory Changes",
-    RESOLVE: "⚠️ Contradictions Detected",
-    MERGE: "🪞 One and the Same",
-    ARCHIVE: "📦 Proposed Archival",
-    LEARN: "🧠 New Knowledge Extracted",
-    CONNECT: "🔗 New Connections",
-}
+SECTIONS = {ReflectionVerb(verb): title for verb, title in WORDS["sections"].items()}
 """What each verb stands under, the most consequential first."""
 EVOLUTION, QUESTIONS = "🌱 Philosophical Evolution", "❓ Questions for You"
-INSIGHTS = {
-    "learning": "What I've Learned About Learning",
-    "understanding": "Evolving Understanding",
-    "theme": "Emergent Theme",
-}
+INSIGHTS: Mapping[str, str] = WORDS["titles"]
+"""What each insight stands under."""
 ABOUT, END = "About: ", "---"
 HINT = "put it back, begin remarks with `> `, or delete the page and have it made anew with `memfolio reflect`"
 _ACTIVE = re.compile(r"^(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
