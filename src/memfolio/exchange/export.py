@@ -79,8 +79,8 @@ class Contents:
     @property
     def manifest(self) -> dict[str, Any]:
         """What an export says of itself."""
-        told = {"version": VERSION, "exported_at": iso(self.now)}
-        return {**told, "agents": [*self.indexes], "whole_home": self.whole_home}
+        about = {"version": VERSION, "exported_at": iso(self.now)}
+        return {**about, "agents": [*self.indexes], "whole_home": self.whole_home}
 
     def read(self, agent: str | None = None) -> Iterator[tuple[str, bytes]]:
         """Every file, or those of one agent, with its bytes, as far as it can be read."""
@@ -138,7 +138,7 @@ class Contents:
         return self.indexes[agent].read(lambda connection: list(located(connection, rest, values)))
 
     def facts(self, agent: str, *, untrusted: bool = False) -> Iterator[Fact]:
-        """What is asserted; what follows from it is not told."""
+        """What is asserted; not what follows from it."""
         yield from self._room(Facts, agent).all(include_untrusted=untrusted)
 
     def rules(self, agent: str) -> list[Rule]:
@@ -151,7 +151,7 @@ class Contents:
         return self._room(Mind, agent).items(live=False)
 
     def _room(self, room: Callable[..., T], agent: str) -> T:
-        """A room over the library of one agent alone, so that nobody else's facts are told as its own."""
+        """A room over the library of one agent alone, so that nobody else's facts are taken for its own."""
         index = self.indexes[agent]
         return room(self.vault, SimpleNamespace(index=index, indexes=lambda: [index]), agent)
 
@@ -196,8 +196,8 @@ def write_archive(contents: Contents, target: Path, disk: Disk) -> None:
             tarfile.open(mode="w|", fileobj=packed, format=tarfile.PAX_FORMAT, pax_headers={MARK: VERSION}) as tar,
         ):
             hashes = {path: _add(tar, path, data, contents) for path, data in contents.packed()}
-            told = {**contents.manifest, "files": hashes}
-            _add(tar, MANIFEST, json.dumps(told, ensure_ascii=False, indent=1).encode(), contents)
+            manifest = {**contents.manifest, "files": hashes}
+            _add(tar, MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode(), contents)
         contents.check()
 
 
@@ -217,19 +217,19 @@ def is_packed(path: Path) -> bool:
         return False
 
 
-def read_archive(path: Path, told: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive; at the end they are compared with the manifest, which is put into `told`."""
+def read_archive(path: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive; at the end they are compared with the manifest, which is put into `manifest`."""
     hashes = dict[str, str]()
     for name, data in _members(path):
-        if name in hashes or told:
+        if name in hashes or manifest:
             raise not_whole(path, "is not what its manifest says")
         if name == MANIFEST:
-            told |= read_object(path, data)
+            manifest |= read_object(path, data)
         else:
             hashes[name] = sha256(data).hexdigest()
             yield name, data
-    if told.get("files") != hashes:
-        raise not_whole(path, "is not what its manifest says" if told else "is cut short: it has no manifest")
+    if manifest.get("files") != hashes:
+        raise not_whole(path, "is not what its manifest says" if manifest else "is cut short: it has no manifest")
 
 
 def not_whole(path: Path, why: str) -> InputError:
@@ -293,7 +293,7 @@ def _encoded(record: Mapping[str, Any]) -> bytes:
 def _records(contents: Contents) -> Iterator[dict[str, Any]]:
     yield {"record": "export", "format": "memfolio", **contents.manifest}
     for agent in contents.indexes:
-        yield from ({"record": kind, "agent": agent, **told} for kind, told in _told(contents, agent))
+        yield from ({"record": kind, "agent": agent, **record} for kind, record in _knowledge_of(contents, agent))
     for path, data in contents.packed():
         try:
             yield {"record": "file", "path": path, "text": data.decode()}
@@ -301,7 +301,7 @@ def _records(contents: Contents) -> Iterator[dict[str, Any]]:
             yield {"record": "file", "path": path, "base64": b64encode(data).decode()}
 
 
-def _told(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _knowledge_of(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from (("memory", memory_record(each)) for each in contents.memories(agent, *INCLUDABLE))
     yield from (("fact", fact_json(each)) for each in contents.facts(agent, untrusted=True))
     yield from (("rule", {"id": each.id, **rule_record(each)}) for each in contents.rules(agent))
@@ -312,8 +312,8 @@ def _told(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]
 def memory_record(found: Located) -> dict[str, Any]:
     """A memory with what it has, and the file it stands in."""
     fields = {name: getattr(found.item, name) for name in _FIELDS}
-    told = {name: value for name, value in fields.items() if value or name in _ALWAYS}
-    return {**told, "path": found.path, **({"archived": True} if found.archived else {})}
+    given = {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    return {**given, "path": found.path, **({"archived": True} if found.archived else {})}
 
 
 def plain(value: object) -> Any:
@@ -334,8 +334,8 @@ def is_lines(path: Path) -> bool:
         return False
 
 
-def read_jsonl(path: Path, told: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The files that the lines hold; at the end all are compared with the last, and the first is put into `told`."""
+def read_jsonl(path: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The files that the lines hold; at the end all are compared with the last, and the first is put into `manifest`."""
     digest, head, last, before = sha256(), dict[str, Any](), dict[str, Any](), b""
     with BufferedReader(FileIO(path)) as file:
         while line := file.readline(LONGEST):
@@ -346,7 +346,7 @@ def read_jsonl(path: Path, told: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
                 yield str(last.get("path")), _data(path, last)
     if last != {"record": "end", "sha256": digest.hexdigest()}:
         raise not_whole(path, "is cut short, or is not what its last line says")
-    told |= head
+    manifest |= head
 
 
 def _data(path: Path, record: Mapping[str, Any]) -> bytes:
@@ -360,7 +360,7 @@ def _data(path: Path, record: Mapping[str, Any]) -> bytes:
 
 TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
 """What a memory can be about there; whatever else is an observation."""
-TOLD: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
+SAME: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
 MOVED = {"mind/": "", "memory/conflicts/": "memory/bdi-conflicts/"}
 KEPT = ("memory/checkpoints/", "memory/weekly/", "memory/monthly/", "memory/quarterly/")
 PROCEDURES = "memory/procedures/"
@@ -388,7 +388,7 @@ def _files(contents: Contents, agent: str) -> Iterator[tuple[str, Any]]:
     yield "rules.json", {"rules": rules, "version": version}
     parts = ("situation", "solution", "outcome")
     cases = [(case, {name: getattr(case, name) for name in parts}) for case in contents.cases(agent)]
-    yield "cases.json", [{"case_id": case.id, **told, "stored_at": case.created_at} for case, told in cases]
+    yield "cases.json", [{"case_id": case.id, **fields, "stored_at": case.created_at} for case, fields in cases]
     yield from _mabos_pages(contents, agent)
 
 
@@ -404,8 +404,8 @@ def _item(found: Located) -> dict[str, Any]:
     happened = item.event_time or item.created_at
     own = {"type": record["type"] if record["type"] in TYPES else "observation", "created_at": happened}
     own |= {"accessed_at": item.accessed_at or happened, "access_count": item.access_count}
-    told = {name: record[name] for name in TOLD if name in record}
-    return {**told, **own, "tags": list(item.tags)}
+    same = {name: record[name] for name in SAME if name in record}
+    return {**same, **own, "tags": list(item.tags)}
 
 
 def _fact(record: dict[str, Any]) -> dict[str, Any]:
@@ -492,7 +492,8 @@ def _obsidian_case(case: Case) -> str:
 
 # Export: a read of one state of a home into a file or folder that is there whole, or not at all.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
 FILES = {"archive": write_archive, "jsonl": write_jsonl}
 FOLDERS = {"obsidian": obsidian_files, "mabos": mabos_files}
 FORMS = (*FILES, *FOLDERS)
@@ -515,7 +516,7 @@ def export(
     *,
     whole_home: bool = False,
     dry_run: bool = False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Exported:
     """Export one agent, or all whose memory whoever speaks may read; the target must not be there, or be empty."""
     if form not in FORMS:
@@ -527,7 +528,7 @@ def export(
     if vault.can_write and form != "archive":
         memory.sync()
     with _still(vault) as check:
-        contents = _contents(memory, check, told, whole_home=whole_home)
+        contents = _contents(memory, check, progress, whole_home=whole_home)
         if not dry_run:
             disk = Disk()
             disk.private = target.parent  # a memory is its owner's alone
@@ -570,7 +571,7 @@ def _still(vault: Vault) -> Iterator[Callable[[], None]]:
     yield check
 
 
-def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_home: bool) -> Contents:
+def _contents(memory: Memory, check: Callable[[], None], progress: Progress, *, whole_home: bool) -> Contents:
     """What whoever speaks may see of what is asked for: the owner everything, an agent what it reads."""
     vault = memory.vault
     indexes = {index.agent: index for index in memory.library.indexes()}
@@ -590,5 +591,5 @@ def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_ho
         now=vault.home.now(),
         check=check,
         left_out={path: why for path, why in vault.problems.items() if agent_of(path) in owners and path not in files},
-        step=lambda: told(next(done), len(files)),
+        step=lambda: progress(next(done), len(files)),
     )

@@ -85,12 +85,12 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
 
 def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
     """Whose an export is, and whether it is of a whole home, once all of it was read."""
-    told = dict[str, Any]()
-    names = {name for name, _ in _files(path, told)}
+    manifest = dict[str, Any]()
+    names = {name for name, _ in _files(path, manifest)}
     owners = {agent_of(name) for name in names}
-    if told.get("version") != VERSION:
+    if manifest.get("version") != VERSION:
         raise InputError(f"{path} was written by another version of memfolio", hint="import it with that one")
-    agents, is_whole = told.get("agents"), told.get("whole_home") is True
+    agents, is_whole = manifest.get("agents"), manifest.get("whole_home") is True
     named = agents if isinstance(agents, list) else []
     is_sound = all(isinstance(each, str) and AGENT_PATTERN.fullmatch(each) for each in named)
     if not is_sound or not named or not owners <= ({*named, None} if is_whole else {*named[:1]}):
@@ -100,13 +100,13 @@ def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
     return tuple(named), is_whole
 
 
-def _files(path: Path, told: dict[str, Any] | None = None) -> Iterator[tuple[str, bytes]]:
+def _files(path: Path, manifest: dict[str, Any] | None = None) -> Iterator[tuple[str, bytes]]:
     """The files of an export; InputError where one would lie outside of a home, or they are too many."""
     read = next((reader for fits, reader in READERS.items() if fits(path)), None)
     if read is None:
         raise InputError(f"{path} is nothing that memfolio exported", hint="`memfolio export FILE` makes an archive")
     total, most = 0, min(MOST_BYTES, max(SOME_BYTES, MOST_PACKED * path.stat().st_size))
-    for number, (name, data) in enumerate(read(path, {} if told is None else told)):
+    for number, (name, data) in enumerate(read(path, {} if manifest is None else manifest)):
         total += len(data)
         if total > most or number > MOST_FILES or not is_plain(name):
             why = f"{path} holds {name[:80]!r}, which cannot be a file of a home, or is too much"

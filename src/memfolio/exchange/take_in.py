@@ -42,7 +42,7 @@ def batches(things: Iterable[T], size: int, weight: int, weigh: Callable[[T], in
         yield tuple(batch)
 
 
-# What was taken over before, told by a small ledger that is written together with what comes in.
+# What was taken over before, by a small ledger that is written together with what comes in.
 
 DIGITS = 12
 """Bytes for a reference: 10⁹ of them have one chance in 10¹¹ to hold the same one twice."""
@@ -200,7 +200,8 @@ def _is_free(path: str) -> bool:
 
 # So whatever is killed, a batch came with its marks or not at all, and whoever imports again goes on behind it.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
 Placed = tuple[Thing, Written]
 """A thing and what is written for it."""
 
@@ -253,7 +254,7 @@ def take_in(
     *,
     dry_run: bool = False,
     untrusted: bool = False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> ImportReport:
     """Take over what is at `path`, except what was before; whose word it is follows from who speaks.
 
@@ -266,7 +267,7 @@ def take_in(
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):
         intake.take(batch)
         done += len(batch)
-        told(min(done, total), total)
+        progress(min(done, total), total)
     intake.report.took = time.monotonic() - began
     return intake.report
 

@@ -37,7 +37,7 @@ def export(
             as_,
             whole_home=whole_home,
             dry_run=dry_run,
-            told=lambda done, total: options.wait.step("files", f"Exporting to {target.name}", done, total),
+            progress=lambda done, total: options.wait.step("files", f"Exporting to {target.name}", done, total),
         )
     document = {"path": done.target, "as": as_, "agents": done.agents, "files": done.files}
     more = {"dry_run": dry_run, "left_out": dict(done.left_out)}
