@@ -98,6 +98,7 @@ class Contents:
 
     def packed(self) -> Iterator[tuple[str, bytes]]:
         """Every file with its bytes, by the nearest name that it may have in every home."""
+        # A home that was made on one system must be brought back on any other.
         given = set(self.files)
         for path, data in self.read():
             name = path if is_plain(path) else normalize("NFC", safe_path(path))
@@ -335,7 +336,7 @@ def is_lines(path: Path) -> bool:
 
 
 def read_jsonl(path: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The files that the lines hold; at the end all are compared with the last, and the first is put into `manifest`."""
+    """The files that the lines hold; at the end all are compared with the last, the first goes into `manifest`."""
     digest, head, last, before = sha256(), dict[str, Any](), dict[str, Any](), b""
     with BufferedReader(FileIO(path)) as file:
         while line := file.readline(LONGEST):

@@ -159,6 +159,7 @@ def read_leaf(root: Path, ref: str) -> Leaf | ImportProblem:
 
 def _read(place: Path) -> tuple[bytes, float]:
     """What is in a file, and when it was changed; looked at only after it is open, so that nobody can swap it."""
+    # A pipe must not keep the import waiting.
     file = DISK.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         info = os.fstat(file)
@@ -358,6 +359,7 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
     The first heading is the title of the whole, unless it fits and others of its level follow.
     """
     headings = _headings(text)
+    # A page with one title at its top is made of the sections below it.
     if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
         headings = headings[1:]
     found, rest, at = Sections(), "", 0

@@ -60,6 +60,7 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
     Whoever is interrupted begins again: what is there already stays.
     """
     memory.gate.check(Deed.CRITICAL, RESTORER)
+    # All of it is read once before anything is written: a broken export changes nothing.
     agents, is_whole = _checked(path)
     files: Files = partial(_files, path)
     if not is_whole:

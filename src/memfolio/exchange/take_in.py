@@ -301,6 +301,7 @@ class _Intake:
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
         self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
+        # Under the lock, so that of two who import the same one finds what the other took over.
         with nullcontext() if self._dry_run else self._vault.exclusive():
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
@@ -314,6 +315,7 @@ class _Intake:
             name = mark[:NAME]
             if mark in (last.get(name), self._seen.get(name)):
                 self.report.known += 1
+            # Two things of one source under one name: which of them is meant cannot be told the next time.
             elif name in self._seen:
                 self._refuse(each, "has the name of another one, which says something else")
             elif name in last and isinstance(each, ImportedMemory):
@@ -404,6 +406,7 @@ class _Intake:
             if len(placed) == 1:
                 self._refuse(placed[0][0], error.message)
                 return
+            # Halving finds the one that is refused in a few changes.
             self._write(placed[: len(placed) // 2])
             self._write(placed[len(placed) // 2 :])
         else:
@@ -419,6 +422,7 @@ class _Intake:
             self._memory.rules.import_(json.dumps(rules), by=self._by, dry_run=self._dry_run)
         if self._dry_run:
             return
+        # Facts and rules come before their marks: asserting the same again changes nothing.
         if facts:
             self._memory.facts.assert_many(facts, by=self._by)
         agent, pages = self._memory.agent, [each for _, each in placed if isinstance(each, PutPage)]

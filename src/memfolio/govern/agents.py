@@ -193,6 +193,7 @@ class Renaming:
                 self.renamed[self.path_of(path)] = self.files[path]
             else:
                 self._put(path, _COMMENT.sub(lambda line: self._mapped(line[0]), marked))
+        # State names everything else, so that it comes last, when all ids are known.
         rest = [path for path in sorted(self.files) if path not in logs]
         for path in sorted(rest, key=lambda path: (path.endswith(".jsonl"), is_state(path))):
             text = self._mapped(to_text(self.files[path]))
@@ -360,6 +361,7 @@ class Agents:
             page = self._vault.page(path)
             after = to_bytes(written(to_text(page.content) if page else "", values))
             settings = _checked(id, values, after)
+            # The file may have a form that line edits cannot change, such as an inline table.
             if any(getattr(settings, name) != value for name, value in values.items()):
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
             if page and page.content == after:
@@ -391,6 +393,7 @@ class Agents:
         return {agent for path in self._vault.states() if (agent := agent_of(path))}
 
     def _known(self) -> set[str]:
+        # An agent that has written nothing yet has no file.
         present = self._present() | {self._agent}
         if self._vault.speaker == OWNER:
             return present

@@ -79,6 +79,7 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
     if whole:
         yield ChangePart(whole)
     added: list[MemoryItem | Draft] = []
+    # The action says what the change is meant as; its operations, what it does. Both have to be allowed.
     for operation in change.operations:
         match operation:
             case AddEntries():
@@ -141,6 +142,7 @@ def only_counts(change: Change) -> bool:
 def _deed_of(item: MemoryItem | Draft) -> Deed:
     if item.store is Store.VAULT:
         return Deed.VAULT
+    # Only what was said in a conversation has a role.
     if item.role is not None:
         return Deed.OBSERVE
     if item.source == CORRECTION:
@@ -154,6 +156,7 @@ def _lines(
 ) -> Iterator[ChangePart]:
     """What state lines do to memories that are there, or that are `added` by the same change."""
     agent = agent_of(ledger.part(1))
+    # Lines of the state are about memories, those of all other ledgers about knowledge.
     if agent is None or ledger != state_ledger(agent):
         yield from _knowledge(ledger, records)
         return
@@ -221,6 +224,7 @@ def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iter
     puts = [each for each in change.operations if isinstance(each, PutPage)]
     puts = [each for each in puts if form_of(each.path) is not Form.PAGE or is_packed(each.path)]
     moves = [each for each in change.operations if isinstance(each, AddBlocks) and each.ledger.form is Form.LOG]
+    # A purge and a renaming write logs anew by their nature, which is what the policy was asked about.
     if whole in RENEWING or (not puts and not moves):
         return
     before = {line for put in puts for line in _lines_in(put.path, read(put.path))}
@@ -231,6 +235,7 @@ def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iter
             if item:
                 yield ChangePart(Deed.CONFIRM, item.origin)
         return
+    # What is cut out of one log and put into another by the same change was not taken away.
     after |= {line for move in moves for raw in move.blocks for line in raw.splitlines()}
     if _said_more(after, before):
         yield ChangePart(Deed.REWRITE)
@@ -304,6 +309,7 @@ class Gate:
         self._vault, self._agent, self._find = vault, agent, find
         self._speaker = config.speaker if speaker is None else speaker
         self._rows: dict[tuple[Deed, Role, Origin | None], PolicyRow] = {}
+        # Threads share a memory, and each carries out decisions of its own.
         self._local = threading.local()
         self._file = agent_file(agent)
         self._read: tuple[str | None, AgentSettings] | None = None
@@ -311,6 +317,7 @@ class Gate:
     @property
     def settings(self) -> AgentSettings:
         """What `agent.toml` says at the moment."""
+        # The file is read again only when it has changed: every write asks for it.
         known = self._vault.files.get(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
@@ -360,6 +367,7 @@ class Gate:
         """
         self.check(deed, by)
         named = replace(by, actor=as_actor or self.named(by).actor, approval=approval)
+        # Read by every change that this thread makes until the end of the block.
         self._local.decision = Decision(self.role_of(by), named, action, tuple(beside))
         try:
             yield
@@ -426,6 +434,7 @@ class Gate:
             self._check_origins(change, memories)
 
     def _check_place(self, change: Change) -> None:
+        # Not even a proposal: who is retired only reads.
         if self.settings.retired:
             raise PolicyError(f"{self._agent} is retired", row=RETIRED, hint=f"`memfolio agent unretire {self._agent}`")
         proposed = list(filter(self._is_proposal, change.operations)) if change.action is Action.PROPOSE else []
@@ -448,6 +457,7 @@ class Gate:
             page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)
         except ContentError:
             return False
+        # A new page must say nothing but what it would say if memfolio had written it.
         if not was:
             return page.proposer == self._agent and operation.content == render(page).encode()
         linked = replace(was, status=ProposalStatus.CONFLICT, conflicts=page.conflicts)
@@ -457,6 +467,7 @@ class Gate:
         """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
         items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
         lines = [line for each in change.operations if isinstance(each, AddLines) for line in each.records]
+        # An agent that could claim an origin would make its own words the owner's.
         claimed = {line.get("origin") for line in lines}
         is_foreign = Origin.OWNER in {*claimed, *(item.origin for item in items)} or Origin.SYSTEM in claimed
         if is_foreign and self.is_agent:
@@ -491,6 +502,7 @@ class Gate:
 
     def _composed_against(self, change: Change) -> Callable[[str], bytes | None]:
         """Reads the files that a change replaces: what it does can only be told beside what it was composed against."""
+        # The page may have been changed since the change was composed.
         expected = {each.path: each.expects for each in change.operations if isinstance(each, PutPage)}
 
         def read(path: str) -> bytes | None:
@@ -513,6 +525,7 @@ def _joined(change: Change, decision: Decision) -> Change:
             lines[each.ledger] = replace(each, records=(*before, *each.records))
         else:
             others.append(each)
+    # Only the first change of a decision has something beside it, and is the one that the trail calls by it.
     action = decision.action if decision.beside and decision.action else change.action
     by = replace(decision.by, session=change.by.session, source=change.by.source)
     return replace(change, operations=(*others, *lines.values()), by=by, action=action)

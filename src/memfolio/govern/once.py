@@ -46,6 +46,7 @@ def _once(memory: Any, remember: Remember, text: str, draft: Mapping[str, Any]) 
     """The one memory of a text on a day; what was forgotten since is kept again, what was corrected is not."""
     now = memory.vault.home.now().astimezone(memory.vault.home.zone)
     before, today = (_mark(memory, text, draft, at) for at in (now - LATE, now))
+    # A request that was sent before midnight may be repeated after it.
     late = _kept_under(memory, f"{before}-0") if before != today else None
     if late and now - late.created_at < LATE and not late.forgotten_at and not late.superseded_by:
         return late

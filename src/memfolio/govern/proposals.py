@@ -100,8 +100,10 @@ class Proposals:
             expires=at + lasts if lasts else None,
             note=" ".join(note.split()),
         )
+        # What the memory says that is meant was checked when that was written.
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
         with self._vault.exclusive():  # so that nobody adds the same, or what contradicts it, meanwhile
+            # A person may change their mind, an agent may not ask again and again.
             if role is not Role.OWNER:
                 self._check_not_rejected(target, self._mark(intent))
             proposal = self._put(proposal, by)
@@ -241,6 +243,7 @@ class Proposals:
         sure = intent.arguments.get("confidence", UNSAID)
         if proposal.status is ProposalStatus.CONFLICT or sure < self._settings.confidence:
             return False
+        # Somebody else may have edited the page: only the trail says whose words these are.
         line = next(self._vault.trail.newest_first(containing=[proposal.hash.encode()]), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
 
@@ -253,6 +256,7 @@ class Proposals:
 
     def _decide(self, id: str, by: Attribution, act: Act[T]) -> T:
         """Act on a proposal as somebody who may: memfolio itself decides in `review` only, the owner everywhere."""
+        # The policy may let memfolio review, which is meant for `review` alone.
         row = self._gate.check(Deed.REVIEW, by)
         if self._gate.role_of(by) is Role.SYSTEM:
             raise PolicyError(f"{by.actor} decides on no proposals", row=str(row), hint="act as yourself")
@@ -282,6 +286,7 @@ class Proposals:
         lines: list[Mapping[str, Any]] = [line | ({"reason": reason} if reason else {})]
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
             lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
+        # Rivals may be of agents that this one does not see.
         others = [each for each in self._look(everything=True)[0] if each.id in proposal.conflicts]
         links = [_freed(each, proposal.id, verdict) for each in others]
         return PutPage(proposal.path, None, proposal.hash), AddLines(state_ledger(proposal.to), tuple(lines)), *links

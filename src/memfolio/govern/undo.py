@@ -110,6 +110,7 @@ class _Undo:
     """What a person confirmed, pinned or corrected."""
 
     def make(self, *, dry_run: bool) -> Undone:
+        # The trail knows what was done in the name of the source, also where the files do not name it any more.
         lines = self._changes()
         self.going = self._not_kept(self._standing(self._roots(lines)))
         roots = len(self.going)
@@ -168,6 +169,7 @@ class _Undo:
 
     def _follow(self) -> None:
         """Add what was made of what goes, and so on; what also rests on others waits until these go, too."""
+        # Each round asks only about what came in with the one before.
         waiting, corrections, fresh = Found(), set[str](), list(self.going)
         while fresh:
             made = self._standing(self._ask(partial(made_of, ids=fresh)))
@@ -199,6 +201,7 @@ class _Undo:
     def _not_kept(self, found: Found) -> Found:
         """Those that no person stands behind; the others are kept."""
         kept = {line["memory"] for line in self._lines(found, Op.CONFIRM) if _is_person(line.get("actor"))}
+        # A pin may have been taken back since.
         pins = {line["memory"] for line in self._lines(found, Op.PIN) if _is_person(line.get("actor"))}
         kept |= {each for each in pins if found[each].item.pinned}
         if corrections := {each for each, one in found.items() if one.item.source == CORRECTION}:
@@ -246,6 +249,7 @@ class _Undo:
             told = [record for record in records if record["memory"] in here]
             places = {path: self.going.keys() & ids for path, ids in found.items() if ledger_of(path)}
             leaving = {path: sorted(ids) for path, ids in places.items() if ids}
+            # State lines belong to the agent whose memory they are about.
             moved, shown = departure(self.vault, index.agent, leaving, told)
             beside = [*self._pages(index), *self._withdrawn(index.agent), *self._retracted(index)]
             operations += [*moved, *beside]
@@ -262,6 +266,7 @@ class _Undo:
     def _retracted(self, index: Index) -> Iterator[Operation]:
         """The facts that the source told, and those that came from nothing but memories that go."""
         wanted = FactFilter(source=self.source, derived=False, untrusted=True, limit=-1)
+        # Facts that follow from others go by themselves when these are retracted.
         told = index.read(lambda db: find_facts(db, wanted, index.agent))
         made = {fact for each in self.going for fact in index.read(partial(facts_from, memory=each))}
         alone = [fact for fact in made if set(fact.details.get("memories", ())) <= self.going.keys()]

@@ -140,6 +140,7 @@ class CorePage:
         name, line = self.named(name), line_of(text)
         block = next((each for each in self.blocks if _key(each.name) == _key(name)), None)
         if block is None:
+            # A block that a person deleted is made again at the end.
             gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
             return f"{self.text}{self._ended(f'{gap}## {name}', f'- {line}')}"
         last = max(at for at in range(block.first, block.end) if self._lines[at].strip())
@@ -148,6 +149,7 @@ class CorePage:
     def replacing(self, item: CoreLine, text: str) -> str:
         """The page with other words in the place of an item, behind the same sign."""
         sign, line = _sign(self._lines[item.first]), line_of(text)
+        # Behind a bullet nothing is markup; at the beginning of a line some words would be.
         escape = "\\" if not sign["bullet"] and _BREAKING.match(line) else ""
         mark = f" [{item.id}]" if item.id and not _MARK.search(text) else ""
         return self._with(item.first, item.end, [f"{sign[0]}{escape}{line}{mark}"])

@@ -45,6 +45,7 @@ def kin_of(index: Index, ids: Collection[str]) -> Kin:
     sources = _items(index, {each for item in items.values() for each in item.derived_from})
     left = {each for each, item in sources.items() if not item.forgotten_at}.difference(ids)
     going, parts = dict[str, None](), dict[str, None]()
+    # From near to far: what was made of something that goes is decided on after that.
     for each in made:
         item = items.get(each)
         if item is None or not is_made(item) or item.pinned or item.forgotten_at:
@@ -164,6 +165,7 @@ def correct(
     _check_is_entry(located, "corrected")
     if old.forgotten_at:
         raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
+    # Whatever is not said anew is as before: when it happened, whom it is about, how important it is.
     draft = replace(
         old,
         content=text,

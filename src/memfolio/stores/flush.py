@@ -238,6 +238,7 @@ def resolved(
     index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None = None
 ) -> Resolution:
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
+    # One question to the index for all statements, not one each.
     asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
     found = index.read(partial(known_about, said=asked)) if asked else []
     known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
@@ -447,11 +448,13 @@ def flush(
     replaced as the home has it set, and what was forgotten does not come back.
     """
     by = replace(by, session=session) if session is not None else by
+    # A host that gets no answer flushes again.
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
     told = _read(data, learn, user)
 
     def compose() -> tuple[Flushed, Change | None]:
+        # Core memory and a checkpoint are never both written: an answer has no turns.
         page, core, rest = _into_core(Core(vault, agent), told.kept)
         said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
         resolution = resolved(index, said, vault.config.learn.conflicts, None if told.is_dated else now)

@@ -210,6 +210,7 @@ _AROUND = {name: re.compile(pattern) for name, pattern in _PHRASES["around"].ite
 
 def detect(text: str, phrases: Triggers) -> Trigger | None:
     """The first thing that a message asks for; None for most messages."""
+    # Of the same length, so that places in the one are places in the other.
     masked = _MASKED.sub(lambda match: "_" * len(match[0]), text)
     patterns = _patterns(phrases)
     for start, end in _sentences(masked):
@@ -360,6 +361,7 @@ def heed(
         records = (*lines(resolution), *overheard)
         try:
             remembered = _kept(vault, agent, made, records)
+        # An agent may not write the vault; the person's wish is kept as far as it may.
         except PolicyError:
             if made.store is not Store.VAULT:
                 raise

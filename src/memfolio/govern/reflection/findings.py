@@ -180,7 +180,8 @@ def read(episodes: Iterable[MemoryItem]) -> list[Sourced]:
     for turns in conversations.values():
         for statement in learn([_turn(each) for each in turns]).statements:
             sources = [turns[place] for place in statement.turns]
-            is_told = statement.kind is Kind.EPISODIC and sources[0].role is None  # by the note itself
+            # A note about an event is a memory already, and is not learned from itself.
+            is_told = statement.kind is Kind.EPISODIC and sources[0].role is None
             says_nothing = statement.object and plain_words(statement.subject) == plain_words(statement.object)
             if len(statement.text) <= LONGEST and not is_told and not says_nothing:
                 meaning = KnownStatement.said(statement, moment(sources[0])).meaning, statement.negated
@@ -211,6 +212,7 @@ class KnownStatement:
         """A memory; one that does not say what it is about is taken apart, in the name of whose it is."""
         if "subject" in item.attributes:
             return cls(item, KnownStatementAbout.of(item))
+        # The rules know people by name only, so that the user gets one for as long as they read.
         text = item.content[:LONG] if takes_apart else ""
         told = about(SOMEBODY + text.removeprefix(USER) if text.startswith(USER) else text, item.user)
         if text.startswith(USER) and told:
@@ -267,6 +269,7 @@ class KnownFacts:
 
     def against(self, new: KnownStatement) -> list[KnownStatement]:
         """What contradicts it."""
+        # Either it says the opposite, or it gives another value to what can have only one.
         denied = self._said.get((new.meaning, not new.known.negated))
         others = [*([denied] if denied else []), *self._slots.get(new.slot, ())]
         return [each for each in others if not each.item.forgotten_at and each.contradicts(new)]
@@ -291,6 +294,7 @@ def learnable(
     `way` is what becomes of facts that newer words contradict, see `learn.conflicts`.
     """
     found: dict[object, tuple[Statement, Sequence[MemoryItem], list[KnownStatement]]] = {}
+    # In the order in which it was said, so that the last word about a thing is the one that stays.
     for statement, sources in sorted(told, key=lambda each: _last(each[1])):
         new = KnownStatement.said(statement, _last(sources))
         old = facts.against(new)
@@ -351,6 +355,7 @@ def contradictions(facts: KnownFacts) -> list[ContradictingFacts]:
 
 def _clash(one: KnownStatement, other: KnownStatement) -> ContradictingFacts:
     sides = [(_reasons(one, other), one, other), (_reasons(other, one), other, one)]
+    # Where as much speaks for one as for the other, a person is asked.
     (less, *_), (more, new, old) = sorted(sides, key=lambda side: (sum(side[0].values()), side[1].known.at))
     return ContradictingFacts(old, new, ", ".join(more) if sum(more.values()) > sum(less.values()) else "")
 
@@ -425,6 +430,7 @@ def connected(index: Index, material: Material, besides: Iterable[ReflectionItem
     most = {each.id: each for each in sorted(nodes, key=lambda node: (-node.mentions, node.id))[:NODES]}
     names = {each.id: (each.name, *each.aliases) for each in most.values()}
     met = index.read(lambda connection: conversations(connection, names))
+    # Those that are mentioned most only: pairs grow with the square.
     pairs = [(len(met[one] & met[other]), one, other) for one, other in combinations(sorted(met), 2)]
     for count, one, other in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
         is_often = count >= TOGETHER and 2 * count > max(len(met[one]), len(met[other]))

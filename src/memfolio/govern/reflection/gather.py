@@ -161,6 +161,7 @@ class Rewrite:
 
     def _wanted(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """What each block should say and why, the most important first; each text with what it comes down to."""
+        # Of several values the last one counts, and the last that was said comes first.
         last = {each.slot or each.meaning: each for each in self.held if _is_about_user(each)}
         mine = [*reversed(last.values())]
         who = [each for each in mine if each.known.predicate in _WHO and not each.known.negated]
@@ -185,6 +186,7 @@ class Rewrite:
 
     def _put(self, block: str, why: str, text: str, out: Line | None = None) -> None:
         """Put a line into a block, or in the place of one, where nobody rejected that and there is room for it."""
+        # Core memory is shown in every conversation: no place for a secret.
         line = "" if is_secret(text) else quote(_retold(text), LONGEST_CORE_LINE)
         page = CorePage(self.page.removing(self.page.meant(block, out.text))) if out else self.page
         added = (line,) if line and not _says(_lines(page), line) else ()
@@ -219,6 +221,7 @@ def same(text: str, line: str) -> bool:
 
 def _retold(text: str) -> str:
     """What a memory says, told of the user rather than by them."""
+    # Lines of core memory are read by an agent, to whom "I" would be itself.
     told = learn([Turn(content=text)]).statements if text.startswith(("I ", "I'm ", "My ")) else ()
     return told[0].text if len(told) == 1 else text
 
@@ -362,6 +365,7 @@ def look_through(
     insights = reviewed(past, about, seen.replaced, first, model, notes)
     asked = Counter(question for each in past for question in each.questions)
     questions = tuple(each for each in dict.fromkeys(open_) if asked[each] < AGAIN)[:QUESTIONS]
+    # The page has a budget: what is not proposed now comes with the next reflection.
     words = (*asdict(insights).values(), *questions, *about, *notes)
     kept = _fitting(first, max(settings.tokens - PAGE, settings.tokens // 2) - sum(map(estimate_tokens, words)))
     left = Counter({verb.value: len(items) for verb, items in wanted.items()})
@@ -415,6 +419,7 @@ class _Looking:
     def find(self, notes: list[str]) -> tuple[dict[ReflectionVerb, Iterable[ReflectionItem]], Iterator[str]]:
         """Proposals of each verb, and questions."""
         material = self.seen.material
+        # Taking a sentence apart is slow; of old facts those count that say what they are about.
         old, new = self.seen.known[:-APART], self.seen.known[-APART:]
         held = [*(KnownStatement.of(each, takes_apart=False) for each in old), *map(KnownStatement.of, new)]
         facts = KnownFacts([*map(KnownStatement.of, self.seen.forgotten), *held])
@@ -422,6 +427,7 @@ class _Looking:
         doubtful = {each for clash in clashes for each in clash.doubtful}
         learn = self.vault.config.learn
         learning = learnable(facts, read(self._episodes(notes)), learn.conflicts) if learn.enabled else []
+        # What newer words may replace is not promoted into core memory meanwhile.
         doubted = {each.item.id for item, old in learning if self.is_wanted(item) for each in old}
         merges, unsure = merging(material, learn.merge)
         rewrite = self._rewrite([each for each in held if each.item.id not in doubtful | doubted], clashes)
@@ -435,6 +441,7 @@ class _Looking:
         }
         known = {each.item.id for each in held} - doubtful
         weak = [item for item, _ in self.seen.weak if item.id in known and is_important(item)]
+        # Few questions are asked, so that each kind has its turn.
         in_turn = zip_longest(
             [_which(clash) for clash in clashes if not clash.why],
             [f"Are {one.name} and {other.name} the same {one.type}?" for one, other in unsure],

@@ -94,6 +94,7 @@ def evolve(text: str, log: Sequence[Reflected], insights: Insights, limit: int, 
     if title := MILESTONES.get(this.number, MILESTONES[100] if this.number % 100 == 0 else ""):
         words = summarise([_milestone(this.number, log), *_words(own[INSIGHTS])], limit // 8)
         own[SUMMARY].insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {words}")
+    # The page must not grow for ever: the oldest insights are folded into one paragraph until it fits.
     while estimate_tokens(page := _page(rest, own, theirs)) > limit and _fold(own, log, limit // 4, summarise):
         pass
     return page
@@ -129,6 +130,7 @@ def _fold(own: Lines, log: Sequence[Reflected], limit: int, summarise: Summarise
     kept = [line for line in own[SUMMARY] if not _FOLDED.fullmatch(line)]
     numbers = [int(match[1]) for line in own[INSIGHTS] if (match := _OURS[INSIGHTS].fullmatch(line))]
     first, last = (int(folded[1]), int(folded[2])) if folded else (numbers or [1])[-1:] * 2
+    # The insights of the last reflection stay as they are, however long.
     if numbers and numbers[-1] != numbers[0]:
         last, count = numbers[-1], numbers.count(numbers[-1])
         told, own[INSIGHTS] = _words(own[INSIGHTS][-count:]), own[INSIGHTS][:-count]
@@ -241,6 +243,7 @@ def _closed(lines: Sequence[Line]) -> set[str]:
 
 def looked(lines: Sequence[Line]) -> datetime | None:
     """When the memory was last looked through for what somebody decided on, or what came to nothing."""
+    # What waits and was not decided on is looked through again.
     closed = _closed(lines)
     times = (moment(line.get("at")) for line in lines if "hash" in line and line["page"] in closed)
     return max(filter(None, times), default=None)

@@ -133,6 +133,7 @@ class Application:
         def of(*verbs: ReflectionVerb) -> dict[int, ReflectionItem]:
             return {number: item for number, item in sound.items() if item.verb in verbs}
 
+        # Learning first: it says whether today's log is written, from which nothing can be cut by the same change.
         learned = self._resolved(of(LEARN))
         new = {known: (item, said) for item, said, known in reversed(learned) if isinstance(known, NewId)}
         places = self._places(of(ARCHIVE), writes_today=bool(new))
@@ -225,6 +226,7 @@ class Application:
     def _draft(self, item: ReflectionItem, said: Statement, places: Places) -> Draft:
         sources = self._sources(item)
         at = max(map(moment, sources), default=None)
+        # A memory that is about a day goes to the log of that day.
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
             at = None
         return drafted(said, sources, source=REFLECTION)._replace(
@@ -280,6 +282,7 @@ class Application:
         known, drawn = index.read(lambda db: (nodes(db), ties(db)))
         paths = {node.id: node.path for node in known}
         ahead = _Ahead(self.vault, paths)
+        # A relation to an entity that is merged away moves with its page.
         for number, item in sorted(items.items(), key=lambda each: each[1].verb is MERGE):
             try:
                 if item.verb is CONNECT:
@@ -505,8 +508,10 @@ class Reflections:
         if unknown := sorted(set(without) - written.items.keys()):
             raise InputError(f"there is no item {listed(unknown)}", hint="`--except` takes the numbers of the page")
         wanted = {number: item for number, item in written.items.items() if number not in without}
+        # Composed against the memory as it is now, which may be another than when the reflection was made.
         application = Application(self._vault, self._library, self._agent, by, self._vault.home.now())
         operations, skipped = application.compose(wanted), application.skipped
+        # What is not among the approved in the same words counts as rejected, and is not proposed again.
         kept = {mark for item in wanted.values() for mark in self._marks(item)}
         dropped = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
         approved = "partly approved" if dropped or skipped else "approved"
@@ -558,6 +563,7 @@ class Reflections:
         by: Attribution,
         approval: Approval = Approval.APPROVED,
     ) -> DecidedReflection:
+        # The trail names the reflection, and the line of the state whoever decided on it.
         actor = f"{KIND}:{self.wanted(None, edited=True).number}"
         with self._gate.deciding(by, Deed.REFLECT, as_actor=actor, approval=approval):
             decided, receipt = self._make(compose)
@@ -567,6 +573,7 @@ class Reflections:
         """Compose without the lock, and again where anybody wrote something before it could be applied."""
         for _ in range(ATTEMPTS):
             self._vault.refresh()
+            # Looking through a large memory takes seconds, for which nobody else should have to wait.
             head = self._vault.head
             try:
                 composed, change = compose()
