@@ -49,6 +49,8 @@ from memfolio.vault.vault import Vault
 # What is exported: the files of one agent or of all, and what they tell, as it is at one moment.
 
 T = TypeVar("T")
+Files = Iterator[tuple[str, bytes]]
+"""Paths, each with what is in the file."""
 VERSION = "1"
 OUT_OF_SIGHT = ("agent.toml", "memory/archive/", "memory/meta/")
 
@@ -82,7 +84,7 @@ class Contents:
         about = {"version": VERSION, "exported_at": iso(self.now)}
         return {**about, "agents": [*self.indexes], "whole_home": self.whole_home}
 
-    def read(self, agent: str | None = None) -> Iterator[tuple[str, bytes]]:
+    def read(self, agent: str | None = None) -> Files:
         """Every file, or those of one agent, with its bytes, as far as it can be read."""
         for path in self.files:
             if agent is not None and agent_of(path) != agent:
@@ -96,7 +98,7 @@ class Contents:
                 if data is not None:
                     yield path, data
 
-    def packed(self) -> Iterator[tuple[str, bytes]]:
+    def packed(self) -> Files:
         """Every file with its bytes, by the nearest name that it may have in every home."""
         # A home that was made on one system must be brought back on any other.
         given = set(self.files)
@@ -108,7 +110,7 @@ class Contents:
             given.add(name)
             yield name, data
 
-    def pages(self, agent: str) -> Iterator[tuple[str, bytes]]:
+    def pages(self, agent: str) -> Files:
         """The pages, days and attachments of an agent by their paths in its folder; not what is out of sight.
 
         Of the days neither: what was corrected or is in quarantine would be as good as the rest elsewhere.
@@ -218,7 +220,7 @@ def is_packed(path: Path) -> bool:
         return False
 
 
-def read_archive(path: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def read_archive(path: Path, manifest: dict[str, Any]) -> Files:
     """The files of an archive; at the end they are compared with the manifest, which is put into `manifest`."""
     hashes = dict[str, str]()
     for name, data in _members(path):
@@ -247,7 +249,7 @@ def read_object(path: Path, data: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _members(path: Path) -> Iterator[tuple[str, bytes]]:
+def _members(path: Path) -> Files:
     """The files and the manifest; InputError for what no export has: links, devices, more than a file may be."""
     try:
         with gzip.GzipFile(path) as packed:
@@ -335,7 +337,7 @@ def is_lines(path: Path) -> bool:
         return False
 
 
-def read_jsonl(path: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def read_jsonl(path: Path, manifest: dict[str, Any]) -> Files:
     """The files that the lines hold; at the end all are compared with the last, the first goes into `manifest`."""
     digest, head, last, before = sha256(), dict[str, Any](), dict[str, Any](), b""
     with BufferedReader(FileIO(path)) as file:
@@ -369,7 +371,7 @@ OURS = ("sessions/", "memory/graph/index.md", "memory/graph/relations.md")
 """Pages that are made from others."""
 
 
-def mabos_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+def mabos_files(contents: Contents) -> Files:
     """The files of each agent."""
     for agent in contents.indexes:
         for name, content in _files(contents, agent):
@@ -442,7 +444,7 @@ ENTITIES = "memory/graph/entities"
 COLUMNS = ("subject", "predicate", "object", "from", "until", "confidence", "source")
 
 
-def obsidian_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+def obsidian_files(contents: Contents) -> Files:
     """The files of the vault; of a whole home each agent has a folder."""
     yield ".obsidian/app.json", b"{}\n"
     for agent in contents.indexes:
@@ -451,7 +453,7 @@ def obsidian_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
         yield from ((f"{folder}knowledge/{name}.md", text.encode()) for name, text in _knowledge(contents, agent))
 
 
-def _obsidian_pages(contents: Contents, agent: str) -> Iterator[tuple[str, bytes]]:
+def _obsidian_pages(contents: Contents, agent: str) -> Files:
     linked, there = dict[str, None](), set[str]()
     for path, data in contents.pages(agent):
         if path.endswith(".md"):

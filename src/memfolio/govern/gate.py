@@ -63,6 +63,7 @@ _AROUND = re.compile(rb"|# .*|---")
 """Lines that come and go with the entries around them."""
 
 Read = Callable[[str], bytes | None]
+Entry = MemoryItem | Draft
 Find = Callable[[str], MemoryItem | None]
 
 
@@ -78,7 +79,7 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
     whole = WHOLE.get(change.action)
     if whole:
         yield ChangePart(whole)
-    added: list[MemoryItem | Draft] = []
+    added: list[Entry] = []
     # The action says what the change is meant as; its operations, what it does. Both have to be allowed.
     for operation in change.operations:
         match operation:
@@ -139,7 +140,7 @@ def only_counts(change: Change) -> bool:
     return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value}
 
 
-def _deed_of(item: MemoryItem | Draft) -> Deed:
+def _deed_of(item: Entry) -> Deed:
     if item.store is Store.VAULT:
         return Deed.VAULT
     # Only what was said in a conversation has a role.
@@ -152,7 +153,7 @@ def _deed_of(item: MemoryItem | Draft) -> Deed:
 
 
 def _lines(
-    ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[MemoryItem | Draft], find: Find
+    ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[Entry], find: Find
 ) -> Iterator[ChangePart]:
     """What state lines do to memories that are there, or that are `added` by the same change."""
     agent = agent_of(ledger.part(1))
@@ -190,7 +191,7 @@ def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator
             yield ChangePart(Deed.PAGE)
 
 
-def _meant(memory: object, added: Sequence[MemoryItem | Draft], find: Find) -> MemoryItem | Draft | None:
+def _meant(memory: object, added: Sequence[Entry], find: Find) -> Entry | None:
     if isinstance(memory, NewId):
         return added[memory.index] if memory.index < len(added) else None
     return find(memory) if isinstance(memory, str) else None

@@ -33,6 +33,8 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 _ZIP = b"PK\x03\x04"
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
+Object = Mapping[str, Any]
+"""An object of somebody's JSON."""
 
 
 def items(path: Path, names: re.Pattern[str]) -> Iterator[Any]:
@@ -152,7 +154,7 @@ class JsonSource(ABC):
     """Lists that an object may have in place of the objects themselves."""
 
     @abstractmethod
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterable[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterable[Incoming]:
         """What an object brings; `otherwise` names one that has no id."""
 
     def fits(self, path: Path) -> bool:
@@ -182,12 +184,12 @@ def listed(of: object, name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def objects_in(of: object, name: str) -> list[Mapping[str, Any]]:
+def objects_in(of: object, name: str) -> list[Object]:
     """The objects of a list of somebody's JSON."""
     return [each for each in listed(of, name) if isinstance(each, Mapping)]
 
 
-def object_in(of: object, name: str) -> Mapping[str, Any]:
+def object_in(of: object, name: str) -> Object:
     """An object of somebody's JSON; an empty one for any other value."""
     value = of.get(name) if isinstance(of, Mapping) else None
     return value if isinstance(value, Mapping) else {}
@@ -234,7 +236,7 @@ class McpMemory(JsonSource):
     mark = r'"(entityType|relationType)"\s*:'
     inside = ("entities", "relations")
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         name, kind = text_in(record.get("name")), text_in(record.get("entityType"))
         if name and kind:
             yield fact(name, "isA", kind)
@@ -259,7 +261,7 @@ class Mem0(JsonSource):
     mark = r'\{\s*"id"\s*:[^{}]*"memory"\s*:\s*"'
     inside = ("results", "memories", "relations")
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         if content := text_in(record.get("memory") or record.get("data")):
             ref = str(record.get("id") or record.get("hash") or otherwise)
             yield ImportedMemory(
@@ -272,7 +274,7 @@ class Mem0(JsonSource):
             yield fact(subject, predicate, other)
 
 
-def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(record: Object) -> dict[str, Any]:
     kept = {name: record[name] for name in ("id", "agent_id", "run_id", "updated_at") if record.get(name)}
     user = {"user": record["user_id"]} if text_in(record.get("user_id")) else {}
     tags = [each for each in map(text_in, listed(record, "categories")) if each]
@@ -299,7 +301,7 @@ class ChatGPT(JsonSource):
     mark = r'"mapping"\s*:\s*\{'
     inside = ("conversations",)
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         named = record.get("conversation_id") or record.get("id")
         at, title = moment_in(record.get("create_time")), text_in(record.get("title"))
         if record.get("is_do_not_remember") is True:
@@ -333,7 +335,7 @@ class ChatGPT(JsonSource):
             )
 
 
-def branch(nodes: Mapping[str, Any], last: Any, parent: str) -> tuple[list[str], Any]:
+def branch(nodes: Object, last: Any, parent: str) -> tuple[list[str], Any]:
     """The keys from the first message to the last that was shown, and what the first one follows."""
     found = dict[str, None]()
     while isinstance(last, str) and last in nodes and last not in found:
@@ -342,7 +344,7 @@ def branch(nodes: Mapping[str, Any], last: Any, parent: str) -> tuple[list[str],
     return [*reversed(found)], last
 
 
-def _words(content: Mapping[str, Any]) -> str:
+def _words(content: Object) -> str:
     """What a message says; a picture or a recording is named by what it is."""
     return joined((*map(_part, listed(content, "parts")), *map(content.get, SAID)))
 
@@ -374,13 +376,13 @@ class Claude(JsonSource):
     mark = r'"(?:chat_messages|conversations_memory|prompt_template)"\s*:'
     inside = ("conversations",)
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         if "chat_messages" in record:
             return _turns(record, otherwise)
         return _remembered(record) if "conversations_memory" in record else _project(record)
 
 
-def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+def _turns(talk: Object, otherwise: str) -> Iterator[Incoming]:
     named, title = talk.get("uuid"), text_in(talk.get("name"))
     for number, message in enumerate(_branch(talk), 1):
         if not isinstance(message, Mapping):
@@ -402,7 +404,7 @@ def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
             yield ImportProblem(ref=turn.ref, why=f"has a part that cannot be read: {', '.join(sorted(strange))[:80]}")
 
 
-def _branch(talk: Mapping[str, Any]) -> list[Any]:
+def _branch(talk: Object) -> list[Any]:
     """The messages up to the one that was last shown; all of them where they do not tell what they follow."""
     every = listed(talk, "chat_messages")
     named = {each["uuid"]: each for each in every if isinstance(each, Mapping) and isinstance(each.get("uuid"), str)}
@@ -412,7 +414,7 @@ def _branch(talk: Mapping[str, Any]) -> list[Any]:
     return [named[each] for each in found] if is_whole else every
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _said(message: Object) -> str:
     """The words of a message; what the model thought is left out, and what was uploaded is named."""
     blocks = objects_in(message, "content") or [{"type": "text", "text": message.get("text")}]
     words = [each.get("text") for each in blocks if each.get("type") == "text"]
@@ -420,7 +422,7 @@ def _said(message: Mapping[str, Any]) -> str:
     return joined((*words, *(f"[{name}]" for name in files if name)))
 
 
-def _beside(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]:
+def _beside(message: Object) -> Iterator[tuple[str | None, str, str]]:
     """What the model wrote into documents, what tools answered and what attached files say: role, name and text."""
     for block in objects_in(message, "content"):
         given, name, content = object_in(block, "input"), text_in(block.get("name")), ""
@@ -435,7 +437,7 @@ def _beside(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]
             yield "tool", text_in(file.get("file_name")), content
 
 
-def _remembered(record: Mapping[str, Any]) -> Iterator[Incoming]:
+def _remembered(record: Object) -> Iterator[Incoming]:
     """The pages in which Claude keeps what it knows of a person and of the projects."""
     texts = {"memory.md": record.get("conversations_memory")}
     texts |= {f"projects/{name}.md": text for name, text in object_in(record, "project_memories").items()}
@@ -444,7 +446,7 @@ def _remembered(record: Mapping[str, Any]) -> Iterator[Incoming]:
     yield from (_page(place, text) for place, text in texts.items() if text_in(text))
 
 
-def _project(record: Mapping[str, Any]) -> Iterator[Incoming]:
+def _project(record: Object) -> Iterator[Incoming]:
     """The instructions and documents of a project."""
     name = text_in(record.get("name")).replace("/", "-") or str(record.get("uuid"))
     if told := joined((record.get("description"), record.get("prompt_template"))):
