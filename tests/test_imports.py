@@ -75,7 +75,7 @@ EXCEPTIONS = {
     LOCK: frozenset({"os.open", "os.write", "os.ftruncate"}),
     "index/database.py": frozenset({"os.makedirs", "os.link", "os.rename", "os.unlink", "os.open", "os.fsync"}),
     "bench/scratch.py": frozenset({"tempfile.TemporaryDirectory"}),
-    "exchange/archive.py": frozenset({"shutil.rmtree"}),
+    "exchange/export.py": frozenset({"shutil.rmtree"}),
     "exchange/restore.py": frozenset({"workspace.symlink_to"}),
     HOOK: frozenset({"os.write"}),
     "serve/cli/demo.py": frozenset({"tempfile.mkdtemp", "shutil.rmtree", "story.day.write_text", "soul.write_text"}),

@@ -327,11 +327,7 @@ class Memory:
 
     def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
         """What working memory sends on to have room for these."""
-        if all(draft.store is not Store.WORKING for draft in drafts):
-            return ()
-        from memfolio.stores.route import make_room
-
-        return make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
+        return edit.make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
 
     def recall(
         self,

@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError
-from memfolio.exchange.archive import MANIFEST, MARK, VERSION, plain
-from memfolio.exchange.export import FORMS, _still, export
+from memfolio.exchange.export import FORMS, MANIFEST, MARK, VERSION, _still, export, plain
 from memfolio.exchange.restore import is_archive, restore
 from memfolio.exchange.sources import source_named
 from memfolio.exchange.take_in import take_in

@@ -8,7 +8,7 @@ import pytest
 
 from memfolio.errors import ContentError, ModelError
 from memfolio.stores.flush import stated
-from memfolio.stores.route import STORES, Classified, draft, route, route_by_model
+from memfolio.stores.triggers import STORES, Classified, draft, route, route_by_model
 from memfolio.types import Kind, Store, Type
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.recall.fence import bullet, fenced
-from memfolio.stores.transcript import TranscriptTurn, read_transcript
+from memfolio.stores.flush import TranscriptTurn, read_transcript
 
 HOST = [
     {"type": "summary", "summary": "Earlier"},

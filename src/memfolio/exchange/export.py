@@ -2,39 +2,367 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import json
 import os
+import shutil
+import tarfile
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
+from io import BufferedReader, BytesIO, FileIO
 from itertools import count
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+from unicodedata import normalize
 
-from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.exchange.archive import Contents, memory_record, plain, write_archive, write_folder, write_jsonl
-from memfolio.exchange.reading import shifted
+from memfolio.clock import iso
+from memfolio.errors import ConflictError, HomeError, InputError, NotFoundError, PathError
+from memfolio.exchange.reading import safe_path, shifted
 from memfolio.index.facts import Fact
 from memfolio.index.index import Index
-from memfolio.index.lookup import Located
+from memfolio.index.lookup import Located, located
+from memfolio.index.mind_pages import MindItem
 from memfolio.index.read_files import body_text, mentions
-from memfolio.index.search import ARCHIVED
+from memfolio.index.search import ARCHIVED, INCLUDABLE, Filter
 from memfolio.intake import nearest
-from memfolio.knowledge.cases import Case
-from memfolio.knowledge.facts import fact_json
-from memfolio.knowledge.rule import render, rule_record
+from memfolio.knowledge.cases import Case, Cases
+from memfolio.knowledge.facts import Facts, fact_json
+from memfolio.knowledge.rule import Rule, render, rule_record
+from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
-from memfolio.types import Store
+from memfolio.mind.mind import Mind
+from memfolio.types import MemoryItem
+from memfolio.vault.cut import cut, excerpts
 from memfolio.vault.disk import Disk, disk_errors
-from memfolio.vault.paths import Form, agent_of, agent_root, form_of
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.paths import AUDIT, MAX_TRACKED_BYTES, Form, agent_of, agent_root, check_path, form_of
 from memfolio.vault.vault import Vault
+
+# What is exported: the files of one agent or of all, and what they tell, as it is at one moment.
+
+T = TypeVar("T")
+Files = Iterator[tuple[str, bytes]]
+"""Paths, each with what is in the file."""
+VERSION = "1"
+OUT_OF_SIGHT = ("agent.toml", "memory/archive/", "memory/meta/")
+
+
+def is_plain(path: str) -> bool:
+    """Whether a file of a home may have this path; parts of the trail are not for anybody to write."""
+    try:
+        return check_path(path) == path and not path.startswith(f"{AUDIT}/")
+    except PathError:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The agents and the files to export; `check` raises ConflictError where the home has changed since."""
+
+    vault: Vault
+    indexes: Mapping[str, Index]
+    files: tuple[str, ...]
+    whole_home: bool
+    now: datetime
+    check: Callable[[], None]
+    step: Callable[[], object]
+    """Called for every file that was read."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Files that could not be exported, and why."""
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What an export says of itself."""
+        about = {"version": VERSION, "exported_at": iso(self.now)}
+        return {**about, "agents": [*self.indexes], "whole_home": self.whole_home}
+
+    def read(self, agent: str | None = None) -> Files:
+        """Every file, or those of one agent, with its bytes, as far as it can be read."""
+        for path in self.files:
+            if agent is not None and agent_of(path) != agent:
+                continue
+            self.step()
+            try:
+                data = self.vault.read(path)
+            except HomeError as error:
+                self.left_out[path] = error.message
+            else:
+                if data is not None:
+                    yield path, data
+
+    def packed(self) -> Files:
+        """Every file with its bytes, by the nearest name that it may have in every home."""
+        # A home that was made on one system must be brought back on any other.
+        given = set(self.files)
+        for path, data in self.read():
+            name = path if is_plain(path) else normalize("NFC", safe_path(path))
+            if name != path and (name in given or not is_plain(name)):
+                self.left_out[path] = "has a name that other systems do not allow: rename it"
+                continue
+            given.add(name)
+            yield name, data
+
+    def pages(self, agent: str) -> Files:
+        """The pages, days and attachments of an agent by their paths in its folder; not what is out of sight.
+
+        Of the days neither: what was corrected or is in quarantine would be as good as the rest elsewhere.
+        """
+        hidden = {each.item.id: each.path for each in self._hidden(agent)}
+        paths = set(hidden.values())
+        for path, data in self.read(agent):
+            inside = path.removeprefix(f"{agent_root(agent)}/")
+            if form_of(path) is Form.LINES or inside.startswith(OUT_OF_SIGHT):
+                continue
+            if path in paths:
+                text = to_text(data)
+                data = to_bytes(cut(text, excerpts(path, text, hidden)))
+            yield inside, data
+
+    def memories(self, agent: str, *include: str) -> list[Located]:
+        """What an agent remembers, by id, with what is out of sight only if that is asked for."""
+        condition, values = Filter(forms=("memory",), include=include).where()
+        return self._located(agent, condition, values)
+
+    def _hidden(self, agent: str) -> list[Located]:
+        """What was corrected or is in quarantine."""
+        condition, values = Filter(include=(ARCHIVED,)).where()
+        return self._located(agent, f"m.form = 'memory' AND m.forgotten_at IS NULL AND NOT ({condition})", values)
+
+    def _located(self, agent: str, condition: str, values: tuple[Any, ...]) -> list[Located]:
+        rest = f"WHERE {condition} ORDER BY m.id"
+        return self.indexes[agent].read(lambda connection: list(located(connection, rest, values)))
+
+    def facts(self, agent: str, *, untrusted: bool = False) -> Iterator[Fact]:
+        """What is asserted; not what follows from it."""
+        yield from self._room(Facts, agent).all(include_untrusted=untrusted)
+
+    def rules(self, agent: str) -> list[Rule]:
+        return self._room(Rules, agent).list()
+
+    def cases(self, agent: str) -> list[Case]:
+        return sorted(self._room(Cases, agent).list(), key=lambda case: case.id)
+
+    def mind(self, agent: str) -> list[MindItem]:
+        return self._room(Mind, agent).items(live=False)
+
+    def _room(self, room: Callable[..., T], agent: str) -> T:
+        """A room over the library of one agent alone, so that nobody else's facts are taken for its own."""
+        index = self.indexes[agent]
+        return room(self.vault, SimpleNamespace(index=index, indexes=lambda: [index]), agent)
+
+
+# A folder of files that appears whole: it is made beside its place and gets its name at the end.
+
+
+def write_folder(files: Iterable[tuple[str, bytes]], target: Path, disk: Disk, check: Callable[[], None]) -> None:
+    """Write the files; what an export that was killed left beside the place is begun anew."""
+    beside = target.parent / f".{target.name}.exporting"
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        disk.make_dirs(beside)
+        for path, data in files:
+            disk.put(beside / path, data)
+        check()
+        if os.name == "nt" and target.is_dir():  # there an empty folder is not replaced
+            shutil.rmtree(target)
+        disk.rename(beside, target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    disk.sync_dir(target.parent)
+
+
+# The archive: the files themselves, packed, with a manifest of their hashes.
+
+MARK = "memfolio.export"
+MANIFEST = "memfolio-export.json"
+MOST_TOLD = 512 << 20
+"""Bytes of a manifest."""
+LEVEL = 6
+CHUNK = 1 << 20
+_BROKEN = (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, UnicodeError)
+
+
+def write_archive(contents: Contents, target: Path, disk: Disk) -> None:
+    """Write the archive; its manifest comes last, so that one which was cut short has none."""
+    with disk.writing(target) as file:
+        with (
+            gzip.GzipFile("", "wb", LEVEL, file, 0) as packed,
+            tarfile.open(mode="w|", fileobj=packed, format=tarfile.PAX_FORMAT, pax_headers={MARK: VERSION}) as tar,
+        ):
+            hashes = {path: _add(tar, path, data, contents) for path, data in contents.packed()}
+            manifest = {**contents.manifest, "files": hashes}
+            _add(tar, MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode(), contents)
+        contents.check()
+
+
+def _add(tar: tarfile.TarFile, path: str, data: bytes, contents: Contents) -> str:
+    info = tarfile.TarInfo(path)
+    info.size, info.mode, info.mtime = len(data), 0o600, int(contents.now.timestamp())
+    tar.addfile(info, BytesIO(data))
+    return sha256(data).hexdigest()
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is an archive that memfolio exported; never raises."""
+    try:
+        with tarfile.open(path) as tar:
+            return MARK in tar.pax_headers
+    except (*_BROKEN, OSError):
+        return False
+
+
+def read_archive(path: Path, manifest: dict[str, Any]) -> Files:
+    """The files of an archive; at the end they are compared with the manifest, which is put into `manifest`."""
+    hashes = dict[str, str]()
+    for name, data in _members(path):
+        if name in hashes or manifest:
+            raise not_whole(path, "is not what its manifest says")
+        if name == MANIFEST:
+            manifest |= read_object(path, data)
+        else:
+            hashes[name] = sha256(data).hexdigest()
+            yield name, data
+    if manifest.get("files") != hashes:
+        raise not_whole(path, "is not what its manifest says" if manifest else "is cut short: it has no manifest")
+
+
+def not_whole(path: Path, why: str) -> InputError:
+    """For an export that lost or gained something on its way."""
+    return InputError(f"{path} {why}", hint="it was changed since: export or copy it again")
+
+
+def read_object(path: Path, data: bytes) -> dict[str, Any]:
+    """A JSON object of an export; anything else is taken for an empty one."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise not_whole(path, f"is cut short or damaged: {error}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _members(path: Path) -> Files:
+    """The files and the manifest; InputError for what no export has: links, devices, more than a file may be."""
+    try:
+        with gzip.GzipFile(path) as packed:
+            with tarfile.open(mode="r|", fileobj=packed) as tar:
+                for member in tar:
+                    most = MOST_TOLD if member.name == MANIFEST else MAX_TRACKED_BYTES
+                    data = tar.extractfile(member) if member.isreg() and member.size <= most else None
+                    if data is None:
+                        why = f"{path} holds {member.name[:80]!r}, which is no file, or too large"
+                        raise InputError(why, hint="do not trust it")
+                    yield member.name, data.read()
+            if len(packed.read(CHUNK)) == CHUNK:  # else it has read to the check sum at the very end
+                raise not_whole(path, "goes on behind its end")
+    except _BROKEN as error:
+        raise not_whole(path, f"is cut short or damaged: {error}") from error
+
+
+# Lines of JSON: every memory, fact, rule, case and item of the mind with all its fields, then every file as it is.
+#
+# The former are for other programs; from the latter the memory is brought back.
+
+BEGINNING = b'{"record": "export", "format": "memfolio"'
+LONGEST = 8 * MAX_TRACKED_BYTES
+"""Bytes of a line: what is escaped is six times as long."""
+_FIELDS = [each.name for each in dataclasses.fields(MemoryItem)]
+_ALWAYS = ("type", "kind", "store", "importance", "confidence", "source", "origin")
+
+
+def write_jsonl(contents: Contents, target: Path, disk: Disk) -> None:
+    """Write the lines; the last one has the hash of the others, so that they are known to be whole."""
+    digest = sha256()
+    with disk.writing(target) as file:
+        for record in _records(contents):
+            digest.update(line := _encoded(record))
+            file.write(line)
+        file.write(_encoded({"record": "end", "sha256": digest.hexdigest()}))
+        contents.check()
+
+
+def _encoded(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, ensure_ascii=False, default=plain).encode("utf-8", "replace") + b"\n"
+
+
+def _records(contents: Contents) -> Iterator[dict[str, Any]]:
+    yield {"record": "export", "format": "memfolio", **contents.manifest}
+    for agent in contents.indexes:
+        yield from ({"record": kind, "agent": agent, **record} for kind, record in _knowledge_of(contents, agent))
+    for path, data in contents.packed():
+        try:
+            yield {"record": "file", "path": path, "text": data.decode()}
+        except UnicodeDecodeError:
+            yield {"record": "file", "path": path, "base64": b64encode(data).decode()}
+
+
+def _knowledge_of(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from (("memory", memory_record(each)) for each in contents.memories(agent, *INCLUDABLE))
+    yield from (("fact", fact_json(each)) for each in contents.facts(agent, untrusted=True))
+    yield from (("rule", {"id": each.id, **rule_record(each)}) for each in contents.rules(agent))
+    yield from (("case", plain(each)) for each in contents.cases(agent))
+    yield from (("mind", {**plain(each), "kind": each.kind.name}) for each in contents.mind(agent))
+
+
+def memory_record(found: Located) -> dict[str, Any]:
+    """A memory with what it has, and the file it stands in."""
+    fields = {name: getattr(found.item, name) for name in _FIELDS}
+    given = {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    return {**given, "path": found.path, **({"archived": True} if found.archived else {})}
+
+
+def plain(value: object) -> Any:
+    """For `json.dumps`: times in UTC, objects by their fields."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if dataclasses.is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    return dict(value) if isinstance(value, Mapping) else list(cast(Iterable[Any], value))
+
+
+def is_lines(path: Path) -> bool:
+    """Whether a file begins as these lines do; never raises."""
+    try:
+        with FileIO(path) as file:
+            return file.read(len(BEGINNING)) == BEGINNING
+    except OSError:
+        return False
+
+
+def read_jsonl(path: Path, manifest: dict[str, Any]) -> Files:
+    """The files that the lines hold; at the end all are compared with the last, the first goes into `manifest`."""
+    digest, head, last, before = sha256(), dict[str, Any](), dict[str, Any](), b""
+    with BufferedReader(FileIO(path)) as file:
+        while line := file.readline(LONGEST):
+            digest.update(before)
+            before, last = line, read_object(path, line)
+            head = head or last
+            if last.get("record") == "file":
+                yield str(last.get("path")), _data(path, last)
+    if last != {"record": "end", "sha256": digest.hexdigest()}:
+        raise not_whole(path, "is cut short, or is not what its last line says")
+    manifest |= head
+
+
+def _data(path: Path, record: Mapping[str, Any]) -> bytes:
+    try:
+        return b64decode(record["base64"]) if "base64" in record else str(record["text"]).encode()
+    except (KeyError, TypeError, ValueError) as error:
+        raise not_whole(path, "has a file that cannot be read") from error
+
 
 # The layout of MABOS: three stores, facts, rules and cases as JSON files, and the pages of the mind beside them.
 
 TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
 """What a memory can be about there; whatever else is an observation."""
-TOLD: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
+SAME: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
 MOVED = {"mind/": "", "memory/conflicts/": "memory/bdi-conflicts/"}
 KEPT = ("memory/checkpoints/", "memory/weekly/", "memory/monthly/", "memory/quarterly/")
 PROCEDURES = "memory/procedures/"
@@ -42,11 +370,12 @@ OURS = ("sessions/", "memory/graph/index.md", "memory/graph/relations.md")
 """Pages that are made from others."""
 
 
-def mabos_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+def mabos_files(contents: Contents) -> Files:
     """The files of each agent."""
-    for agent in contents.agents:
+    for agent in contents.indexes:
         for name, content in _files(contents, agent):
-            said = content if isinstance(content, str) else _json(content)
+            is_text = isinstance(content, str)
+            said = content if is_text else json.dumps(content, ensure_ascii=False, indent=2, default=plain) + "\n"
             yield f"agents/{agent}/{name}", said.encode("utf-8", "replace")
 
 
@@ -59,19 +388,16 @@ def _files(contents: Contents, agent: str) -> Iterator[tuple[str, Any]]:
     yield "facts.json", {"facts": [_fact(fact_json(each)) for each in contents.facts(agent)], "version": version}
     rules = [{"id": each.id, "description": "", **rule_record(each)} for each in contents.rules(agent)]
     yield "rules.json", {"rules": rules, "version": version}
-    yield "cases.json", [*map(_mabos_case, contents.cases(agent))]
+    parts = ("situation", "solution", "outcome")
+    cases = [(case, {name: getattr(case, name) for name in parts}) for case in contents.cases(agent)]
+    yield "cases.json", [{"case_id": case.id, **fields, "stored_at": case.created_at} for case, fields in cases]
     yield from _mabos_pages(contents, agent)
-
-
-def _json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2, default=plain) + "\n"
 
 
 def _stores(memories: list[Located]) -> dict[str, list[dict[str, Any]]]:
     stores: dict[str, list[dict[str, Any]]] = {"working": [], "short_term": [], "long_term": []}
     for each in memories:
-        kept = each.item.store if each.item.store is not Store.VAULT else Store.LONG_TERM
-        stores[kept.value].append(_item(each))
+        stores.get(each.item.store.value, stores["long_term"]).append(_item(each))
     return stores
 
 
@@ -80,19 +406,14 @@ def _item(found: Located) -> dict[str, Any]:
     happened = item.event_time or item.created_at
     own = {"type": record["type"] if record["type"] in TYPES else "observation", "created_at": happened}
     own |= {"accessed_at": item.accessed_at or happened, "access_count": item.access_count}
-    told = {name: record[name] for name in TOLD if name in record}
-    return {**told, **own, "tags": list(item.tags)}
+    same = {name: record[name] for name in SAME if name in record}
+    return {**same, **own, "tags": list(item.tags)}
 
 
 def _fact(record: dict[str, Any]) -> dict[str, Any]:
     renamed = {"rule": "rule_id"}
     left = ("derived", "verification_count", "last_verified", "memories")
     return {renamed.get(name, name): value for name, value in record.items() if name not in left and value is not None}
-
-
-def _mabos_case(case: Case) -> dict[str, Any]:
-    parts = {name: getattr(case, name) for name in ("situation", "solution", "outcome")}
-    return {"case_id": case.id, **parts, "stored_at": case.created_at}
 
 
 def _mabos_pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
@@ -122,16 +443,16 @@ ENTITIES = "memory/graph/entities"
 COLUMNS = ("subject", "predicate", "object", "from", "until", "confidence", "source")
 
 
-def obsidian_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+def obsidian_files(contents: Contents) -> Files:
     """The files of the vault; of a whole home each agent has a folder."""
     yield ".obsidian/app.json", b"{}\n"
-    for agent in contents.agents:
+    for agent in contents.indexes:
         folder = f"{agent}/" if contents.whole_home else ""
         yield from ((f"{folder}{path}", data) for path, data in _obsidian_pages(contents, agent))
         yield from ((f"{folder}knowledge/{name}.md", text.encode()) for name, text in _knowledge(contents, agent))
 
 
-def _obsidian_pages(contents: Contents, agent: str) -> Iterator[tuple[str, bytes]]:
+def _obsidian_pages(contents: Contents, agent: str) -> Files:
     linked, there = dict[str, None](), set[str]()
     for path, data in contents.pages(agent):
         if path.endswith(".md"):
@@ -145,8 +466,8 @@ def _obsidian_pages(contents: Contents, agent: str) -> Iterator[tuple[str, bytes
 
 
 def _knowledge(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
-    if rows := "".join(map(_row, contents.facts(agent))):
-        yield "Facts", f"# Facts\n\n{_line(COLUMNS)}{_line('---' for _ in COLUMNS)}{rows}"
+    if rows := [_row(fact) for fact in contents.facts(agent)]:
+        yield "Facts", "# Facts\n\n" + "".join(map(_line, (COLUMNS, ["---"] * len(COLUMNS), *rows)))
     if rules := contents.rules(agent):
         listed = "".join(f"## {rule.name or rule.id}\n\n`{render(rule)}`\n\n" for rule in rules)
         yield "Rules", f"# Rules\n\n{listed}"
@@ -154,13 +475,9 @@ def _knowledge(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
         yield "Cases", "# Cases\n\n" + "".join(map(_obsidian_case, cases))
 
 
-def _row(fact: Fact) -> str:
-    held = (_day(fact.valid_from), _day(fact.valid_until), f"{fact.confidence:.2f}")
-    return _line((*fact.triple, *held, fact.source))
-
-
-def _day(at: datetime | None) -> str:
-    return at.date().isoformat() if at else ""
+def _row(fact: Fact) -> tuple[str, ...]:
+    days = (at.date().isoformat() if at else "" for at in (fact.valid_from, fact.valid_until))
+    return *fact.triple, *days, f"{fact.confidence:.2f}", fact.source
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -177,15 +494,11 @@ def _obsidian_case(case: Case) -> str:
 
 # Export: a read of one state of a home into a file or folder that is there whole, or not at all.
 
-Told = Callable[[int, int], None]
-Write = Callable[[Contents, Path, Disk], None]
-FORMS: Mapping[str, Write] = {
-    "archive": write_archive,
-    "jsonl": write_jsonl,
-    "obsidian": lambda contents, target, disk: write_folder(obsidian_files(contents), target, disk, contents.check),
-    "mabos": lambda contents, target, disk: write_folder(mabos_files(contents), target, disk, contents.check),
-}
-FOLDERS = ("obsidian", "mabos")
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
+FILES = {"archive": write_archive, "jsonl": write_jsonl}
+FOLDERS = {"obsidian": obsidian_files, "mabos": mabos_files}
+FORMS = (*FILES, *FOLDERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +518,7 @@ def export(
     *,
     whole_home: bool = False,
     dry_run: bool = False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Exported:
     """Export one agent, or all whose memory whoever speaks may read; the target must not be there, or be empty."""
     if form not in FORMS:
@@ -217,15 +530,18 @@ def export(
     if vault.can_write and form != "archive":
         memory.sync()
     with _still(vault) as check:
-        contents = _contents(memory, check, told, whole_home=whole_home)
+        contents = _contents(memory, check, progress, whole_home=whole_home)
         if not dry_run:
             disk = Disk()
             disk.private = target.parent  # a memory is its owner's alone
             with disk_errors(target.parent):
                 disk.sweep(target)
-                FORMS[form](contents, target, disk)
+                if form in FOLDERS:
+                    write_folder(FOLDERS[form](contents), target, disk, check)
+                else:
+                    FILES[form](contents, target, disk)
     files = sum(path not in contents.left_out for path in contents.files)
-    return Exported(target=target, agents=contents.agents, files=files, left_out=contents.left_out)
+    return Exported(target=target, agents=tuple(contents.indexes), files=files, left_out=contents.left_out)
 
 
 def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
@@ -257,7 +573,7 @@ def _still(vault: Vault) -> Iterator[Callable[[], None]]:
     yield check
 
 
-def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_home: bool) -> Contents:
+def _contents(memory: Memory, check: Callable[[], None], progress: Progress, *, whole_home: bool) -> Contents:
     """What whoever speaks may see of what is asked for: the owner everything, an agent what it reads."""
     vault = memory.vault
     indexes = {index.agent: index for index in memory.library.indexes()}
@@ -277,5 +593,5 @@ def _contents(memory: Memory, check: Callable[[], None], told: Told, *, whole_ho
         now=vault.home.now(),
         check=check,
         left_out={path: why for path, why in vault.problems.items() if agent_of(path) in owners and path not in files},
-        step=lambda: told(next(done), len(files)),
+        step=lambda: progress(next(done), len(files)),
     )

@@ -136,32 +136,30 @@ def files_below(root: Path, start: str = "") -> Iterator[str | ImportProblem]:
             yield ImportProblem(ref=folder or ".", why=f"cannot be opened: {error.strerror}")
             continue
         shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in SKIPPED]
-        places = {f"{folder}{entry.name}": entry for entry in shown}
-        folders = {ref for ref, entry in places.items() if entry.is_dir(follow_symlinks=False)}
-        pending += [f"{ref}/" for ref in sorted(folders, reverse=True)]
-        yield from (ref for ref in places if ref not in folders)
+        folders = [entry for entry in shown if entry.is_dir(follow_symlinks=False)]
+        pending += [f"{folder}{entry.name}/" for entry in reversed(folders)]
+        yield from (f"{folder}{entry.name}" for entry in shown if entry not in folders)
 
 
 def read_leaf(root: Path, ref: str) -> Leaf | ImportProblem:
     """A file as text, or why it cannot be read as that."""
+    shown = ref.encode("utf-8", "replace").decode()
     try:
         content, modified = _read(Path(root, ref))
-    except OSError as error:
-        is_link = error.errno == errno.ELOOP
-        return ImportProblem(
-            ref=_shown(ref), why="is a link and is not followed" if is_link else f"cannot be read: {error}"
-        )
-    except InputError as error:
-        return ImportProblem(ref=_shown(ref), why=error.message)
-    text = decoded(content)
-    if text is None or _shown(ref) != ref:
+        text = decoded(content)
+        if text is not None and shown == ref:
+            return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
         why = "is not text in UTF-8: convert it" if text is None else "has a name that is not UTF-8: rename it"
-        return ImportProblem(ref=_shown(ref), why=why)
-    return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
+    except OSError as error:
+        why = "is a link and is not followed" if error.errno == errno.ELOOP else f"cannot be read: {error}"
+    except InputError as error:
+        why = error.message
+    return ImportProblem(ref=shown, why=why)
 
 
 def _read(place: Path) -> tuple[bytes, float]:
     """What is in a file, and when it was changed; looked at only after it is open, so that nobody can swap it."""
+    # A pipe must not keep the import waiting.
     file = DISK.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         info = os.fstat(file)
@@ -185,10 +183,6 @@ def decoded(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text.replace("\r\n", "\n")
-
-
-def _shown(ref: str) -> str:
-    return ref.encode("utf-8", "replace").decode()
 
 
 def safe_path(ref: str) -> str:
@@ -365,6 +359,7 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
     The first heading is the title of the whole, unless it fits and others of its level follow.
     """
     headings = _headings(text)
+    # A page with one title at its top is made of the sections below it.
     if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
         headings = headings[1:]
     found, rest, at = Sections(), "", 0

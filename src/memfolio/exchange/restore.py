@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.errors import ConflictError, DiskError, InputError
-from memfolio.exchange.archive import VERSION, is_lines, is_packed, is_plain, not_whole, read_archive, read_jsonl
+from memfolio.exchange.export import VERSION, is_lines, is_packed, is_plain, not_whole, read_archive, read_jsonl
 from memfolio.exchange.sources.folders import OPENCLAW
 from memfolio.exchange.take_in import batches
 from memfolio.govern.agents import Renaming
@@ -22,7 +22,6 @@ from memfolio.vault.change import Change, PutPage
 from memfolio.vault.disk import Disk, full_error
 from memfolio.vault.home import is_home
 from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of, agent_root
-from memfolio.vault.vault import Vault
 
 # Bringing an export of memfolio back: its files as they were, checked as a whole before any of them is written.
 
@@ -61,14 +60,21 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
     Whoever is interrupted begins again: what is there already stays.
     """
     memory.gate.check(Deed.CRITICAL, RESTORER)
+    # All of it is read once before anything is written: a broken export changes nothing.
     agents, is_whole = _checked(path)
     files: Files = partial(_files, path)
     if not is_whole:
         files, agents = _moved(memory, agents[0], files), (memory.agent,)
     with memory.vault.exclusive():
-        there = dict(_there(memory.vault, files()))
+        states, there = memory.vault.states(), dict[str, bool]()
+        for name, data in files():
+            if (old := memory.vault.content(name)) is not None or _is_below(name, states):
+                there[name] = old == data
         left = tuple(name for name, is_same in there.items() if not is_same)
-        _check_free([name for name in left if name not in OWN])
+        if taken := [name for name in left if name not in OWN]:
+            more = f" and {len(taken) - 1} others are" if len(taken) > 1 else " is"
+            hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
+            raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
         fresh = (PutPage(name, data, None) for name, data in files() if name not in there)
         written = 0
         for batch in batches(fresh, BATCH, WEIGHT, lambda page: len(page.content or b"")):
@@ -80,12 +86,12 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
 
 def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
     """Whose an export is, and whether it is of a whole home, once all of it was read."""
-    told = dict[str, Any]()
-    names = {name for name, _ in _files(path, told)}
+    manifest = dict[str, Any]()
+    names = {name for name, _ in _files(path, manifest)}
     owners = {agent_of(name) for name in names}
-    if told.get("version") != VERSION:
+    if manifest.get("version") != VERSION:
         raise InputError(f"{path} was written by another version of memfolio", hint="import it with that one")
-    agents, is_whole = told.get("agents"), told.get("whole_home") is True
+    agents, is_whole = manifest.get("agents"), manifest.get("whole_home") is True
     named = agents if isinstance(agents, list) else []
     is_sound = all(isinstance(each, str) and AGENT_PATTERN.fullmatch(each) for each in named)
     if not is_sound or not named or not owners <= ({*named, None} if is_whole else {*named[:1]}):
@@ -95,26 +101,18 @@ def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
     return tuple(named), is_whole
 
 
-def _files(path: Path, told: dict[str, Any] | None = None) -> Iterator[tuple[str, bytes]]:
+def _files(path: Path, manifest: dict[str, Any] | None = None) -> Iterator[tuple[str, bytes]]:
     """The files of an export; InputError where one would lie outside of a home, or they are too many."""
     read = next((reader for fits, reader in READERS.items() if fits(path)), None)
     if read is None:
         raise InputError(f"{path} is nothing that memfolio exported", hint="`memfolio export FILE` makes an archive")
     total, most = 0, min(MOST_BYTES, max(SOME_BYTES, MOST_PACKED * path.stat().st_size))
-    for number, (name, data) in enumerate(read(path, {} if told is None else told)):
+    for number, (name, data) in enumerate(read(path, {} if manifest is None else manifest)):
         total += len(data)
         if total > most or number > MOST_FILES or not is_plain(name):
             why = f"{path} holds {name[:80]!r}, which cannot be a file of a home, or is too much"
             raise InputError(why, hint="do not trust it")
         yield name, data
-
-
-def _there(vault: Vault, files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bool]]:
-    """The names that are taken in a home, and whether by the same content."""
-    states = vault.states()
-    for name, data in files:
-        if (old := vault.content(name)) is not None or _is_below(name, states):
-            yield name, old == data
 
 
 def _is_below(name: str, files: Container[str]) -> bool:
@@ -130,13 +128,6 @@ def _moved(memory: Memory, agent: str, files: Files) -> Files:
     moved = Renaming(old=agent, new=memory.agent, zone=home.zone, now=home.now(), files=dict(sorted(files())))
     moved.compose()
     return moved.renamed.items
-
-
-def _check_free(taken: list[str]) -> None:
-    if taken:
-        more = f" and {len(taken) - 1} others are" if len(taken) > 1 else " is"
-        hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
-        raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
 
 
 # Making an OpenClaw workspace the folder of an agent as it is: not a byte of it is copied or changed.
@@ -163,7 +154,10 @@ def settle_in(workspace: Path, home: Path, agent: str) -> Path:
     except OSError as error:
         if full := full_error(workspace, error):
             raise full from error
-        raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=_hint(error)) from error
+        hint = "make the folder around it writable for you, or import it without --in-place"
+        if error.errno == errno.EXDEV:
+            hint = "both must be on one disk: import it without --in-place, or make the home beside it"
+        raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=hint) from error
     disk.discard(note)
     return place
 
@@ -190,9 +184,3 @@ def _move(workspace: Path, place: Path, note: Path, disk: Disk) -> None:
         if os.path.lexists(workspace):
             disk.discard(note)
         raise
-
-
-def _hint(error: OSError) -> str:
-    if error.errno == errno.EXDEV:
-        return "both must be on one disk: import it without --in-place, or make the home beside it"
-    return "make the folder around it writable for you, or import it without --in-place"

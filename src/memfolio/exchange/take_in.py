@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from hashlib import blake2b
 from itertools import count, takewhile
 from pathlib import Path
@@ -43,7 +42,7 @@ def batches(things: Iterable[T], size: int, weight: int, weigh: Callable[[T], in
         yield tuple(batch)
 
 
-# What was taken over before, told by a small ledger that is written together with what comes in.
+# What was taken over before, by a small ledger that is written together with what comes in.
 
 DIGITS = 12
 """Bytes for a reference: 10⁹ of them have one chance in 10¹¹ to hold the same one twice."""
@@ -127,9 +126,8 @@ class Placing:
     """Places the things of one source in the memory of an agent, as the word of `origin`."""
 
     def __init__(self, memory: Memory, source: str, origin: Origin, known: ImportedMarks) -> None:
-        self._vault, self._root = memory.vault, agent_root(memory.agent)
-        self._name, self._source, self._origin, self._known = source, f"import:{source}", origin, known
-        self._facts = memory.facts
+        self._vault, self._root, self._facts = memory.vault, agent_root(memory.agent), memory.facts
+        self._aside, self._source, self._origin, self._known = f"{ASIDE}/{source}", f"import:{source}", origin, known
         self._taken: set[str] = set()
 
     def written(self, thing: Thing) -> Written:
@@ -139,61 +137,50 @@ class Placing:
             case ImportedMemory():
                 return self._draft(thing)
             case Sheet() if is_strange:  # only memories can be kept in quarantine
-                return self._draft(
-                    ImportedMemory(ref=thing.ref, content=thing.text, fields={"attributes": {"page": thing.path}})
-                )
+                about = {"attributes": {"page": thing.path}}
+                return self._draft(ImportedMemory(ref=thing.ref, content=thing.text, fields=about))
             case Sheet():
                 return self._page(thing)
             case Lore(room="facts"):
-                said = {name: value for name, value in thing.fields.items() if value is not None}
-                line = {"source": self._source, **said, **({"origin": self._origin.value} if is_strange else {})}
+                line = {name: value for name, value in thing.fields.items() if value is not None}
+                line = {"source": self._source, **line, **({"origin": self._origin.value} if is_strange else {})}
                 self._facts.check_many([line])
                 return line
             case Lore(room="cases"):
-                return self._case(thing.fields)
+                case = line_of(read_case({**thing.fields, "origin": self._origin}))
+                was = {name: thing.fields[name] for name in ("case_id", "stored_at") if thing.fields.get(name)}
+                return {"op": "store", **case, "origin": self._origin.value, **({"was": was} if was else {})}
         if is_strange:
             raise InputError("is a rule of a stranger, and rules decide what is concluded")
         return thing.fields
 
-    def _case(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        case = read_case({**fields, "origin": self._origin})
-        was = {name: fields[name] for name in ("case_id", "stored_at") if fields.get(name)}
-        return {"op": "store", **line_of(case), "origin": self._origin.value, **({"was": was} if was else {})}
-
     def _draft(self, note: ImportedMemory) -> Draft:
-        given = dict(note.fields)
+        given, at = dict(note.fields), note.at
+        if at is not None and at.utcoffset() is None:
+            at = at.replace(tzinfo=self._vault.home.zone)
         beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
         attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
         # A source may say that a stranger wrote something, and nothing better than whoever imports it.
-        at, is_strange = self._moment(note.at), Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
+        is_strange = Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
         origin = Origin.UNTRUSTED if is_strange else self._origin
+        whose = {"at": at, "session": note.session, "source": self._source, "attributes": attributes}
         if note.role is None:
-            whose = {"origin": origin, "source": self._source, "attributes": attributes}
-            draft = draft_of(content=note.content, at=at, session=note.session, **{**given, **whose})
-        else:
-            turn = self._turn(note, at, attributes, given)
-            draft = turn._replace(origin=origin) if is_strange else turn
+            draft = draft_of(content=note.content, **{**given, **whose, "origin": origin})
+        else:  # a turn of a conversation, which is no more trusted than when it is heard
+            draft = turn_of({"role": note.role, "content": note.content, "user": given.get("user"), **whose})
+            if given.keys() - {"user"}:
+                more = draft_of(content=note.content, **given)
+                draft = draft._replace(**{name: getattr(more, name) for name in given})
+            draft = draft._replace(origin=origin) if is_strange else draft
         check_content(draft.content, self._vault.config.max_content_bytes)
         return draft
-
-    def _turn(
-        self, note: ImportedMemory, at: datetime | None, attributes: Mapping[str, Any], given: Mapping[str, Any]
-    ) -> Draft:
-        """A turn of a conversation, with what else is known about it; it is no more trusted than when it is heard."""
-        told = {"role": note.role, "content": note.content, "session": note.session, "user": given.get("user")}
-        turn = turn_of({**told, "at": at, "attributes": attributes, "source": self._source})
-        more = draft_of(content=note.content, **given) if given.keys() - {"user"} else None
-        return turn._replace(**{name: getattr(more, name) for name in given}) if more else turn
-
-    def _moment(self, at: datetime | None) -> datetime | None:
-        return at.replace(tzinfo=self._vault.home.zone) if at is not None and at.utcoffset() is None else at
 
     def _page(self, sheet: Sheet) -> PutPage | None:
         """The page as it is written: at its place, else aside; None where it stands there as it is."""
         data = encoded(sheet.text)
         if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
             raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
-        aside = f"{ASIDE}/{self._name}/{sheet.path}"
+        aside = f"{self._aside}/{sheet.path}"
         for inside in (sheet.path, aside) if _is_free(sheet.path) else (aside,):
             path = check_path(f"{self._root}/{inside}")
             page = self._vault.page(path)
@@ -213,7 +200,8 @@ def _is_free(path: str) -> bool:
 
 # So whatever is killed, a batch came with its marks or not at all, and whoever imports again goes on behind it.
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
 Placed = tuple[Thing, Written]
 """A thing and what is written for it."""
 
@@ -246,9 +234,15 @@ class ImportReport:
     """The first of what came, each in a line."""
 
     def count(self, thing: Thing) -> None:
-        name = "taken" if isinstance(thing, ImportedMemory) else "pages" if isinstance(thing, Sheet) else "lore"
-        name = "facts" if isinstance(thing, Lore) and thing.room == "facts" else name
-        setattr(self, name, getattr(self, name) + 1)
+        match thing:
+            case ImportedMemory():
+                self.taken += 1
+            case Sheet():
+                self.pages += 1
+            case Lore(room="facts"):
+                self.facts += 1
+            case _:
+                self.lore += 1
         if len(self.shown) < SHOWN:
             self.shown.append(thing.path if isinstance(thing, Sheet) else thing.ref)
 
@@ -260,7 +254,7 @@ def take_in(
     *,
     dry_run: bool = False,
     untrusted: bool = False,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> ImportReport:
     """Take over what is at `path`, except what was before; whose word it is follows from who speaks.
 
@@ -273,7 +267,7 @@ def take_in(
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):
         intake.take(batch)
         done += len(batch)
-        told(min(done, total), total)
+        progress(min(done, total), total)
     intake.report.took = time.monotonic() - began
     return intake.report
 
@@ -307,6 +301,7 @@ class _Intake:
     def take(self, batch: Sequence[Incoming]) -> None:
         """Take over those of some things that are not known; nobody else does so meanwhile."""
         self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
+        # Under the lock, so that of two who import the same one finds what the other took over.
         with nullcontext() if self._dry_run else self._vault.exclusive():
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
@@ -320,6 +315,7 @@ class _Intake:
             name = mark[:NAME]
             if mark in (last.get(name), self._seen.get(name)):
                 self.report.known += 1
+            # Two things of one source under one name: which of them is meant cannot be told the next time.
             elif name in self._seen:
                 self._refuse(each, "has the name of another one, which says something else")
             elif name in last and isinstance(each, ImportedMemory):
@@ -335,16 +331,17 @@ class _Intake:
         What they will say is marked before, each with a mark that says nothing as its last: so whoever is interrupted
         knows the corrections for what came, and looks at all of them again.
         """
-        due = [(note, own_mark(note), item) for note in changed if (item := self._due(note))]
+        due = [(note, item) for note in changed if (item := self._due(note))]
         if self._dry_run:
-            differs = sum(note.content != item.content for note, _, item in due)
+            differs = sum(note.content != item.content for note, item in due)
             self.report.changed += differs
             self.report.known += len(due) - differs
             return
-        marks, last = self._known.marks(), self._known.last()
-        begun = [mark for _, mark, _ in due if mark not in marks or last[mark[:NAME]] != mark[:NAME]]
+        known, last = self._known.marks(), self._known.last()
+        marks = [own_mark(note) for note, _ in due]
+        begun = [mark for mark in marks if mark not in known or last[mark[:NAME]] != mark[:NAME]]
         self._mark([each for mark in begun for each in (mark, mark[:NAME])])
-        self._mark([mark for note, _, item in due for mark in self._corrected(note, item)])
+        self._mark([mark for note, item in due for mark in self._corrected(note, item)])
 
     def _due(self, note: ImportedMemory) -> MemoryItem | None:
         """The memory that has to say what a note does."""
@@ -409,6 +406,7 @@ class _Intake:
             if len(placed) == 1:
                 self._refuse(placed[0][0], error.message)
                 return
+            # Halving finds the one that is refused in a few changes.
             self._write(placed[: len(placed) // 2])
             self._write(placed[len(placed) // 2 :])
         else:
@@ -416,11 +414,15 @@ class _Intake:
                 self.report.count(thing)
 
     def _make(self, placed: Sequence[Placed]) -> None:
-        facts, rules, cases = (_lines(placed, room) for room in ("facts", "rules", "cases"))
+        facts, rules, cases = (
+            [dict(line) for thing, line in placed if isinstance(line, Mapping) and getattr(thing, "room", "") == room]
+            for room in ("facts", "rules", "cases")
+        )
         if rules:
             self._memory.rules.import_(json.dumps(rules), by=self._by, dry_run=self._dry_run)
         if self._dry_run:
             return
+        # Facts and rules come before their marks: asserting the same again changes nothing.
         if facts:
             self._memory.facts.assert_many(facts, by=self._by)
         agent, pages = self._memory.agent, [each for _, each in placed if isinstance(each, PutPage)]
@@ -449,8 +451,3 @@ class _Intake:
         seq = self._vault.apply(change).seq
         self._known.took(marks)
         return seq
-
-
-def _lines(placed: Sequence[Placed], room: str) -> list[dict[str, Any]]:
-    said = (line for thing, line in placed if isinstance(thing, Lore) and thing.room == room)
-    return [dict(line) for line in said if isinstance(line, Mapping)]

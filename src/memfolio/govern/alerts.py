@@ -50,8 +50,9 @@ def watch(vault: Vault, library: Library, agent: str, now: datetime) -> list[Tra
         return []
     head = vault.head
     vault.survey()  # which tells of critical files
+    broken = broken_seals(vault)
     causes = [
-        *_tampering(vault),
+        *([_cause(f"trail-altered:{broken}")] if broken else []),
         *_growth(vault),
         *_degraded(vault, library, agent, now),
         *_contradictions(vault, library, agent, now),
@@ -67,11 +68,6 @@ def _cause(trigger: str, *, ids: tuple[str, ...] = (), agent: str | None = None)
     return replace(WATCHMAN, trigger=trigger, source=agent), ids
 
 
-def _tampering(vault: Vault) -> Iterator[Cause]:
-    if broken := broken_seals(vault):
-        yield _cause(f"trail-altered:{broken}")
-
-
 def _growth(vault: Vault) -> Iterator[Cause]:
     """The budget, or as many times twice of it as the files have outgrown, unless as much was told before."""
     size = sum(state.size for path, state in vault.states().items() if not path.startswith(f"{AUDIT}/"))
@@ -85,11 +81,12 @@ def _growth(vault: Vault) -> Iterator[Cause]:
 
 def _contradictions(vault: Vault, library: Library, agent: str, now: datetime) -> Iterator[Cause]:
     """Facts that hold at the moment, are certain and cannot both be true: of what is about one thing the last two."""
-    facts, own = dict[str, MemoryItem](), set[str]()
+    facts, own, least = dict[str, MemoryItem](), set[str](), vault.config.alerts.confidence
     with suppress(SearchIndexError):  # which is a trouble of its own
         for index in library.indexes():
-            held = index.read(lambda db: active_facts(db, now, None, MANY))
-            facts |= {item.id: item for item in held if _is_certain(item, vault.config.alerts.confidence)}
+            valid = index.read(lambda db: active_facts(db, now, None, MANY))
+            certain = [item for item in valid if item.confidence >= least and item.origin is not Origin.UNTRUSTED]
+            facts |= {item.id: item for item in certain}
             own = set(facts) if index is library.index else own
     for ids in _pairs(facts.values()):
         yield _cause("contradiction", ids=ids, agent=SHARED if own.isdisjoint(ids) else agent)
@@ -106,10 +103,6 @@ def _pairs(facts: Iterable[MemoryItem]) -> list[tuple[str, str]]:
             pairs[thing] = str(other.ref), item.id
         last |= dict.fromkeys(places, known)
     return list(pairs.values())
-
-
-def _is_certain(item: MemoryItem, least: float) -> bool:
-    return item.confidence >= least and item.origin is not Origin.UNTRUSTED
 
 
 def _degraded(vault: Vault, library: Library, agent: str, now: datetime) -> Iterator[Cause]:

@@ -74,6 +74,7 @@ LINES = {
     Op.CONFIRM.value: Deed.CONFIRM,
     Op.PIN.value: Deed.PIN,
     Op.VALIDITY.value: Deed.CORRECT,
+    Op.SUPERSEDE.value: Deed.CORRECT,
     Op.TOMBSTONE.value: Deed.FORGET,
     Op.RESTORE.value: Deed.RESTORE,
     Op.ARCHIVE.value: Deed.ARCHIVE,
@@ -81,13 +82,14 @@ LINES = {
 }
 FACTS = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
 """What lines about facts do; any other asserts one."""
-TELLING = frozenset({Op.STORE.value, Op.SUPERSEDE.value, *LINES})
+TELLING = frozenset({Op.STORE.value, *LINES})
 """Lines that make something else of a memory; all others are noted by the way."""
 _MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
 _AROUND = re.compile(rb"|# .*|---")
 """Lines that come and go with the entries around them."""
 
 Read = Callable[[str], bytes | None]
+Entry = MemoryItem | Draft
 Find = Callable[[str], MemoryItem | None]
 
 
@@ -111,7 +113,8 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
     whole = WHOLE.get(change.action)
     if whole:
         yield ChangePart(whole)
-    added: list[MemoryItem | Draft] = []
+    added: list[Entry] = []
+    # The action says what the change is meant as; its operations, what it does. Both have to be allowed.
     for operation in change.operations:
         match operation:
             case AddEntries():
@@ -171,9 +174,10 @@ def only_counts(change: Change) -> bool:
     return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value}
 
 
-def _deed_of(item: MemoryItem | Draft) -> Deed:
+def _deed_of(item: Entry) -> Deed:
     if item.store is Store.VAULT:
         return Deed.VAULT
+    # Only what was said in a conversation has a role.
     if item.role is not None:
         return Deed.OBSERVE
     if item.source == CORRECTION:
@@ -183,10 +187,11 @@ def _deed_of(item: MemoryItem | Draft) -> Deed:
 
 
 def _lines(
-    ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[MemoryItem | Draft], find: Find
+    ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[Entry], find: Find
 ) -> Iterator[ChangePart]:
     """What state lines do to memories that are there, or that are `added` by the same change."""
     agent = agent_of(ledger.part(1))
+    # Lines of the state are about memories, those of all other ledgers about knowledge.
     if agent is None or ledger != state_ledger(agent):
         yield from _knowledge(ledger, records)
         return
@@ -196,19 +201,22 @@ def _lines(
             yield ChangePart(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
             continue
         item = _meant(memory, added, find)
+        origin = item.origin if item else None
         if Store.VAULT in (item.store if item else None, record.get("store")):
             yield ChangePart(Deed.VAULT)
-        if op == Op.SUPERSEDE.value:
-            yield _replacing(item, added)
+        if op == Op.SUPERSEDE.value and added and origin is not Origin.OWNER:
+            yield ChangePart(Deed.NOTE)  # it is told with what takes its place
         else:
-            yield ChangePart(LINES.get(op, Deed.NOTE), item.origin if item else None)
+            yield ChangePart(LINES.get(op, Deed.NOTE), origin)
 
 
 def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[ChangePart]:
     """What lines in a ledger of facts, rules or cases do; those of other ledgers count as those of a page."""
     match ledger.base.rpartition("/knowledge/")[2]:
         case "facts":
-            yield from {ChangePart(FACTS.get(str(each.get("op")), Deed.REMEMBER), _origin(each)) for each in records}
+            for each in records:
+                origin = Origin.UNTRUSTED if each.get("origin") == Origin.UNTRUSTED.value else None
+                yield ChangePart(FACTS.get(str(each.get("op")), Deed.REMEMBER), origin)
         case "rules":
             yield ChangePart(Deed.RULE)
         case "cases":
@@ -217,21 +225,10 @@ def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator
             yield ChangePart(Deed.PAGE)
 
 
-def _origin(record: Mapping[str, Any]) -> Origin | None:
-    return Origin.UNTRUSTED if record.get("origin") == Origin.UNTRUSTED.value else None
-
-
-def _meant(memory: object, added: Sequence[MemoryItem | Draft], find: Find) -> MemoryItem | Draft | None:
+def _meant(memory: object, added: Sequence[Entry], find: Find) -> Entry | None:
     if isinstance(memory, NewId):
         return added[memory.index] if memory.index < len(added) else None
     return find(memory) if isinstance(memory, str) else None
-
-
-def _replacing(item: MemoryItem | Draft | None, added: Sequence[MemoryItem | Draft]) -> ChangePart:
-    """That something takes the place of another is told with what does, unless that one is the owner's word."""
-    if added and (item is None or item.origin is not Origin.OWNER):
-        return ChangePart(Deed.NOTE)
-    return ChangePart(Deed.CORRECT, item.origin if item else None)
 
 
 def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
@@ -259,31 +256,26 @@ def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[ChangePart]:
 
 def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iterator[ChangePart]:
     """What writing logs and state files anew does: it takes away, and is a rewriting if it adds."""
-    puts = [each for each in change.operations if isinstance(each, PutPage) and _is_record(each.path)]
-    moved = [raw for each in change.operations if isinstance(each, AddBlocks) for raw in _log_blocks(each)]
-    if whole in RENEWING or (not puts and not moved):
+    puts = [each for each in change.operations if isinstance(each, PutPage)]
+    puts = [each for each in puts if form_of(each.path) is not Form.PAGE or is_packed(each.path)]
+    moves = [each for each in change.operations if isinstance(each, AddBlocks) and each.ledger.form is Form.LOG]
+    # A purge and a renaming write logs anew by their nature, which is what the policy was asked about.
+    if whole in RENEWING or (not puts and not moves):
         return
     before = {line for put in puts for line in _lines_in(put.path, read(put.path))}
     after = {line for put in puts for line in _lines_in(put.path, put.content)}
     if whole is Deed.UNDO:
-        confirmed = [each for each in _records(_said_more(after, before)) if each.get("op") == Op.CONFIRM.value]
-        yield from (
-            ChangePart(Deed.CONFIRM, item.origin) for each in confirmed if (item := find(str(each.get("memory"))))
-        )
+        for record in _records(_said_more(after, before)):
+            item = find(str(record.get("memory"))) if record.get("op") == Op.CONFIRM.value else None
+            if item:
+                yield ChangePart(Deed.CONFIRM, item.origin)
         return
-    after |= {line for raw in moved for line in raw.splitlines()}
+    # What is cut out of one log and put into another by the same change was not taken away.
+    after |= {line for move in moves for raw in move.blocks for line in raw.splitlines()}
     if _said_more(after, before):
         yield ChangePart(Deed.REWRITE)
     elif whole is None or _said_more(before, after):
         yield ChangePart(Deed.FORGET)
-
-
-def _is_record(path: str) -> bool:
-    return form_of(path) is not Form.PAGE or is_packed(path)
-
-
-def _log_blocks(operation: AddBlocks) -> tuple[bytes, ...]:
-    return operation.blocks if operation.ledger.form is Form.LOG else ()
 
 
 def _lines_in(path: str, content: bytes | None) -> list[bytes]:
@@ -311,10 +303,7 @@ def _is_one_line(after: bytes, before: bytes) -> bool:
     return sum(1 for line in before.splitlines() if line.strip() and line not in left) <= 1
 
 
-# The gate: every change of a `Memory` passes it on its way to the writer, and the policy of the home decides.
-#
-# What is allowed goes on; what is not raises PolicyError, which names the row that decided and whether it can be
-# proposed instead.
+# The gate, which every change of a `Memory` passes.
 
 TENDING = frozenset({Deed.OBSERVE, Deed.LEARN, Deed.NOTE, Deed.PAGE, Deed.ARCHIVE, Deed.MERGE, Deed.PROPOSE})
 """What memfolio does by itself in the folder of an agent that proposes."""
@@ -355,6 +344,7 @@ class Gate:
         self._vault, self._agent, self._find = vault, agent, find
         self._speaker = config.speaker if speaker is None else speaker
         self._rows: dict[tuple[Deed, Role, Origin | None], PolicyRow] = {}
+        # Threads share a memory, and each carries out decisions of its own.
         self._local = threading.local()
         self._file = agent_file(agent)
         self._read: tuple[str | None, AgentSettings] | None = None
@@ -362,6 +352,7 @@ class Gate:
     @property
     def settings(self) -> AgentSettings:
         """What `agent.toml` says at the moment."""
+        # The file is read again only when it has changed: every write asks for it.
         known = self._vault.files.get(self._file)
         mark = known.hash if known else None
         if self._read is None or self._read[0] != mark:
@@ -411,6 +402,7 @@ class Gate:
         """
         self.check(deed, by)
         named = replace(by, actor=as_actor or self.named(by).actor, approval=approval)
+        # Read by every change that this thread makes until the end of the block.
         self._local.decision = Decision(self.role_of(by), named, action, tuple(beside))
         try:
             yield
@@ -420,15 +412,14 @@ class Gate:
     def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> PolicyRow:
         """The row that lets an actor do something; PolicyError where none does."""
         decision = self._decision
-        role = decision.role if decision else self.role_of(by)
-        row = self.policy.decide(deed, self._as_far(deed, role), origin)
+        row = self._decide(deed, decision.role if decision else self.role_of(by), origin)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(deed, row, can_propose=decision is None)
         return row
 
     def lets(self, deed: Deed, by: Attribution) -> bool:
         """Whether an actor may do something without asking."""
-        return self.policy.decide(deed, self._as_far(deed, self.role_of(by))).verdict is Verdict.APPLY
+        return self._decide(deed, self.role_of(by)).verdict is Verdict.APPLY
 
     @property
     def is_lesser(self) -> bool:
@@ -455,29 +446,30 @@ class Gate:
 
     def role_of(self, by: Attribution) -> Role:
         """Who acts; PolicyError where an agent that proposes gives itself out for somebody else."""
-        kind, _, name = by.actor.partition(":")
+        kind = by.actor.partition(":")[0]
         is_system = kind in ("system", "reflection")
         if self._speaker == OWNER:
             return Role.SYSTEM if is_system else Role.OWNER
-        own = Role.SUBAGENT if self.is_lesser else Role.AGENT
         if is_system:
             return Role.SYSTEM
+        own = Role.SUBAGENT if self.is_lesser else Role.AGENT
         if self._speaker == AGENT:
             return own
-        if own is Role.SUBAGENT and (kind == "human" or (kind == "subagent" and name != self._agent)):
+        if own is Role.SUBAGENT and self._is_other(by):
             raise PolicyError(f"{self._agent} proposes, and cannot act as {by.actor}", row=SELF, hint="act as yourself")
-        if kind == "human":
-            return Role.OWNER
-        return Role.SUBAGENT if kind == "subagent" else own
+        return {"human": Role.OWNER, "subagent": Role.SUBAGENT}.get(kind, own)
+
+    def _is_other(self, by: Attribution) -> bool:
+        """Whether an actor is a person, or another agent that proposes."""
+        kind, _, name = by.actor.partition(":")
+        return kind == "human" or (kind == "subagent" and name != self._agent)
 
     def _check(self, change: Change, role: Role, *, can_propose: bool) -> None:
         if role is not Role.OWNER:
             self._check_place(change)
         memories = self._find(named) if (named := memories_of(change)) else {}
-        parts = dict.fromkeys(parts_of(change, self._composed_against(change), memories.get)) or {
-            ChangePart(Deed.NOTE): None
-        }
-        rows = {self._decide(part, role): part.deed for part in parts}
+        parts = dict.fromkeys(parts_of(change, self._composed_against(change), memories.get))
+        rows = {self._decide(part.deed, role, part.origin): part.deed for part in parts or [ChangePart(Deed.NOTE)]}
         row = self._local.row = strictest(rows)
         if row.verdict is not Verdict.APPLY:
             raise self._refusal(rows[row], row, can_propose=can_propose)
@@ -485,20 +477,17 @@ class Gate:
             self._check_origins(change, memories)
 
     def _check_place(self, change: Change) -> None:
+        # Not even a proposal: who is retired only reads.
         if self.settings.retired:
             raise PolicyError(f"{self._agent} is retired", row=RETIRED, hint=f"`memfolio agent unretire {self._agent}`")
         proposed = list(filter(self._is_proposal, change.operations)) if change.action is Action.PROPOSE else []
         owners = set(agents_of(each for each in change.operations if each not in proposed))
         if foreign := owners - {self._agent, SHARED, None}:
-            raise PolicyError(
-                f"{self._agent} cannot write to the memory of {min(filter(None, foreign))}",
-                row=FOREIGN,
-                hint="`propose` it to that agent",
-            )
+            why = f"{self._agent} cannot write to the memory of {min(filter(None, foreign))}"
+            raise PolicyError(why, row=FOREIGN, hint="`propose` it to that agent")
         if SHARED in owners and self.is_lesser and not only_counts(change):
-            raise PolicyError(
-                f"{self._agent} proposes, and cannot write what all agents share", row=IN_SHARED, can_propose=True
-            )
+            why = f"{self._agent} proposes, and cannot write what all agents share"
+            raise PolicyError(why, row=IN_SHARED, can_propose=True)
 
     def _is_proposal(self, operation: Operation) -> bool:
         """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
@@ -511,6 +500,7 @@ class Gate:
             page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)
         except ContentError:
             return False
+        # A new page must say nothing but what it would say if memfolio had written it.
         if not was:
             return page.proposer == self._agent and operation.content == render(page).encode()
         linked = replace(was, status=ProposalStatus.CONFLICT, conflicts=page.conflicts)
@@ -520,6 +510,7 @@ class Gate:
         """Nobody but the owner makes more of a stranger's word, and an agent that is known as one speaks for itself."""
         items = [item for each in change.operations if isinstance(each, AddEntries) for item in each.items]
         lines = [line for each in change.operations if isinstance(each, AddLines) for line in each.records]
+        # An agent that could claim an origin would make its own words the owner's.
         claimed = {line.get("origin") for line in lines}
         is_foreign = Origin.OWNER in {*claimed, *(item.origin for item in items)} or Origin.SYSTEM in claimed
         if is_foreign and self.is_agent:
@@ -531,35 +522,30 @@ class Gate:
         if any((found := memories.get(each)) and found.origin is Origin.UNTRUSTED for each in sources):
             raise PolicyError("what is made of a stranger's words is theirs", row=RAISED, hint="make it untrusted")
 
-    def _decide(self, part: ChangePart, role: Role) -> PolicyRow:
-        key = part.deed, self._as_far(part.deed, role), part.origin
+    def _decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> PolicyRow:
+        if role is Role.SYSTEM and deed not in TENDING and self._speaker != OWNER:
+            # An agent could give itself out for memfolio, too.
+            role = Role.SUBAGENT if self.is_lesser else Role.AGENT if self._speaker == AGENT else role
+        key = deed, role, origin
         if key not in self._rows:
             self._rows[key] = self.policy.decide(*key)
         return self._rows[key]
 
-    def _as_far(self, deed: Deed, role: Role) -> Role:
-        """The role that counts for a deed: an agent could give itself out for memfolio, too."""
-        if role is not Role.SYSTEM or deed in TENDING or self._speaker == OWNER:
-            return role
-        if self.is_lesser:
-            return Role.SUBAGENT
-        return Role.AGENT if self._speaker == AGENT else role
-
     def _refusal(self, deed: Deed, row: PolicyRow, *, can_propose: bool) -> PolicyError:
         needs_leave = row.verdict is Verdict.PROPOSE
-        said = f"{self._agent} needs the owner's leave for this" if needs_leave else f"{self._agent} may not do this"
+        needs = "needs the owner's leave for" if needs_leave else "may not do"
+        why = f"{self._agent} {needs} this ({deed})"
         hint = "let the owner do it, or change policy.rows in memfolio.toml"
-        return PolicyError(f"{said} ({deed})", row=str(row), can_propose=can_propose and needs_leave, hint=hint)
+        return PolicyError(why, row=str(row), can_propose=can_propose and needs_leave, hint=hint)
 
     def named(self, by: Attribution) -> Attribution:
         """Who acts, under the agent's own name where it can be neither a person nor another agent."""
-        kind, _, name = by.actor.partition(":")
-        if self._speaker != AGENT or (kind != "human" and (kind != "subagent" or name == self._agent)):
-            return by
-        return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO)
+        is_false = self._speaker == AGENT and self._is_other(by)
+        return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO) if is_false else by
 
     def _composed_against(self, change: Change) -> Callable[[str], bytes | None]:
         """Reads the files that a change replaces: what it does can only be told beside what it was composed against."""
+        # The page may have been changed since the change was composed.
         expected = {each.path: each.expects for each in change.operations if isinstance(each, PutPage)}
 
         def read(path: str) -> bytes | None:
@@ -582,6 +568,7 @@ def _joined(change: Change, decision: Decision) -> Change:
             lines[each.ledger] = replace(each, records=(*before, *each.records))
         else:
             others.append(each)
+    # Only the first change of a decision has something beside it, and is the one that the trail calls by it.
     action = decision.action if decision.beside and decision.action else change.action
     by = replace(decision.by, session=change.by.session, source=change.by.source)
     return replace(change, operations=(*others, *lines.values()), by=by, action=action)

@@ -38,7 +38,7 @@ from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import check_content
 from memfolio.vault.lines import new_id, read_lines, split_lines
-from memfolio.vault.paths import SHARED, agent_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # A decision is one change with all that follows from it: what was proposed is done, its page goes, the verdict stands
@@ -97,9 +97,24 @@ class Proposals:
         intent, role, target = intent_of(intent.verb, intent.arguments), self._gate.role_of(by), self._target(to)
         is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
-        proposal = replace(self._made(intent, target, by.trigger, row), note=" ".join(note.split()))
+        now, lasts = self._vault.home.now(), self._settings.expire
+        at = now.replace(microsecond=0)
+        proposal = Proposal(
+            id=new_id("P", now, ()),
+            to=target,
+            proposer=self._agent,
+            at=at,
+            intent=intent,
+            trigger=by.trigger,
+            about=self._meant(intent),
+            row=" ".join(row.split()),
+            expires=at + lasts if lasts else None,
+            note=" ".join(note.split()),
+        )
+        # What the memory says that is meant was checked when that was written.
         check_content(render(replace(proposal, about="")), self._vault.config.max_content_bytes)
         with self._vault.exclusive():  # so that nobody adds the same, or what contradicts it, meanwhile
+            # A person may change their mind, an agent may not ask again and again.
             if role is not Role.OWNER:
                 self._check_not_rejected(target, self._mark(intent))
             proposal = self._put(proposal, by)
@@ -113,21 +128,6 @@ class Proposals:
         if to and to not in (*self._vault.agents(), self._agent, settings.proposes_to):
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
-
-    def _made(self, intent: ProposedCall, target: str, trigger: str, row: str) -> Proposal:
-        now, lasts = self._vault.home.now(), self._settings.expire
-        at = now.replace(microsecond=0)
-        return Proposal(
-            id=new_id("P", now, ()),
-            to=target,
-            proposer=self._agent,
-            at=at,
-            intent=intent,
-            trigger=trigger,
-            about=self._meant(intent),
-            row=" ".join(row.split()),
-            expires=at + lasts if lasts else None,
-        )
 
     def _meant(self, intent: ProposedCall) -> str:
         """What the memory says that an intent names."""
@@ -143,15 +143,12 @@ class Proposals:
             if (each.to, each.intent) == (proposal.to, proposal.intent):
                 return each
         if len(mine) >= MOST:
-            raise RefusedError(
-                f"{MOST} proposals of {self._agent} wait already", hint="have some of them decided first"
-            )
-        others = rivals(proposal, waiting)
+            why = f"{MOST} proposals of {self._agent} wait already"
+            raise RefusedError(why, hint="have some of them decided first")
+        conflict, others = ProposalStatus.CONFLICT, rivals(proposal, waiting)
         if others:
-            proposal = replace(proposal, status=ProposalStatus.CONFLICT, conflicts=tuple(each.id for each in others))
-        links = [
-            _edit(each, status=ProposalStatus.CONFLICT, conflicts=(*each.conflicts, proposal.id)) for each in others
-        ]
+            proposal = replace(proposal, status=conflict, conflicts=tuple(each.id for each in others))
+        links = [_edit(each, status=conflict, conflicts=(*each.conflicts, proposal.id)) for each in others]
         page = PutPage(proposal.path, render(proposal).encode(), None)
         self._vault.apply(Change(operations=(page, *links), by=by, action=Action.PROPOSE))
         return self._read(proposal.path) or proposal
@@ -195,13 +192,11 @@ class Proposals:
 
     def _commit(self, proposal: Proposal, *, shown: str, by: Attribution, overrides: Mapping[str, Any]) -> object:
         if shown != proposal.shown:
-            raise ConflictError(
-                f"{proposal.id} was changed since it was shown", hint=f"look at it again; its hash is {proposal.shown}"
-            )
+            hint = f"look at it again; its hash is {proposal.shown}"
+            raise ConflictError(f"{proposal.id} was changed since it was shown", hint=hint)
         if proposal.about != self._meant(proposal.intent):
-            raise ConflictError(
-                f"{proposal.id} is about a memory that says something else than it shows", hint="reject it"
-            )
+            why = f"{proposal.id} is about a memory that says something else than it shows"
+            raise ConflictError(why, hint="reject it")
         actor, leaving = f"bot:commit-from:{proposal.proposer}", self._leaving(proposal, by, COMMITTED)
         deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, beside=leaving)
         with deciding():
@@ -256,11 +251,10 @@ class Proposals:
         settings, intent = self._vault.settings(proposal.proposer), proposal.intent
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
-        if (
-            proposal.status is ProposalStatus.CONFLICT
-            or intent.arguments.get("confidence", UNSAID) < self._settings.confidence
-        ):
+        sure = intent.arguments.get("confidence", UNSAID)
+        if proposal.status is ProposalStatus.CONFLICT or sure < self._settings.confidence:
             return False
+        # Somebody else may have edited the page: only the trail says whose words these are.
         line = next(self._vault.changes(containing=[proposal.hash.encode()], newest_first=True), None)
         return line is not None and (line.action, line.by.actor) == (Action.PROPOSE, f"subagent:{proposal.proposer}")
 
@@ -273,6 +267,7 @@ class Proposals:
 
     def _decide(self, id: str, by: Attribution, act: Act[T]) -> T:
         """Act on a proposal as somebody who may: memfolio itself decides in `review` only, the owner everywhere."""
+        # The policy may let memfolio review, which is meant for `review` alone.
         row = self._gate.check(Deed.REVIEW, by)
         if self._gate.role_of(by) is Role.SYSTEM:
             raise PolicyError(f"{by.actor} decides on no proposals", row=str(row), hint="act as yourself")
@@ -298,12 +293,11 @@ class Proposals:
     def _leaving(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
         """The page goes, its verdict stays, and its rivals hear of it."""
         line = {"op": Op.REVIEW.value, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
-        line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor} | (
-            {"reason": reason} if reason else {}
-        )
-        lines: list[Mapping[str, Any]] = [line]
+        line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor}
+        lines: list[Mapping[str, Any]] = [line | ({"reason": reason} if reason else {})]
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
             lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
+        # Rivals may be of agents that this one does not see.
         others = [each for each in self._look(everything=True)[0] if each.id in proposal.conflicts]
         links = [_freed(each, proposal.id, verdict) for each in others]
         return PutPage(proposal.path, None, proposal.hash), AddLines(state_ledger(proposal.to), tuple(lines)), *links
@@ -334,14 +328,21 @@ class Proposals:
         """Tells one content from another without telling what it says."""
         return self._vault.home.hash(content_of(intent).encode())[:16]
 
-    def _reviews(self, agent: str) -> Iterator[dict[str, Any]]:
+    def _reviews(self, agent: str) -> list[Mapping[str, Any]]:
         """What became of proposals to an agent, the oldest first."""
-        folder = f"{state_ledger(agent).base}/"
-        for path in sorted(path for path in self._vault.states() if path.startswith(folder)):
-            for raw in split_lines(self._vault.content(path) or b""):
-                if b'"op":"review"' in raw:
-                    lines = [line.record for line in read_lines(raw).records]
-                    yield from (each for each in lines if {"proposal", "verdict"} <= each.keys())
+        return [line for line in state_lines(self._vault, agent, Op.REVIEW) if {"proposal", "verdict"} <= line.keys()]
+
+
+def state_lines(vault: Vault, agent: str, op: Op) -> Iterator[Mapping[str, Any]]:
+    """The state lines of an operation, oldest first; asked of the files, since they cannot be behind."""
+    vault.refresh()
+    word, folder = f':"{op}"'.encode(), f"{state_ledger(agent).base}/"
+    known = (path for path in vault.states() if path.startswith(folder))
+    for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
+        content = vault.content(path) or b""
+        if word in content:  # nearly all files have only lines about something else: they need not be read
+            told = b"".join(raw for raw in split_lines(content) if word in raw)
+            yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)
 
 
 def _told(line: Mapping[str, Any]) -> str:

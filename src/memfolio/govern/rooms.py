@@ -25,17 +25,23 @@ from memfolio.stores.core import BY, Core, CoreEdit
 from memfolio.types import Attribution, Origin
 from memfolio.vault.vault import Vault
 
-# Core memory under the policy.
+Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
-class GovernedCore(Core):
-    """Core memory whose edits are proposed where the policy wants somebody's leave."""
+class Proposing:
+    """A room whose verbs are proposed where the policy wants somebody's leave."""
 
-    def __init__(
-        self, *args: Any, gate: Gate, propose: Callable[[ProposedCall, PolicyError], Proposal], **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._gate, self._propose = gate, propose
+        self._propose = propose
+
+
+class GovernedCore(Proposing, Core):
+    """Core memory under the policy."""
+
+    def __init__(self, *args: Any, gate: Gate, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._gate = gate
 
     add = proposable("core.add")(Core.add)
     replace = proposable("core.replace")(Core.replace)
@@ -54,10 +60,8 @@ class GovernedCore(Core):
 
 # Facts, rules and terms under the policy, and what is done with several of them at once.
 
-Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
-
-class GovernedFacts(Facts):
+class GovernedFacts(Proposing, Facts):
     """Facts that are proposed where the policy wants somebody's leave; `inference` opens what concludes from them."""
 
     def __init__(
@@ -67,21 +71,17 @@ class GovernedFacts(Facts):
             vault,
             library,
             agent,
+            propose=propose,
             refresh=lambda: inference().refresh(),
             explainer=lambda named, depth: inference().explain_fact(named, depth),
         )
-        self._propose = propose
 
     assert_ = proposable("facts.assert_")(Facts.assert_)
     retract = proposable("facts.retract")(Facts.retract)
 
 
-class GovernedRules(Rules):
-    """Rules that are proposed where the policy wants somebody's leave."""
-
-    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._propose = propose
+class GovernedRules(Proposing, Rules):
+    """Rules under the policy."""
 
     toggle = proposable("rules.toggle")(Rules.toggle)
     delete = proposable("rules.delete")(Rules.delete)
@@ -93,12 +93,8 @@ class GovernedRules(Rules):
         return self._create(text, **fields, by=by, dry_run=dry_run)
 
 
-class GovernedOntology(Ontology):
-    """Terms that are proposed where the policy wants somebody's leave."""
-
-    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._propose = propose
+class GovernedOntology(Proposing, Ontology):
+    """Terms under the policy."""
 
     def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """See `Ontology.add`."""

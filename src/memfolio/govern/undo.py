@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
 from memfolio.govern.proposal import PATH, parse
@@ -19,8 +19,8 @@ from memfolio.index.lookup import Located, by_ids, lines_of, of_source, places_o
 from memfolio.knowledge.facts import triple_of
 from memfolio.recall.library import Library
 from memfolio.state import Op
-from memfolio.stores.edit import MADE, leaving_lines
-from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, Store, check_attribution, check_token, sums_up
+from memfolio.stores.edit import is_made, leaving_lines
+from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, check_attribution, check_token, sums_up
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.journal import to_text
 from memfolio.vault.move import departure
@@ -30,100 +30,15 @@ from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, for
 from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
-# Following what came from a source to everything that was made of it.
-
 HUMAN = "human"
-
-Found = dict[str, Located]
-
-
-class Trace:
-    """What goes when these memories are taken back, and what stays though it came from there."""
-
-    def __init__(self, vault: Vault, indexes: Sequence[Index], ids: Collection[str]) -> None:
-        self.kept: Found = {}
-        """What a person confirmed, pinned or corrected."""
-        self._vault, self._indexes = vault, indexes
-        self.going = self._not_kept(self._standing(ids))
-        self.roots = len(self.going)
-        self._follow()
-        self.freed = self._freed()
-        self.lifted = self._lifted()
-
-    def _follow(self) -> None:
-        """Add what was made of what goes, and so on; what also rests on others waits until these go, too."""
-        waiting, corrections, fresh = Found(), set[str](), list(self.going)
-        while fresh:
-            made = self._standing({each for index in self._indexes for each in index.read(partial(made_of, ids=fresh))})
-            later = self._standing({by for each in fresh if (by := self.going[each].item.superseded_by)})
-            later = {each: one for each, one in later.items() if one.item.source == CORRECTION}
-            corrections |= later.keys()
-            known = self.going.keys() | self.kept.keys() | waiting.keys()
-            found = {each: one for each, one in made.items() if _is_made(one.item)} | later
-            waiting |= self._not_kept({each: one for each, one in found.items() if each not in known})
-            rest = self._standing({each for one in waiting.values() for each in one.item.derived_from})
-            rest = {each: one for each, one in rest.items() if each not in self.going}
-            fresh = [each for each, one in waiting.items() if each in corrections or _goes(one.item, rest)]
-            self.going |= {each: waiting.pop(each) for each in fresh}
-
-    def _standing(self, ids: Collection[str]) -> Found:
-        """Those of these memories that are there and not forgotten, in their order."""
-        found = [one for index in self._indexes for one in index.read(partial(by_ids, ids=ids))]
-        there = [one for one in found if one.form == "memory" and not one.item.forgotten_at]
-        return {one.item.id: one for one in sorted(there, key=lambda one: one.item.id)}
-
-    def _not_kept(self, found: Found) -> Found:
-        """Those that no person stands behind; the others are kept."""
-        kept = {line["memory"] for line in self._lines(found, Op.CONFIRM) if _is_person(line["actor"])}
-        pins = {line["memory"] for line in self._lines(found, Op.PIN) if _is_person(line["actor"])}
-        kept |= {each for each in pins if found[each].item.pinned}
-        if corrections := {each for each, one in found.items() if one.item.source == CORRECTION}:
-            lines = self._vault.changes(containing=[f'"{HUMAN}'.encode()])
-            kept |= {each for line in lines if _is_person(line.by.actor) for each in line.ids} & corrections
-        self.kept |= {each: found[each] for each in kept}
-        return {each: one for each, one in found.items() if each not in kept}
-
-    def _lines(self, ids: Collection[str], op: Op) -> list[dict[str, Any]]:
-        lines = [line for index in self._indexes for line in index.read(partial(lines_of, ids=ids, op=op.value))]
-        return [{"actor": "", **line} for line in lines]
-
-    def _freed(self) -> list[str]:
-        """What was summed up together with something that goes, and can be summed up again without it."""
-        summaries = [one for one in self.going.values() if sums_up(one.item)]
-        parts = self._standing({each for one in summaries for each in one.item.derived_from} - self.going.keys())
-        return sorted({line["memory"] for line in self._lines(parts, Op.STORE) if line.get("into") in self.going})
-
-    def _lifted(self) -> dict[str, str | None]:
-        """What something that goes took the place of, and what has its place then, if anything else had before."""
-        found = {each for index in self._indexes for each in index.read(partial(replaced_by, ids=self.going))}
-        lifted: dict[str, str | None] = dict.fromkeys(self._standing(found - self.going.keys()))
-        for line in self._lines(lifted, Op.SUPERSEDE):
-            if line.get("by") not in self.going:
-                lifted[line["memory"]] = line.get("by")
-        return lifted
-
-
-def _is_made(item: MemoryItem) -> bool:
-    return bool(item.derived_from) and item.source in MADE and item.store is not Store.VAULT
-
-
-def _goes(item: MemoryItem, rest: Collection[str]) -> bool:
-    """Whether nothing else bears it; a summary tells of all that it was made of, so that it goes with any."""
-    return sums_up(item) or not any(each in rest for each in item.derived_from)
-
-
-def _is_person(actor: object) -> bool:
-    return str(actor).partition(":")[0] == HUMAN
-
-
-# Taking back all that came from one source, with everything that was made of it, wherever it is told.
-
 _ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
 _ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")
 """The heading of an entry in the difference that a change made."""
 FACTS = "/knowledge/facts"
+Found = dict[str, Located]
 Cut = Callable[[Vault, Index, Collection[str]], list[PutPage]]
 """`tend.digest.without_citations`."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,18 +95,26 @@ def _indexes(vault: Vault, library: Library, *, every_agent: bool) -> Iterator[l
         yield list(known.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Undo:
     vault: Vault
     indexes: Sequence[Index]
     source: str
     by: Attribution
     cut: Cut
+    going: Found = field(default_factory=dict)
+    """What came from the source, and what was made of that."""
+    kept: Found = field(default_factory=dict)
+    """What a person confirmed, pinned or corrected."""
 
     def make(self, *, dry_run: bool) -> Undone:
-        lines = self._lines()
-        trace = Trace(self.vault, self.indexes, self._roots(lines))
-        operations, diff = self._operations(trace)
+        # The trail knows what was done in the name of the source, also where the files do not name it any more.
+        lines = self._changes()
+        self.going = self._not_kept(self._standing(self._roots(lines)))
+        roots = len(self.going)
+        self._follow()
+        lifted = self._lifted()
+        operations, diff = self._operations(lifted)
         facts = [each for each in operations if isinstance(each, AddLines) and each.ledger.base.endswith(FACTS)]
         seqs = [line.seq for line in lines if not _only_adds(line)]
         rest = self._rest(seqs, dry_run=True)  # before anything is done, since it may be refused
@@ -202,11 +125,11 @@ class _Undo:
             )
         pages = [each.path for each in operations if isinstance(each, PutPage)]
         undone = Undone(
-            memories=tuple(one.item for one in trace.going.values()),
-            roots=trace.roots,
-            facts=tuple(_sentence(record) for each in facts for record in each.records),
-            kept=tuple(one.item for one in trace.kept.values()),
-            lifted=tuple(trace.lifted),
+            memories=tuple(one.item for one in self.going.values()),
+            roots=roots,
+            facts=tuple("{subject} {predicate} {object}".format_map(line) for each in facts for line in each.records),
+            kept=tuple(one.item for one in self.kept.values()),
+            lifted=tuple(lifted),
             paths=tuple(dict.fromkeys([*pages, *(rest.paths if rest else ())])),
             diff=diff + (rest.diff if rest else ""),
         )
@@ -216,7 +139,9 @@ class _Undo:
         done = self._rest(seqs, dry_run=False) if rest else None
         return replace(undone, receipts=(*receipts, *([done.receipt] if done and done.receipt else [])))
 
-    def _lines(self) -> list[TrailLine]:
+    # What came from the source.
+
+    def _changes(self) -> list[TrailLine]:
         """The changes that were made in the name of the source, in the folders of these agents."""
         owners, taken = {*(index.agent for index in self.indexes), None}, {*FINAL, Action.REVERT}
         lines = self.vault.changes(containing=[self.source.encode()])
@@ -225,7 +150,7 @@ class _Undo:
 
     def _roots(self, lines: Sequence[TrailLine]) -> set[str]:
         """What came from the source: memories that name it, and what was added in its name."""
-        roots = {each for index in self.indexes for each in index.read(partial(of_source, source=self.source))}
+        roots = set(self._ask(partial(of_source, source=self.source)))
         for line in lines:
             if not roots.issuperset(line.ids):
                 roots |= self._added(line)
@@ -238,6 +163,71 @@ class _Undo:
                 return set(_ADDED.findall(self.vault.past.diff(line.seq)))
         return set(line.ids)
 
+    # What was made of it.
+
+    def _follow(self) -> None:
+        """Add what was made of what goes, and so on; what also rests on others waits until these go, too."""
+        # Each round asks only about what came in with the one before.
+        waiting, corrections, fresh = Found(), set[str](), list(self.going)
+        while fresh:
+            made = self._standing(self._ask(partial(made_of, ids=fresh)))
+            later = self._standing([by for each in fresh if (by := self.going[each].item.superseded_by)])
+            later = {each: one for each, one in later.items() if one.item.source == CORRECTION}
+            corrections |= later.keys()
+            known = self.going.keys() | self.kept.keys() | waiting.keys()
+            found = {each: one for each, one in made.items() if is_made(one.item)} | later
+            waiting |= self._not_kept({each: one for each, one in found.items() if each not in known})
+            rest = self._standing([each for one in waiting.values() for each in one.item.derived_from])
+            left = rest.keys() - self.going.keys()
+            # A summary tells of all that it was made of, so that it goes with any of them.
+            fresh = [
+                each
+                for each, one in waiting.items()
+                if each in corrections or sums_up(one.item) or left.isdisjoint(one.item.derived_from)
+            ]
+            self.going |= {each: waiting.pop(each) for each in fresh}
+
+    def _ask(self, question: Callable[[Any], Iterable[T]]) -> list[T]:
+        return [each for index in self.indexes for each in index.read(question)]
+
+    def _standing(self, ids: Collection[str]) -> Found:
+        """Those of these memories that are there and not forgotten, in their order."""
+        found = self._ask(partial(by_ids, ids=ids))
+        there = [one for one in found if one.form == "memory" and not one.item.forgotten_at]
+        return {one.item.id: one for one in sorted(there, key=lambda one: one.item.id)}
+
+    def _not_kept(self, found: Found) -> Found:
+        """Those that no person stands behind; the others are kept."""
+        kept = {line["memory"] for line in self._lines(found, Op.CONFIRM) if _is_person(line.get("actor"))}
+        # A pin may have been taken back since.
+        pins = {line["memory"] for line in self._lines(found, Op.PIN) if _is_person(line.get("actor"))}
+        kept |= {each for each in pins if found[each].item.pinned}
+        if corrections := {each for each, one in found.items() if one.item.source == CORRECTION}:
+            lines = self.vault.changes(containing=[f'"{HUMAN}'.encode()])
+            kept |= {each for line in lines if _is_person(line.by.actor) for each in line.ids} & corrections
+        self.kept |= {each: found[each] for each in kept}
+        return {each: one for each, one in found.items() if each not in kept}
+
+    def _lines(self, ids: Collection[str], op: Op) -> list[Mapping[str, Any]]:
+        return self._ask(partial(lines_of, ids=ids, op=op.value))
+
+    def _freed(self) -> list[str]:
+        """What was summed up together with something that goes, and can be summed up again without it."""
+        summaries = [one for one in self.going.values() if sums_up(one.item)]
+        parts = self._standing({each for one in summaries for each in one.item.derived_from} - self.going.keys())
+        return sorted({line["memory"] for line in self._lines(parts, Op.STORE) if line.get("into") in self.going})
+
+    def _lifted(self) -> dict[str, str | None]:
+        """What something that goes took the place of, and what has its place then, if anything else had before."""
+        found = set(self._ask(partial(replaced_by, ids=self.going)))
+        lifted: dict[str, str | None] = dict.fromkeys(self._standing(found - self.going.keys()))
+        for line in self._lines(lifted, Op.SUPERSEDE):
+            if line.get("by") not in self.going:
+                lifted[line["memory"]] = line.get("by")
+        return lifted
+
+    # What is changed for that.
+
     def _rest(self, seqs: Sequence[int], *, dry_run: bool) -> UndoResult | None:
         """Take back the changes that did more than adding memories; None where nothing of them is left."""
         with suppress(NotFoundError):
@@ -247,61 +237,62 @@ class _Undo:
     def _change(self, operations: Sequence[Operation]) -> Change:
         return Change(operations=tuple(operations), by=self.by, action=Action.REVERT)
 
-    def _operations(self, trace: Trace) -> tuple[list[Operation], str]:
-        records = leaving_lines(trace.going, trace.freed, trace.lifted)
+    def _operations(self, lifted: Mapping[str, str | None]) -> tuple[list[Operation], str]:
+        records = leaving_lines(self.going, self._freed(), lifted)
         named = [record["memory"] for record in records]
         operations, diff = list[Operation](), ""
         for index in self.indexes:
             found = index.read(partial(places_of, ids=named))
             here = {each for ids in found.values() for each in ids}
             told = [record for record in records if record["memory"] in here]
-            places = {path: trace.going.keys() & ids for path, ids in found.items() if ledger_of(path)}
+            places = {path: self.going.keys() & ids for path, ids in found.items() if ledger_of(path)}
             leaving = {path: sorted(ids) for path, ids in places.items() if ids}
+            # State lines belong to the agent whose memory they are about.
             moved, shown = departure(self.vault, index.agent, leaving, told)
-            pages = [*self._pages(index, trace.going), *self._withdrawn(index.agent, trace.going)]
-            beside: list[Operation] = [*pages, *self._retracted(index, trace.going)]
+            beside = [*self._pages(index), *self._withdrawn(index.agent), *self._retracted(index)]
             operations += [*moved, *beside]
             diff += shown + (self.vault.preview(self._change(beside)) if beside else "")
         return operations, diff
 
-    def _pages(self, index: Index, going: Collection[str]) -> list[PutPage]:
+    def _pages(self, index: Index) -> Iterable[Operation]:
         """The pages that memfolio writes, without the lines about what goes."""
-        if not going:
-            return []
-        graph = shrink(self.vault, index, going)
-        return list({page.path: page for page in (*self.cut(self.vault, index, going), *graph)}.values())
+        if not self.going:
+            return ()
+        graph = shrink(self.vault, index, self.going)
+        return {page.path: page for page in (*self.cut(self.vault, index, self.going), *graph)}.values()
 
-    def _retracted(self, index: Index, going: Collection[str]) -> list[AddLines]:
+    def _retracted(self, index: Index) -> Iterator[Operation]:
         """The facts that the source told, and those that came from nothing but memories that go."""
         wanted = FactFilter(source=self.source, derived=False, untrusted=True, limit=-1)
+        # Facts that follow from others go by themselves when these are retracted.
         told = index.read(lambda db: find_facts(db, wanted, index.agent))
-        made = {fact for each in going for fact in index.read(partial(facts_from, memory=each))}
-        alone = [fact for fact in made if set(fact.details.get("memories", ())) <= {*going}]
+        made = {fact for each in self.going for fact in index.read(partial(facts_from, memory=each))}
+        alone = [fact for fact in made if set(fact.details.get("memories", ())) <= self.going.keys()]
         found = sorted({fact.triple: fact for fact in (*told, *alone)}.values(), key=lambda fact: fact.triple)
-        lines = tuple({"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found)
-        return [AddLines(Ledger(f"{agent_root(index.agent)}{FACTS}", Form.LINES), lines, "F")] if lines else []
+        if lines := tuple({"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found):
+            yield AddLines(Ledger(f"{agent_root(index.agent)}{FACTS}", Form.LINES), lines, "F")
 
-    def _withdrawn(self, agent: str, going: Collection[str]) -> Iterator[PutPage]:
+    def _withdrawn(self, agent: str) -> Iterator[Operation]:
         """Proposals that came from the source or are about what goes, and reflections that tell of it."""
         for folder in ("proposals", "reflections"):
             base = f"{agent_root(agent)}/memory/meta/{folder}"
             for name in self.vault.names(base):
                 page = self.vault.page(f"{base}/{name}")
-                if page and self._is_told_by(page, going):
+                if page and self._is_told_by(page):
                     yield PutPage(page.path, None, page.hash)
 
-    def _is_told_by(self, page: Page, going: Collection[str]) -> bool:
+    def _is_told_by(self, page: Page) -> bool:
         if not PATH.fullmatch(page.path):
-            return any(each in going for each in _ID.findall(to_text(page.content)))
+            return any(each in self.going for each in _ID.findall(to_text(page.content)))
         with suppress(ContentError):  # nobody can approve it either
             given = parse(page.path, page.content).intent.arguments
             sources = (given.get("source"), given.get("attributes", {}).get("source"))
-            return self.source in sources or any(given.get(name) in going for name in ("id", "what"))
+            return self.source in sources or any(given.get(name) in self.going for name in ("id", "what"))
         return False
 
 
-def _sentence(record: Mapping[str, Any]) -> str:
-    return f"{record['subject']} {record['predicate']} {record['object']}"
+def _is_person(actor: object) -> bool:
+    return str(actor).partition(":")[0] == HUMAN
 
 
 def _only_adds(line: TrailLine) -> bool:

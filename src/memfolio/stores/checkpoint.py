@@ -57,8 +57,8 @@ HEADINGS = {
     "open_questions": "Open Questions",
 }
 _FIELDS = {heading.casefold(): name for name, heading in HEADINGS.items()}
-_TO_ESCAPE = re.compile(r"(?m)^(?=[ \t]*\\*(?:#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<!--))")
-_ESCAPED = re.compile(r"(?m)^\\(?=[ \t]*\\*(?:#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<!--))")
+_MARKUP = r"(?=[ \t]*\\*(?:#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<!--))"
+_TO_ESCAPE, _ESCAPED = (re.compile(rf"(?m)^{sign}{_MARKUP}") for sign in ("", r"\\"))
 """Lines that Markdown would take for a heading, a fence or a comment get a backslash in front."""
 
 
@@ -100,7 +100,7 @@ def compose(checkpoint: Checkpoint, now: datetime, zone: tzinfo) -> tuple[str, s
     parts = [f"# Session Checkpoint — {at:%Y-%m-%d %H:%M:%S %Z}".rstrip()]
     for name, heading in HEADINGS.items():
         value = getattr(checkpoint, name)
-        body = _escaped(value) if isinstance(value, str) else "\n".join(map(_bullet, value))
+        body = _TO_ESCAPE.sub(r"\\", value) if isinstance(value, str) else "\n".join(map(_bullet, value))
         if body:
             parts += [f"## {heading}", body]
     return f"{CHECKPOINTS}/{at:%Y-%m-%d-%H%M%S}.md", "\n\n".join(parts) + "\n"
@@ -116,7 +116,7 @@ def read(text: str) -> Checkpoint:
             lines = sections.setdefault(name, []) if name else None
         elif lines is not None:
             lines.append(line)
-    context = _unescaped("\n".join(sections.pop("context", [])).strip("\n"))
+    context = _ESCAPED.sub("", "\n".join(sections.pop("context", [])).strip("\n"))
     return Checkpoint(context=_clean(context), **{name: tuple(_read_items(each)) for name, each in sections.items()})
 
 
@@ -148,9 +148,8 @@ def latest(vault: Vault, agent: str) -> tuple[str, Checkpoint] | None:
     for inside in checkpoints(vault, root)[:TRIED]:
         with suppress(HomeError):  # one that cannot be read does not hide the others
             page = vault.page(f"{root}/{inside}")
-            found = read(to_text(page.content)) if page else Checkpoint()
-            if not found.is_empty:
-                return f"{root}/{inside}", found
+            if page and not (found := read(to_text(page.content))).is_empty:
+                return page.path, found
     return None
 
 
@@ -170,7 +169,7 @@ def _clean(text: str) -> str:
 
 
 def _bullet(text: str) -> str:
-    first, *rest = _escaped(text).split("\n")
+    first, *rest = _TO_ESCAPE.sub(r"\\", text).split("\n")
     return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in rest)])
 
 
@@ -181,14 +180,6 @@ def _read_items(lines: Sequence[str]) -> Iterator[str]:
         if line.startswith("  ") or not line.strip():
             item.append(line[2:])
             continue
-        if text := _clean(_unescaped("\n".join(item))):
+        if text := _clean(_ESCAPED.sub("", "\n".join(item))):
             yield text
         item = [re.sub(r"^[-*+] ", "", line)]
-
-
-def _escaped(text: str) -> str:
-    return _TO_ESCAPE.sub(r"\\", text)
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPED.sub("", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
 from memfolio.index.lookup import Located
@@ -27,21 +28,8 @@ from memfolio.vault.vault import Vault
 # byte.
 
 IDENTITY, ACTIVE, PERSONA, CRITICAL = BLOCKS = ("Identity", "Active Context", "Persona", "Critical Facts")
-TEMPLATE = """\
-# Core memory
-
-## Identity
-<!-- Who the user is, and what matters most to them. -->
-
-## Active Context
-<!-- What goes on at the moment: work, open decisions, what is waited for. -->
-
-## Persona
-<!-- How to behave with this user. -->
-
-## Critical Facts
-<!-- What must never be forgotten, even if it has not come up for long. -->
-"""
+TEMPLATE = (Path(__file__).parent / "data" / "MEMORY.md").read_text("utf-8")
+"""Core memory before anything is in it."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"(#{1,2})[ \t]+(.*?)[ \t]*#*[ \t]*\r?\n?")
 _SIGN = re.compile(r"[ \t]*(?:(?P<bullet>[-*+]|\d{1,9}[.)])[ \t]+)?")
@@ -93,20 +81,17 @@ class CorePage:
 
     @property
     def tokens(self) -> int:
-        """What the page says has so many tokens by estimate; comments are not counted, since no agent is shown them."""
-        return estimate_tokens(body_text(self.text).strip())
+        """What the page says has so many tokens by estimate."""
+        return _tokens(self.text)
 
     def _read_blocks(self) -> Iterator[CoreBlock]:
-        heads = [(at, match) for at, line in enumerate(self._lines) if (match := self._heading(at, line))]
-        ends = [at for at, _ in heads[1:]] + [len(self._lines)]
-        for (first, match), end in zip(heads, ends, strict=False):
+        shown = [(at, line) for at, line in enumerate(self._lines) if not self._is_hidden[at]]
+        heads = [(at, match) for at, line in shown if (match := _HEADING.fullmatch(line))]
+        for (first, match), end in zip(heads, [*(at for at, _ in heads[1:]), len(self._lines)], strict=False):
             if match[1] == "##":
-                tokens = estimate_tokens(body_text("".join(self._lines[first:end])).strip())
+                tokens = _tokens("".join(self._lines[first:end]))
                 items = tuple(self._read_items(first + 1, end))
                 yield CoreBlock(name=match[2], items=items, tokens=tokens, first=first, end=end)
-
-    def _heading(self, at: int, line: str) -> re.Match[str] | None:
-        return None if self._is_hidden[at] else _HEADING.fullmatch(line)
 
     def _read_items(self, first: int, end: int) -> Iterator[CoreLine]:
         """Each bullet, also one below another, and each other line, with the lines that go on further in."""
@@ -136,15 +121,14 @@ class CorePage:
         """The one item that a text, a part of it, or the id behind it means."""
         name, key = self.named(name), _key(what)
         items = self.items(name)
-        ways = (
-            [item for item in items if key in (_key(item.text), _key(item.says))],
-            [item for item in items if item.id and key == _key(item.id)],
-            [item for item in items if key in _key(item.says)],
+        found = (
+            [item for item in items if key in (_key(item.text), _key(item.says))]
+            or [item for item in items if item.id and key == _key(item.id)]
+            or [item for item in items if key in _key(item.says)]
         )
-        found = next(filter(None, ways), [])
         if not found or not key:
             raise NotFoundError(f"{name} has no line {what[:60]!r}", hint="`memfolio core` shows what is there")
-        if len(found) > 1 and len({_key(item.text) for item in found}) > 1:
+        if len({_key(item.text) for item in found}) > 1:
             raise ConflictError(f"{len(found)} lines of {name} have {what[:60]!r}", hint="say more of the one you mean")
         return found[0]
 
@@ -156,6 +140,7 @@ class CorePage:
         name, line = self.named(name), line_of(text)
         block = next((each for each in self.blocks if _key(each.name) == _key(name)), None)
         if block is None:
+            # A block that a person deleted is made again at the end.
             gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
             return f"{self.text}{self._ended(f'{gap}## {name}', f'- {line}')}"
         last = max(at for at in range(block.first, block.end) if self._lines[at].strip())
@@ -164,6 +149,7 @@ class CorePage:
     def replacing(self, item: CoreLine, text: str) -> str:
         """The page with other words in the place of an item, behind the same sign."""
         sign, line = _sign(self._lines[item.first]), line_of(text)
+        # Behind a bullet nothing is markup; at the beginning of a line some words would be.
         escape = "\\" if not sign["bullet"] and _BREAKING.match(line) else ""
         mark = f" [{item.id}]" if item.id and not _MARK.search(text) else ""
         return self._with(item.first, item.end, [f"{sign[0]}{escape}{line}{mark}"])
@@ -199,6 +185,11 @@ def line_of(text: str) -> str:
         raise ContentError("there is nothing to put into core memory", hint="say what is to be kept, as text")
     encoded(line)
     return line
+
+
+def _tokens(text: str) -> int:
+    """Comments are not counted, since no agent is shown them."""
+    return estimate_tokens(body_text(text).strip())
 
 
 def _sign(line: str) -> re.Match[str]:
@@ -288,14 +279,11 @@ class Core:
 
     def memory_of(self, text: str) -> CoreMemory:
         """What core memory is where its page has this text."""
-        return self._memory(CorePage(text))
-
-    def _memory(self, page: CorePage) -> CoreMemory:
-        core = self._vault.config.core
+        page, core = CorePage(text), self._vault.config.core
         shares = (core.identity, core.active, core.persona, core.critical)
         return CoreMemory(
             path=self._path,
-            text=page.text,
+            text=text,
             blocks=page.blocks,
             tokens=page.tokens,
             cap=core.tokens,
@@ -372,14 +360,14 @@ class Core:
     ) -> CoreEdit:
         """Compose against the page as it is; what is `further` to be written belongs to the same change."""
 
-        def composed() -> tuple[CorePage, Change | None]:
+        def composed() -> tuple[str, Change | None]:
             page, put = self.composed(compose, block)
             operations = (*((put,) if put else ()), *further)
             change = Change(operations=operations, by=by, action=Action.EDIT) if operations else None
-            return CorePage(to_text(put.content or b"")) if put else page, change
+            return to_text(put.content or b"") if put else page.text, change
 
-        page, diff, receipt = make(self._vault, composed, dry_run=dry_run)
-        return CoreEdit(memory=self._memory(page), diff=diff, receipt=receipt)
+        text, diff, receipt = make(self._vault, composed, dry_run=dry_run)
+        return CoreEdit(memory=self.memory_of(text), diff=diff, receipt=receipt)
 
     def composed(self, compose: Compose, block: str) -> tuple[CorePage, PutPage | None]:
         """The page, and what an edit would put in its place: None where that is the same; RefusedError past the cap."""
@@ -388,13 +376,12 @@ class Core:
         text = compose(page)
         if text == page.text:
             return page, None
-        self._check_size(page, CorePage(text), page.named(block))
+        self._check_size(page, self.memory_of(text), page.named(block))
         return page, PutPage(self._path, to_bytes(text), found.hash if found else None)
 
-    def _check_size(self, before: CorePage, after: CorePage, block: str) -> None:
+    def _check_size(self, before: CorePage, memory: CoreMemory, block: str) -> None:
         """Refuse what does not fit; what makes a page shorter always does."""
-        memory = self._memory(after)
-        if not memory.over_cap or after.tokens < before.tokens:
+        if not memory.over_cap or memory.tokens < before.tokens:
             return
         longest = sorted(before.items(block), key=lambda item: -len(item.text))[:SUGGESTED]
         named = "; ".join(repr(item.says[:60]) for item in longest) or "lines of the other blocks"

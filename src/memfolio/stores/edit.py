@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
-from memfolio.index.lookup import Located, by_id, lines_about, replaced_by
+from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working
 from memfolio.intake import one_id
 from memfolio.recall.library import Library
+from memfolio.settings import StoreTuning
 from memfolio.state import Op
 from memfolio.types import (
     CORRECTION,
@@ -28,7 +29,7 @@ from memfolio.types import (
     Type,
     sums_up,
 )
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage, Receipt
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
 from memfolio.vault.purge.plan import Quotes
@@ -51,44 +52,34 @@ class Kin(NamedTuple):
 
 def kin_of(index: Index, ids: Collection[str]) -> Kin:
     """What was made of these memories and of no others that are left, and every summary that tells of one of them."""
-    going, summaries = dict.fromkeys(ids), dict[str, None]()
-    for made in index.read(lambda db: made_of(db, ids)):
-        found = index.read(partial(by_id, id=made))
-        if found is None or not _is_made(found.item):
+    made = index.read(partial(made_of, ids=ids))
+    items = _items(index, made)
+    sources = _items(index, {each for item in items.values() for each in item.derived_from})
+    left = {each for each, item in sources.items() if not item.forgotten_at}.difference(ids)
+    going, parts = dict[str, None](), dict[str, None]()
+    # From near to far: what was made of something that goes is decided on after that.
+    for each in made:
+        item = items.get(each)
+        if item is None or not is_made(item) or item.pinned or item.forgotten_at:
             continue
-        others = [each for each in found.item.derived_from if each not in going]
-        if sums_up(found.item):
-            summaries[made] = None
-        if made in summaries or not any(_is_left(index, each) for each in others):
-            going[made] = None
-    freed = [each for each in _sources_freed(index, summaries) if each not in going]
+        if sums_up(item):
+            parts |= dict.fromkeys(item.derived_from)
+        if sums_up(item) or left.isdisjoint(item.derived_from):
+            going[each] = None
+            left.discard(each)
+    lines = index.read(partial(lines_of, ids=parts, op=Op.STORE.value))
+    summed_up = {line["memory"] for line in lines if line.get("into") in going}
+    freed = [each for each in parts if each in summed_up and each not in (*going, *ids)]
     return Kin([each for each in going if each not in ids], freed)
 
 
-def _is_made(item: MemoryItem) -> bool:
-    kept = item.pinned or item.store is Store.VAULT or item.forgotten_at
-    return bool(item.derived_from) and item.source in MADE and not kept
+def _items(index: Index, ids: Collection[str]) -> dict[str, MemoryItem]:
+    return {each.item.id: each.item for each in index.read(partial(by_ids, ids=ids))}
 
 
-def _is_left(index: Index, id: str) -> bool:
-    found = index.read(partial(by_id, id=id))
-    return found is not None and found.item.forgotten_at is None
-
-
-def _sources_freed(index: Index, summaries: Collection[str]) -> list[str]:
-    """The memories that went into one of these summaries."""
-    sources = dict.fromkeys(
-        each
-        for summary in summaries
-        if (found := index.read(partial(by_id, id=summary)))
-        for each in found.item.derived_from
-    )
-    return [each for each in sources if _went_into(index, each, summaries)]
-
-
-def _went_into(index: Index, id: str, summaries: Collection[str]) -> bool:
-    lines = index.read(partial(lines_about, id=id))
-    return any(line.get("into") in summaries for line in lines)
+def is_made(item: MemoryItem) -> bool:
+    """Whether it was made of other memories, and is not kept for ever."""
+    return bool(item.derived_from) and item.source in MADE and item.store is not Store.VAULT
 
 
 # Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone.
@@ -254,6 +245,7 @@ def correct(
     _check_is_entry(located, "corrected")
     if old.forgotten_at:
         raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
+    # Whatever is not said anew is as before: when it happened, whom it is about, how important it is.
     draft = replace(
         old,
         content=text,
@@ -276,7 +268,7 @@ def correct(
     return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
 
-def _back_to_short_term(id: str) -> dict[str, Any]:
+def _back_to_short_term(id: str | NewId) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
 
 
@@ -329,6 +321,19 @@ def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key
             hint="use another key, or correct that memory",
         )
     return found
+
+
+# Working memory: a few memories at hand. The next one sends one of them to short-term memory; none is dropped.
+
+
+def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:
+    """What goes with adding these memories: that working memory sends on what it has no room for then."""
+    coming = [NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING]
+    held: list[str | NewId] = []
+    if coming:
+        held += index.read(lambda connection: working(connection, least_used=shelves.least_used))
+    leaving = [*held, *coming][: -shelves.working]
+    return (AddLines(state_ledger(agent), tuple(map(_back_to_short_term, leaving))),) if leaving else ()
 
 
 # Purging memories that are named by an id or a description.

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
+from itertools import count
+from pathlib import Path
 from typing import Any, cast
 
 from memfolio.errors import ModelError, RefusedError
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest_line
 from memfolio.index.maintenance import About, known_about
+from memfolio.intake import OUTSIDE
 from memfolio.learn import rules
 from memfolio.learn.ask import learn_by_model
 from memfolio.learn.clauses import sentences
@@ -25,15 +30,181 @@ from memfolio.recall.context import CHECKPOINTS
 from memfolio.recall.fence import strip_fences
 from memfolio.recall.library import Library
 from memfolio.settings import Flush
-from memfolio.state import Op
+from memfolio.state import Op, moment
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
-from memfolio.stores.transcript import TranscriptTurn, read_transcript
 from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+
+# Transcripts of conversations as hosts hand them over: lists of turns, JSON lines, or text. Pure.
+#
+# What cannot be read is reported, and the rest goes on.
+
+PEOPLE = frozenset("user human me owner".split())
+MACHINES = frozenset("assistant ai bot agent claude chatgpt gemini model".split())
+OTHERS = frozenset("system tool function developer".split())
+MANY = 20
+"""How many problems are told."""
+_LIST = re.compile(r"\s*\[(?=\s*(?:\{|\]\s*\Z))")
+_GAP = re.compile(r"[\s,]*")
+_SPEAKER = re.compile(
+    rf"(?i)[ \t]*(?:\*\*)?({'|'.join(sorted(PEOPLE | MACHINES | OTHERS))})(?:\*\*)?:(?:\*\*)?(?:[ \t]+|$)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptTurn:
+    """One turn: who spoke, as the host names them, what, and when where that is known."""
+
+    role: str
+    content: str
+    at: datetime | None = None
+
+    @property
+    def is_person(self) -> bool:
+        return self.role not in MACHINES | OTHERS
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether a person or an agent said it, rather than a tool or the system."""
+        return self.role not in OTHERS and not OUTSIDE.fullmatch(self.role)
+
+    def turn(self, user: str | None) -> Turn:
+        """The same as a turn to learn from, in which the user has this name."""
+        names = {**dict.fromkeys(PEOPLE, user or "The user"), **dict.fromkeys(MACHINES, "The assistant")}
+        speaker = names.get(self.role, self.role)
+        return Turn(content=self.content, speaker=speaker, is_person=self.is_person, at=self.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """The turns of a conversation, and what could not be read, each as a sentence."""
+
+    turns: tuple[TranscriptTurn, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_transcript(data: object) -> Transcript:
+    """The turns in whatever a host hands over; what memfolio itself put into them is taken out."""
+    problems: list[str] = []
+    turns = [turn for turn in map(_without_fences, _turns_in(data, problems)) if turn.content]
+    more = len(problems) - MANY
+    told = [*problems[:MANY], *([f"and {more} more"] if more > 0 else [])]
+    return Transcript(turns=tuple(turns), problems=tuple(told))
+
+
+def _without_fences(said: TranscriptTurn) -> TranscriptTurn:
+    """A turn without what memfolio put into it, and without what no file can hold."""
+    content = without_surrogates(strip_fences(said.content)).replace("\0", "\ufffd")
+    return TranscriptTurn(role=said.role, content=content.strip(), at=said.at)
+
+
+def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
+    if isinstance(data, bytes | bytearray):
+        data = bytes(data).decode("utf-8-sig", "replace")
+    if isinstance(data, str):
+        yield from _turns_in_text(data.removeprefix("\ufeff"), problems)
+    elif isinstance(data, Iterable) and not isinstance(data, Mapping):
+        yield from _read_records(((f"turn {nth}", each) for nth, each in enumerate(data, start=1)), problems)
+    else:
+        problems.append(f"a transcript is text or a list of turns, not a {type(data).__name__}")
+
+
+def _turns_in_text(text: str, problems: list[str]) -> Iterator[TranscriptTurn]:
+    if start := _LIST.match(text):
+        yield from _read_records(_listed(text, start.end(), problems), problems)
+    elif text.lstrip().startswith("{"):
+        yield from _read_records(_json_lines(text, problems), problems)
+    elif "\0" in text:
+        problems.append("it is not text")
+    else:
+        yield from _spoken(text)
+
+
+def _listed(text: str, at: int, problems: list[str]) -> Iterator[tuple[str, object]]:
+    """The turns of a list, as far as it goes."""
+    decoder = json.JSONDecoder()
+    for nth in count(1):
+        gap = _GAP.match(text, at)
+        at = gap.end() if gap else at
+        if text[at : at + 1] == "]":
+            return
+        try:
+            record, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            problems.append(f"turn {nth} is not JSON, and the list was not read further")
+            return
+        yield f"turn {nth}", record
+
+
+def _json_lines(text: str, problems: list[str]) -> Iterator[tuple[str, object]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield f"line {number}", json.loads(line)
+        except (ValueError, RecursionError):
+            problems.append(f"line {number} is not JSON")
+
+
+def _read_records(records: Iterable[tuple[str, object]], problems: list[str]) -> Iterator[TranscriptTurn]:
+    for where, record in records:
+        if not isinstance(record, Mapping):
+            problems.append(f"{where} is a {type(record).__name__}, not a turn")
+        elif not record.get("isMeta") and not record.get("isSidechain"):
+            yield from _read_record(where, record, problems)
+
+
+def _read_record(where: str, record: Mapping[str, Any], problems: list[str]) -> Iterator[TranscriptTurn]:
+    """A turn, or a line of a host's transcript with one inside; lines about other things are passed over."""
+    message = record.get("message", record)
+    if not isinstance(message, Mapping) or "content" not in message:
+        if "role" in record or record.get("type") in ("user", "assistant"):
+            problems.append(f"{where} has no content")
+        return
+    role = message.get("role", record.get("type"))
+    content = _words(message["content"])
+    if not isinstance(role, str) or not role.strip():
+        problems.append(f"{where} does not say who speaks")
+    elif content is None:
+        problems.append(f"{where} has a content that is neither text nor a list of blocks")
+    elif content.strip():
+        at = moment(record.get("timestamp") or record.get("at"))
+        yield TranscriptTurn(role=role.strip().casefold(), content=content, at=at)
+
+
+def _words(value: object) -> str | None:
+    """The words of a content: a text, or the texts among its blocks."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence):
+        return None
+    texts = [each if isinstance(each, str) else _words_of(each) for each in value]
+    return "\n".join(filter(None, texts))
+
+
+def _words_of(block: object) -> str:
+    """What a block says; thoughts, calls of tools and their results are nobody's words."""
+    if not isinstance(block, Mapping) or block.get("type", "text") != "text":
+        return ""
+    text = block.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _spoken(text: str) -> Iterator[TranscriptTurn]:
+    """Text with `User:` and the like at the beginning of turns; without any, a person said all of it."""
+    role, lines = "user", list[str]()
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if label := _SPEAKER.match(line):
+            yield TranscriptTurn(role=role, content="\n".join(lines))
+            role, lines = label[1].casefold(), [line[label.end() :]]
+        else:
+            lines.append(line)
+    yield TranscriptTurn(role=role, content="\n".join(lines))
+
 
 # What is said as statements, and what they leave behind: a checkpoint to go on from, and what is to be kept.
 
@@ -43,11 +214,8 @@ MOST_ITEMS = 12
 """How many lines of each kind a checkpoint has: the last ones."""
 MOST_QUESTIONS = 5
 FINDINGS = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON, Type.OUTCOME, Type.CORRECTION, Type.ERROR})
-_TASK_LIKE = re.compile(
-    r"(?i)(?:^|[.!?\n]\s*)(?:please|let['’]s|now|next|can you|could you|would you|help me|i want|i need|we need"
-    r"|we should|i['’]d like|add|build|change|check|create|debug|deploy|design|draft|explain|find|fix|implement"
-    r"|improve|investigate|make|migrate|move|plan|refactor|remove|rename|review|run|set up|test|update|write)\b"
-)
+_WORDS = tomllib.loads((Path(__file__).parent / "data" / "flush.toml").read_text("utf-8"))
+_TASK_LIKE = re.compile(_WORDS["task"])
 
 Learn = Callable[[Sequence[Turn]], Learned]
 
@@ -73,6 +241,7 @@ def resolved(
     index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None = None
 ) -> Resolution:
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
+    # One question to the index for all statements, not one each.
     asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
     found = index.read(partial(known_about, said=asked)) if asked else []
     known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
@@ -117,13 +286,13 @@ def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
 # What an agent answers to the flush prompt: TYPE, CONTENT and TARGET of each thing to be kept, or NO_REPLY. Pure.
 
 NO_REPLY = "NO_REPLY"
-DAILY, MEMORY, USER = TARGETS = ("daily log", "MEMORY.md", "USER.md")
+MEMORY, USER = "memory.md", "user.md"
+"""The targets that are core memory; anything else is the daily log."""
 MOST = 100
 """How many things one answer may have."""
 _FIELD = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:\*\*)?(TYPE|CONTENT|TARGET)(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*", re.I
 )
-_ERROR = "an item without CONTENT was passed over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +304,21 @@ class FlushItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlushReply:
-    """All of an answer, and what was wrong with it, each as a sentence."""
+class FlushSource:
+    """What a transcript or an answer tells, before it is known what of it is to be kept, and what was wrong with it."""
 
+    turns: Sequence[TranscriptTurn] = ()
+    statements: Sequence[Statement] = ()
     kept: tuple[FlushItem, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def is_dated(self) -> bool:
+        return bool(self.turns) and all(turn.at for turn in self.turns)
+
+    def at(self, statement: Statement) -> datetime | None:
+        """When it was said, where that is known."""
+        return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
 
 
 def is_reply(text: str) -> bool:
@@ -148,42 +327,30 @@ def is_reply(text: str) -> bool:
     return bool(lines) and (lines[0].strip(" \t`.") == NO_REPLY or bool(_FIELD.match(lines[0])))
 
 
-def read_reply(text: str, user: str | None = None) -> FlushReply:
-    """What an answer wants kept; a target that is none of `TARGETS` is the daily log."""
+def read_reply(text: str, user: str | None = None) -> FlushSource:
+    """What an answer wants kept."""
     kept: list[FlushItem] = []
     problems: list[str] = []
+    types = {each.value: each for each in Type}
     for record in _records(without_surrogates(strip_fences(text)).replace("\0", "\ufffd")):
         content = normalise_content(record.get("content", "")).strip()
         if not content:
-            problems.append(_ERROR)
+            problems.append("an item without CONTENT was passed over")
         elif len(kept) == MOST:
             problems.append(f"only the first {MOST} items were kept")
             break
         else:
-            kept.append(_kept(record, content, user))
-    return FlushReply(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
-
-
-def _kept(record: dict[str, str], content: str, user: str | None) -> FlushItem:
-    type_ = _type(record.get("type", ""))
-    statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
-    return FlushItem(statement=statement, block=_block(record.get("target", ""), type_))
-
-
-def _type(name: str) -> Type:
-    known = {each.value: each for each in Type}
-    return known.get(name.strip(" \t`*.").casefold(), Type.OBSERVATION)
+            name, target = (record.get(field, "").strip(" \t`*.").casefold() for field in ("type", "target"))
+            type_ = types.get(name, Type.OBSERVATION)
+            statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
+            kept.append(FlushItem(statement=statement, block=_block(target, type_)))
+    return FlushSource(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
 
 
 def _block(target: str, type_: Type) -> str | None:
     """The block of core memory that a target means; what it names by itself is never a file."""
-    name = target.strip(" \t`*.").casefold()
-    if name == USER.casefold():
-        return IDENTITY
-    if name != MEMORY.casefold():
-        return None
     blocks = {Type.PREFERENCE: IDENTITY, Type.DECISION: ACTIVE, Type.TASK: ACTIVE}
-    return blocks.get(type_, CRITICAL)
+    return {USER: IDENTITY, MEMORY: blocks.get(type_, CRITICAL)}.get(target)
 
 
 def _records(text: str) -> Iterator[dict[str, str]]:
@@ -259,25 +426,9 @@ def flush_due(
 
 def flush_prompt(now: datetime, zone: tzinfo, *, summary: str = "") -> str:
     """What to ask an agent before its context is cut; its answer goes to `flush`."""
-    at = local(now, zone)
-    headings = ", ".join(HEADINGS.values())
-    return f"""\
-The session is nearing compaction: the context before {at:%Y-%m-%d %H:%M} will be cut.
-Preserve what matters: decisions made, preferences expressed, facts learned, tasks created or completed, and errors \
-with how they were resolved.
-
-Answer with one item after the other, in this form and nothing else:
-
-TYPE: decision | preference | fact | task | error
-CONTENT: what to preserve, so that it is understood by itself
-TARGET: {DAILY} | {MEMORY} | {USER}
-
-{DAILY}: whatever is worth keeping; it is appended to memory/{at:%Y-%m-%d}.md.
-{MEMORY}: only what must be before your eyes in every conversation. {USER}: only who the user is.
-Also write a checkpoint with the sections {headings}, if you have a tool for that.
-{f"{chr(10)}Where things stand: {summary.strip()}{chr(10)}" if summary.strip() else ""}
-If there is nothing to preserve, answer with: {NO_REPLY}
-"""
+    stands = _WORDS["summary"].format(summary.strip()) if summary.strip() else ""
+    prompt: str = _WORDS["prompt"]
+    return prompt.format(at=local(now, zone), headings=", ".join(HEADINGS.values()), summary=stands)
 
 
 def flush(
@@ -299,16 +450,20 @@ def flush(
     """
     library.attend()
     agent, now, by = library.agent, vault.home.now(), replace(BY, session=session, source=source)
+    # A host that gets no answer flushes again.
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
-    told = _told(data, partial(learn_by_model, model) if model else None, user)
+    told = _read(data, partial(learn_by_model, model) if model else None, user)
 
     def compose() -> tuple[Flushed, Change | None]:
+        # Core memory and a checkpoint are never both written: an answer has no turns.
         page, core, rest = _into_core(Core(vault, agent), told.kept)
         said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
         resolution = resolved(library.index, said, vault.config.learn.conflicts, None if told.is_dated else now)
         drafts = tuple(drafted(each, source=SOURCE, user=user, at=told.at(each)) for each in resolution.kept)
-        checkpoint = summed_up(told.turns, _current(told.statements, resolution)) if told.turns else None
+        wanted = {*resolution.kept, *(each for _, each in resolution.repeated)}  # and was not forgotten
+        current = [each for each in told.statements if each in wanted]
+        checkpoint = summed_up(told.turns, current) if told.turns else None
         page = put(vault, agent, checkpoint, now) if checkpoint else page
         records = (*lines(resolution), *cut)
         operations: list[Operation] = [
@@ -329,33 +484,14 @@ def flush(
 
 def nothing_in(data: object) -> Flushed | None:
     """What comes of data in which there is nothing to save; None where there is something."""
-    told = _told(data, lambda turns: Learned(), None)
+    told = _read(data, lambda turns: Learned(), None)
     return None if told.turns or told.kept else Flushed(problems=told.problems)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What a transcript or an answer tells, before it is known what of it is to be kept."""
-
-    turns: Sequence[TranscriptTurn] = ()
-    statements: Sequence[Statement] = ()
-    kept: Sequence[FlushItem] = ()
-    problems: tuple[str, ...] = ()
-
-    @property
-    def is_dated(self) -> bool:
-        return bool(self.turns) and all(turn.at for turn in self.turns)
-
-    def at(self, statement: Statement) -> datetime | None:
-        """When it was said, where that is known."""
-        return max(filter(None, (self.turns[nth].at for nth in statement.turns)), default=None)
-
-
-def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
+def _read(data: object, learn: Learn | None, user: str | None) -> FlushSource:
     """What it tells; by rules where nothing else is wanted, or what is wanted fails, which is told."""
     if isinstance(data, str) and is_reply(data):
-        reply = read_reply(data, user)
-        return _Told(kept=reply.kept, problems=reply.problems)
+        return read_reply(data, user)
     transcript = read_transcript(data)
     turns = [turn for turn in transcript.turns if turn.is_spoken]
     said = [turn.turn(user) for turn in turns]
@@ -365,13 +501,7 @@ def _told(data: object, learn: Learn | None, user: str | None) -> _Told:
     except ModelError as error:
         learned = rules.learn(said)
         problems += (f"the rules took the place of the model: {error.message}",)
-    return _Told(turns=turns, statements=learned.statements, problems=problems)
-
-
-def _current(statements: Sequence[Statement], resolution: Resolution) -> list[Statement]:
-    """Those that were not forgotten."""
-    held = {*resolution.kept, *(each for _, each in resolution.repeated)}
-    return [each for each in statements if each in held]
+    return FlushSource(turns=turns, statements=learned.statements, problems=problems)
 
 
 def _into_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:

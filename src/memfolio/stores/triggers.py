@@ -1,27 +1,176 @@
-"""Phrases with which a person asks for something to be remembered, forgotten or looked up, and what is done then."""
+"""What a person asks for in a message: the phrases, where it belongs and what it is, and what is done then."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from memfolio.errors import ConflictError, ModelError, PolicyError, RefusedError
+from memfolio.learn.learned import Statement, Turn, drafted
+from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.recall.library import Library
 from memfolio.settings import Triggers
 from memfolio.state import Op
-from memfolio.stores.core import Core
+from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core
 from memfolio.stores.flush import lines, resolved, stated
-from memfolio.stores.route import Routed, draft, route, route_by_model
-from memfolio.types import OVERHEARD, Action, Attribution, MemoryItem, Store
+from memfolio.text import terms
+from memfolio.types import OVERHEARD, Action, Attribution, Kind, MemoryItem, Store, Type, default_kind
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.fields import Draft, check_text
+from memfolio.vault.fields import Draft, check_text, normalise_content
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
+
+# Where something that is to be remembered belongs, and what it is, by its words. Pure.
+
+_PHRASES = tomllib.loads((Path(__file__).parent / "data" / "phrases.toml").read_text("utf-8"))
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    """A pattern of whole words, in which a run of white space stands for one space."""
+    return re.compile(rf"(?i)\b(?:{' '.join(pattern.split()).replace(' | ', '|')})\b")
+
+
+_TYPES = {Type(name): _words(pattern) for name, pattern in _PHRASES["types"].items()}
+_CUES = {name: _words(pattern) for name, pattern in _PHRASES["cues"].items()}
+
+
+def type_of(text: str) -> Type:
+    """What a text most likely is, by its words."""
+    if _CUES["task"].match(text):
+        return Type.TASK
+    if _CUES["procedure"].search(text):
+        return Type.LESSON
+    return next((type_ for type_, pattern in _TYPES.items() if pattern.search(text)), Type.OBSERVATION)
+
+
+CORE, EPISODIC, SEMANTIC, PROCEDURAL, VAULT = STORES = ("core", "episodic", "semantic", "procedural", "vault")
+CONFIDENCE = {"high": 1.0, "medium": 0.7, "low": 0.4}
+FEWEST_TAGS, MOST_TAGS = 2, 5
+SUMMARY = 200
+"""Characters."""
+
+E = TypeVar("E", Kind, Type)
+
+_BLOCKS = {CRITICAL: _CUES["critical"], ACTIVE: _CUES["active"], IDENTITY: _CUES["identity"]}
+_TAG = re.compile(r"[^\w.+#-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """Where something belongs, what it is, and how sure that is."""
+
+    store: str
+    type: Type
+    kind: Kind
+    summary: str
+    tags: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE["high"]
+    core_update: bool = False
+    block: str = CRITICAL
+    """The block of core memory that it would go to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classified:
+    """What a model says; each field counts for itself, and where it makes no sense the rules decide."""
+
+    store: str = ""
+    type: str = ""
+    kind: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: str = ""
+    core_update: bool = False
+    summary: str = ""
+
+
+def route(text: str, speaker: str | None = None) -> Routed:
+    """Where a text belongs that somebody said, by rules alone."""
+    text = check_text(text)
+    known = learn([Turn(content=text, speaker=speaker or "The user")])
+    first = next(iter(known.statements), None)
+    type_ = first.type if first else type_of(text)
+    store, kind = _place(text, type_, first)
+    names = [each.name for each in known.mentions]
+    confidence = "low" if _CUES["doubtful"].search(text) else "medium" if _CUES["unsure"].search(text) else "high"
+    block = next((block for block, cue in _BLOCKS.items() if cue.search(text)), None)
+    return Routed(
+        store=store,
+        type=type_,
+        kind=kind,
+        summary=_shortened(first.text if first else text),
+        tags=_tags([*(first.tags if first else ()), *names, *terms(text, limit=8)], type_, kind),
+        confidence=CONFIDENCE[confidence],
+        core_update=block is not None and confidence != "low",
+        block=block or CRITICAL,
+    )
+
+
+def route_by_model(model: Model, text: str, speaker: str | None = None) -> Routed:
+    """The same by a language model; where it does not answer sensibly, by the rules. Raises ModelError."""
+    routed = route(text, speaker)
+    said = model.ask(_PHRASES["classify"], text, Classified)
+    kind, type_ = _member(Kind, said.kind, routed.kind), _member(Type, said.type, routed.type)
+    store = said.store.strip().casefold()
+    return replace(
+        routed,
+        store=store if store in STORES else routed.store,
+        type=type_,
+        kind=kind,
+        tags=_tags(said.tags, type_, kind) if said.tags else routed.tags,
+        confidence=CONFIDENCE.get(said.confidence.strip().casefold(), routed.confidence),
+        core_update=said.core_update,
+        summary=_shortened(said.summary) if said.summary.strip() else routed.summary,
+    )
+
+
+def draft(routed: Routed, statement: Statement, user: str | None = None) -> Draft:
+    """The memory to be made of a routed statement, in the person's own words."""
+    return drafted(statement, source="trigger", user=user)._replace(
+        type=routed.type,
+        kind=routed.kind,
+        store=Store.VAULT if routed.store == VAULT else Store.LONG_TERM,
+        importance=0.9 if routed.core_update or routed.store in (CORE, VAULT) else 0.6,
+        confidence=routed.confidence,
+        tags=routed.tags,
+    )
+
+
+def _place(text: str, type_: Type, first: Statement | None) -> tuple[str, Kind]:
+    """The store and the kind of a text."""
+    if _CUES["procedure"].search(text):
+        return VAULT if _CUES["vault"].search(text) else PROCEDURAL, Kind.PROCEDURAL
+    kind = first.kind if first else default_kind(type_)
+    if _CUES["vault"].search(text):
+        return VAULT, kind
+    if _CUES["identity"].search(text) or _CUES["critical"].search(text):
+        return CORE, kind
+    stores = {Kind.SEMANTIC: SEMANTIC, Kind.OPINION: SEMANTIC, Kind.PROCEDURAL: PROCEDURAL}
+    return stores.get(kind, EPISODIC), kind
+
+
+def _tags(found: Iterable[str], type_: Type, kind: Kind) -> tuple[str, ...]:
+    """Two to five tags: those that were found, and where they are too few what it is."""
+    tags = [tag for each in found if len(tag := _TAG.sub("-", each.strip().lstrip("#").casefold()).strip("-")) > 1]
+    unique = list(dict.fromkeys(tags))[:MOST_TAGS]
+    return tuple(dict.fromkeys([*unique, type_.value, kind.value]))[: max(FEWEST_TAGS, len(unique))]
+
+
+def _member(choices: type[E], value: str, default: E) -> E:
+    known = {each.value: each for each in choices}
+    return known.get(value.strip().casefold(), default)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(normalise_content(text).split())
+    return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1].rstrip()}…"
+
 
 # Phrases with which a person asks for something to be remembered, forgotten, looked through or looked up. Pure.
 #
@@ -52,85 +201,19 @@ _MASKED = re.compile(
     r"|``?[^`\n]{1,500}``?|\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|„[^“”\n]{0,500}[“”]|«[^»\n]{0,500}»|「[^」\n]{0,500}」"
 )
 """Code, quoted lines and quotations."""
-_ABBREVIATIONS = r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St|No|vs))(?<!\b(?:Mrs|etc|e\.g|i\.e))(?<!\bProf)"
-_STOP = re.compile(rf"{_ABBREVIATIONS}(?<![.!?…])(?:[.!?…]++[)\"”’]*+(?=\s|\Z)|[。！？]+)|\n")
 _START = re.compile(r"[\s\-*•–—]*")
-_LEAD = re.compile(
-    r"""(?ix) (?: (?:hey|hi|hello|ok|okay|so|and|also|oh|btw|by\ the\ way|well|yes|no|actually|alright|great|thanks)\b
-    (?:\ (?:there|claude|memfolio|assistant))? [\s,!.]+
-    | (?-i:@?[A-Z]\w{0,30}) , \s+ | (?:please|pls|just|always|then|now) \b ,? \s+
-    | (?P<polite>(?:can|could|would|will)\ you\s+) | (?:i\ (?:want|need)|i(?:['’]d|\ would)\ like)\ you\ to\s+
-    | (?:make\ sure|be\ sure)\ (?:to|you)\s+ | (?:you\ (?:should|must)|let['’]s)\s+ ){0,4}"""
-)
-_CHEER = re.compile(
-    r"(?i)\b(?:lol|lmao|rofl|jk|(?:ha){2,}h?|yourself|you(?:['’]ve)? got this|here (?:for you|if you need)"
-    r"|have (?:some )?fun|breathe|smile|be kind|kidding|joking"
-    r"|stay (?:positive|focused|patient|strong|safe)|worth it|every step)\b|[😂🤣😜]|;-?\)"
-)
-"""Jokes, and what people wish each other."""
-
-_DONT_FORGET = r"(?:do\ not|don['’]?t|never)\ (?:ever\ )?forget"
-_ENGLISH: dict[TriggerRequest, str] = {
-    TriggerRequest.SEARCH: r"""what\ (?:do|can)\ you\ (?:still\ )?remember\ (?:about|of|from)
-    | (?:tell|show)\ me\ (?:what|everything)\ you\ remember\ (?:about|of|from)""",
-    TriggerRequest.REFLECT: r"""(?P<about>reflect\ on)
-    | (?:consolidate|review|clean\ up|tidy(?:\ up)?|organi[sz]e|go\ through)
-      \ (?:all\ )?(?:your\ memor(?:y|ies)|(?:(?:my|our|the)\ )?memories)
-      (?=\s*(?:[.,!?;:]|\Z)|\ (?:please|now|about|of|on|from|for|since|and)\b)""",
-    TriggerRequest.REMEMBER: rf"""(?:remember|memori[sz]e|{_DONT_FORGET}) \s*
-      (?: (?:this|that)?\ ?(?:for\ (?:later|next\ time|the\ future))?\s*[:：]
-      | (?:,\s*)?(?<=[\s,])(?:that|about|to|the\ fact\ that)\b | (?P<bare>(?<=\s)|(?=,)))
-    | (?:keep|bear|have)\ in\ mind\b (?:\ that\b|\s*[:,])?
-    | note\ (?:that\b|to\ self\s*[:,]?|[:：]) | (?:note|n\.?b\.?|important)\s*[:：]
-    | (?:make|take)\ (?:a\ )?note\ (?:that\b|of\b|[:：]) | (?:make|take)\ (?:a\ )?note\s*[:：]
-    | for\ (?:future\ reference|the\ record|later\ reference)\s*[:,]?
-    | (?:save|store|note)\ (?:this|that|it)\s*[:：]
-    | (?:save|store|write|note|add|put)\ (?:(?:this|that|it)\ )?(?:down|for\ later|(?:in|to)\ (?:your\ )?memory)\s*[:：]
-    | (?:save|store|note)\ (?:for\ later|(?:in|to)\ (?:your\ )?memory)\ that\b
-    | fyi,?\ for\ (?:later|the\ future)\s*[:,]?""",
-    TriggerRequest.FORGET: r"""forget \s* (?: (?:about|that|what\ i\ (?:said|told\ you)\ about|everything\ about)\b
-      | (?:this|that)?\s*[:：] | (?P<bare>(?<=\s)))
-    | never\s?mind\ (?:about|what\ i\ (?:said|told\ you)\ about)\b
-    | (?:disregard|ignore)\ (?:what\ i\ (?:said|told\ you)\ about|everything\ (?:i\ said\ )?about)\b
-    | disregard(?=\ (?:my|our)\ (?!last|latest|previous|prior|earlier|messages?|questions?)\w)
-    | scratch\ (?:that|what\ i\ said|the\ (?:bit|part|thing|idea))\ about\b
-    | (?:that|this)(?:['’]s|\ is)\ no\ longer\ (?:relevant|true|valid)\s*[:：]
-    | (?:remove|delete|erase)\ from\ (?:your\ )?memory\s*[:,]?
-    | (?:remove|delete|erase|drop)\ (?:(?:any|all)\ )?(?:(?:the|your|my|that)\ )?memor(?:y|ies)\ (?:about|of|that)\b""",
-}
-_AROUND = re.compile(
-    r"(?i)(?:(?:remove|delete|erase|drop) (?P<thing>[^\n]{1,300}?) from your memory"
-    r"|(?:remove|delete|erase) (?P<own>(?:my|our|what|everything|anything)\b[^\n]{1,300}?) from memory"
-    r"|(?!(?:this|that|these|those|it|they)\b)(?P<gone>[^\n]{1,300}?) (?:is|are) no longer relevant)\b"
-    r"(?=\s*[.!]|\s*\Z| please| anymore)"
-)
-"""Forgetting with the object in front or in between."""
-_STORY = re.compile(
-    r"""(?ix) (?:when|whenever|how|what|who|where|why|which|if|whether|last|those|remember)\b
-    | (?:me|him|her|them|us|you|back)\s*(?:[.!?…]|\Z)
-    | (?:that|the|this|these)\ (?:one|first|last|good|old)?\s*(?:old\ )?
-      (?:time|day|night|week|weekend|summer|winter|year|trip|guy|girl|song|movie|film|show|joke|party|feeling)s?
-      (?:\s+(?:i|we|you|he|she|they|when|where|at|in|on|with|by|before|after|from)\b | \s*(?:[.!?…]|\Z))"""
-)
-"""How memories that are told begin, rather than those that are to be made."""
-_EMPTY = re.compile(
-    r"""(?ix) (?: (?:about|on|of|to|for|that|this|it|all|everything|them|those|these|him|her|me|you|us|now|then
-    |please|thanks?|later|forever|always|again|ok|okay|too|as|well|anyway|what|i|said|just|the|a|an|and|one|not|last
-    |thing|stuff|bit|part) \b [\s.,!?]* )+"""
-)
-_ASIDE = re.compile(r"(?i)\s*(?:it|that|this|them)?\s*[,;]|[^,;\n]{1,100}[,;] (?:let['’]s|just|use|i['’]m|we['’]re)\b")
-"""What stands behind "forget" where somebody goes on to something else."""
-_REQUEST = re.compile(r"(?i)\b(?:please|pls|can you|could you|would you) \w")
 _SIGNS = " \t\n\r.,!?…;:。！？，、："
-_COURTESY = re.compile(r"(?i)[\s,](?:please|pls|ok|okay|thanks|thank you)\Z")
+_REQUESTS = {TriggerRequest(name): re.compile(f"(?ix)(?:{pattern})") for name, pattern in _PHRASES["requests"].items()}
+_AROUND = {name: re.compile(pattern) for name, pattern in _PHRASES["around"].items()}
 
 
 def detect(text: str, phrases: Triggers) -> Trigger | None:
     """The first thing that a message asks for; None for most messages."""
+    # Of the same length, so that places in the one are places in the other.
     masked = _MASKED.sub(lambda match: "_" * len(match[0]), text)
     patterns = _patterns(phrases)
     for start, end in _sentences(masked):
-        lead = _LEAD.match(masked, start, end)
+        lead = _AROUND["lead"].match(masked, start, end)
         at = lead.end() if lead else start
         for kind, pattern in patterns:
             match = pattern.match(masked, at, end)
@@ -149,9 +232,8 @@ def _patterns(phrases: Triggers) -> tuple[tuple[TriggerRequest, re.Pattern[str]]
         TriggerRequest.FORGET: phrases.forget,
         TriggerRequest.REFLECT: phrases.reflect,
     }
-    english = [(kind, re.compile(f"(?ix)(?:{pattern})")) for kind, pattern in _ENGLISH.items()]
     others = [(kind, re.compile(f"(?i)(?:{_literal(each)})")) for kind, each in further.items() if each]
-    return (*others, *english)
+    return (*others, *_REQUESTS.items())
 
 
 def _literal(phrases: Iterable[str]) -> str:
@@ -163,7 +245,7 @@ def _literal(phrases: Iterable[str]) -> str:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Where sentences begin, without signs of lists, and where they end."""
     start = 0
-    for end in (*(stop.end() for stop in _STOP.finditer(text)), len(text)):
+    for end in (*(stop.end() for stop in _AROUND["stop"].finditer(text)), len(text)):
         begin = _START.match(text, start, end)
         if begin and begin.end() < end:
             yield begin.end(), end
@@ -177,13 +259,13 @@ def _trigger(
     rest = masked[match.end() : end]
     is_question = rest.rstrip().endswith(("?", "？"))
     if kind in (TriggerRequest.REMEMBER, TriggerRequest.FORGET) and (
-        _CHEER.search(rest) or (is_question and not is_polite)
+        _AROUND["cheer"].search(rest) or (is_question and not is_polite)
     ):
         return None
     if _is_story(match, rest.lstrip(" ,")) or _is_other(kind, match[0].casefold(), rest):
         return None
     found = _object(text, masked, match, end)
-    is_named = bool(found) and not _EMPTY.fullmatch(found)
+    is_named = bool(found) and not _AROUND["empty"].fullmatch(found)
     may_be_empty = kind is TriggerRequest.REFLECT and not match.groupdict().get("about")
     if not is_named and not may_be_empty:
         return None
@@ -193,17 +275,19 @@ def _trigger(
 def _is_other(kind: TriggerRequest, phrase: str, rest: str) -> bool:
     """Whether something else is asked for: to go on, to take something along, or to do something."""
     if kind is TriggerRequest.FORGET:
-        return bool(_ASIDE.match(rest))
+        return bool(_AROUND["aside"].match(rest))
     if phrase.endswith("forget "):
         return rest.casefold().startswith("your ")
-    return phrase.startswith(("note:", "important", "nb", "n.b")) and bool(_REQUEST.search(rest))
+    return phrase.startswith(("note:", "important", "nb", "n.b")) and bool(_AROUND["request"].search(rest))
 
 
 def _is_story(match: re.Match[str], rest: str) -> bool:
     """Whether somebody tells of a memory, such as "remember that day we met"."""
     if match.groupdict().get("bare") is not None:
-        return bool(_STORY.match(rest)) or (match[0].casefold().startswith("forget") and rest.startswith("to "))
-    return match[0].casefold().endswith(" that") and bool(_STORY.match(f"that {rest}"))
+        return bool(_AROUND["story"].match(rest)) or (
+            match[0].casefold().startswith("forget") and rest.startswith("to ")
+        )
+    return match[0].casefold().endswith(" that") and bool(_AROUND["story"].match(f"that {rest}"))
 
 
 def _object(text: str, masked: str, match: re.Match[str], end: int) -> str:
@@ -214,17 +298,17 @@ def _object(text: str, masked: str, match: re.Match[str], end: int) -> str:
         is_below = line >= 0 and not masked[match.end() : line].strip()
         end = blank.start() if blank and is_below else line if line >= 0 and not is_below else len(text)
     words = text[match.end() : end].rstrip(_SIGNS)
-    courtesy = _COURTESY.search(words, max(0, len(words) - 12))
+    courtesy = _AROUND["courtesy"].search(words, max(0, len(words) - 12))
     return (words[: courtesy.start()] if courtesy else words).rstrip(_SIGNS).lstrip(" \t\n\r:,，、：-–—")
 
 
 def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
-    match = _AROUND.match(masked, at, end)
-    if match is None or masked[at:end].rstrip().endswith("?") or _CHEER.search(masked, at, end):
+    match = _AROUND["forget"].match(masked, at, end)
+    if match is None or masked[at:end].rstrip().endswith("?") or _AROUND["cheer"].search(masked, at, end):
         return None
     start, end = match.span(str(match.lastgroup))
     found = text[start:end].strip()
-    if not found or _EMPTY.fullmatch(found):
+    if not found or _AROUND["empty"].fullmatch(found):
         return None
     return Trigger(kind=TriggerRequest.FORGET, object=found, phrase=text[match.start() : match.end()].strip())
 
@@ -293,6 +377,7 @@ def _remember(
         records = (*lines(resolution), *overheard)
         try:
             remembered = _kept(vault, library.agent, made, records)
+        # An agent may not write the vault; the person's wish is kept as far as it may.
         except PolicyError:
             if made.store is not Store.VAULT:
                 raise

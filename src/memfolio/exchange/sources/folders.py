@@ -44,11 +44,13 @@ RULES = (
 )
 
 
-def _has_some(path: Path) -> bool:
-    return any(isinstance(ref, str) and ref.endswith((".md", ".markdown")) for ref in files_below(path))
-
-
-MARKDOWN = Layout(name="markdown", rules=RULES, marks=_has_some, tells_rest=True, may_be_file=True)
+MARKDOWN = Layout(
+    name="markdown",
+    rules=RULES,
+    marks=lambda path: any(isinstance(ref, str) and ref.endswith((".md", ".markdown")) for ref in files_below(path)),
+    tells_rest=True,
+    may_be_file=True,
+)
 
 
 # An Obsidian vault: its notes with their links, tags and properties, daily notes as the memories of their days.
@@ -85,13 +87,11 @@ ROLES = ("SOUL.md", "IDENTITY.md", "USER.md", "AGENTS.md", "TOOLS.md", "HEARTBEA
 
 
 def _is_openclaw(path: Path) -> bool:
-    there = [name for name in ROLES if (path / name).is_file()]
-    return len(there) >= 2 or (bool(there) and (path / "memory").is_dir()) or _has_days(path)
-
-
-def _has_days(path: Path) -> bool:
-    is_there = (path / "MEMORY.md").is_file() and (path / "memory").is_dir()
-    return is_there and any((path / "memory").glob("[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*.md"))
+    there, memory = sum((path / name).is_file() for name in ROLES), path / "memory"
+    if there or not memory.is_dir():
+        return there > 1 or (there > 0 and memory.is_dir())
+    days = memory.glob("[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*.md")
+    return (path / "MEMORY.md").is_file() and any(days)
 
 
 OPENCLAW = Layout(
@@ -116,13 +116,9 @@ def _inside_claude_code(path: Path) -> Path:
     return project.parent if is_project else path
 
 
-def _holds_projects(path: Path) -> bool:
-    return path.name == "projects" and any(path.glob("*/memory/MEMORY.md"))
-
-
 CLAUDE_CODE = Layout(
     name="claude-code",
-    marks=_holds_projects,
+    marks=lambda path: path.name == "projects" and any(path.glob("*/memory/MEMORY.md")),
     inside=_inside_claude_code,
     rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", page(r"memory/claude-code/\g<project>/\g<rest>", dated)),),
 )
@@ -134,10 +130,6 @@ FOLDERS = ("memory/episodes", "memory/graph/entities", "memory/procedures")
 _EDGE = re.compile(r"(?m)^\| *(\w+--[\w-]+) *\|([^|\n]+)\| *(\w+--[\w-]+) *\|(?:([^|\n]*)\|)?(?:([^|\n]*)\|)?")
 _PROPOSAL = re.compile(r"(?i)proposal\b")
 _MOLTBOT_FIELD = re.compile(r"(?m)^- \*\*([^*\n]+)\*\*: *(.+)$")
-
-
-def _is_moltbot(path: Path) -> bool:
-    return (path / FOLDERS[0]).is_dir() or sum((path / each).is_dir() for each in FOLDERS) > 1
 
 
 def edges(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
@@ -161,7 +153,7 @@ def waiting(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
 
 MOLTBOT = Layout(
     name="moltbot",
-    marks=_is_moltbot,
+    marks=lambda path: (path / FOLDERS[0]).is_dir() or sum((path / each).is_dir() for each in FOLDERS) > 1,
     rules=(
         (rf"memory/(?:episodes/)?{DAY}(?:-[^/]+)?\.md", log),
         (r"memory/graph/index\.md", edges),
@@ -192,12 +184,8 @@ def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
             told["importance"] = importance
         if kind := fields.get("type"):
             told["tags"] = [kind]
-        yield ImportedMemory(
-            ref=f"{leaf.ref}#{title}",
-            content=_FIELD.sub("", text).removeprefix("# "),
-            at=_moment(fields.get("timestamp", "") or title),
-            fields=told,
-        )
+        at, content = _moment(fields.get("timestamp", "") or title), _FIELD.sub("", text).removeprefix("# ")
+        yield ImportedMemory(ref=f"{leaf.ref}#{title}", content=content, at=at, fields=told)
     if says_something(rest) or not found:
         yield Sheet(ref=leaf.ref, path="memory/EPISODIC.md", text=rest)
 
@@ -210,14 +198,14 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def _inside(path: Path) -> Path:
-    return path.parent if path.name == "memory" and any((path / each).is_file() for each in KINDS) else path
+def _has_kinds(path: Path) -> bool:
+    return any((path / each).is_file() for each in KINDS)
 
 
 SPEC = Layout(
     name="spec",
-    inside=_inside,
-    marks=lambda path: any((path / folder / each).is_file() for folder in ("", "memory") for each in KINDS),
+    inside=lambda path: path.parent if path.name == "memory" and _has_kinds(path) else path,
+    marks=lambda path: _has_kinds(path) or _has_kinds(path / "memory"),
     rules=(
         (rf"(?:memory/)?{DAY}(?:-[^/]+)?\.md", log),
         (rf"memory/archive/(?:.+/)?{DAY}\.md", log),

@@ -33,6 +33,8 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 _ZIP = b"PK\x03\x04"
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
+Object = Mapping[str, Any]
+"""An object of somebody's JSON."""
 
 
 def items(path: Path, names: re.Pattern[str]) -> Iterator[Any]:
@@ -152,7 +154,7 @@ class JsonSource(ABC):
     """Lists that an object may have in place of the objects themselves."""
 
     @abstractmethod
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterable[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterable[Incoming]:
         """What an object brings; `otherwise` names one that has no id."""
 
     def fits(self, path: Path) -> bool:
@@ -182,10 +184,20 @@ def listed(of: object, name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def object_in(of: object, name: str) -> Mapping[str, Any]:
+def objects_in(of: object, name: str) -> list[Object]:
+    """The objects of a list of somebody's JSON."""
+    return [each for each in listed(of, name) if isinstance(each, Mapping)]
+
+
+def object_in(of: object, name: str) -> Object:
     """An object of somebody's JSON; an empty one for any other value."""
     value = of.get(name) if isinstance(of, Mapping) else None
     return value if isinstance(value, Mapping) else {}
+
+
+def joined(texts: Iterable[object]) -> str:
+    """The texts among somebody's values as paragraphs."""
+    return "\n\n".join(filter(None, map(text_in, texts)))
 
 
 def text_in(value: object) -> str:
@@ -224,7 +236,7 @@ class McpMemory(JsonSource):
     mark = r'"(entityType|relationType)"\s*:'
     inside = ("entities", "relations")
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         name, kind = text_in(record.get("name")), text_in(record.get("entityType"))
         if name and kind:
             yield fact(name, "isA", kind)
@@ -249,7 +261,7 @@ class Mem0(JsonSource):
     mark = r'\{\s*"id"\s*:[^{}]*"memory"\s*:\s*"'
     inside = ("results", "memories", "relations")
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         if content := text_in(record.get("memory") or record.get("data")):
             ref = str(record.get("id") or record.get("hash") or otherwise)
             yield ImportedMemory(
@@ -262,7 +274,7 @@ class Mem0(JsonSource):
             yield fact(subject, predicate, other)
 
 
-def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(record: Object) -> dict[str, Any]:
     kept = {name: record[name] for name in ("id", "agent_id", "run_id", "updated_at") if record.get(name)}
     user = {"user": record["user_id"]} if text_in(record.get("user_id")) else {}
     tags = [each for each in map(text_in, listed(record, "categories")) if each]
@@ -277,6 +289,7 @@ HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "mod
 """Kinds of messages that nobody said: what the model thought, and what it was told beforehand."""
 SAID = ("title", "text", "result", "content", "url")
 """Where a message that has no parts says something."""
+READ = frozenset({"content_type", "parts", "language", "response_format_name", *SAID})
 
 
 class ChatGPT(JsonSource):
@@ -288,20 +301,28 @@ class ChatGPT(JsonSource):
     mark = r'"mapping"\s*:\s*\{'
     inside = ("conversations",)
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         named = record.get("conversation_id") or record.get("id")
         at, title = moment_in(record.get("create_time")), text_in(record.get("title"))
         if record.get("is_do_not_remember") is True:
             yield ImportProblem(ref=str(named or otherwise), why="was marked there as nothing to remember")
             return
-        for key, message in _chatgpt_branch(record):
-            ref, content, author = f"{named or otherwise}/{key}", object_in(message, "content"), message.get("author")
-            words, role = _words(content), token_in(object_in(message, "author").get("role"))
+        nodes, last = object_in(record, "mapping"), str(record.get("current_node"))
+        if last not in nodes:
+            last = next((each for each in reversed([*nodes]) if not object_in(nodes, each).get("children")), "")
+        for key in branch(nodes, last, "parent")[0]:
+            message, ref = object_in(object_in(nodes, key), "message"), f"{named or otherwise}/{key}"
+            content, author, about = (object_in(message, name) for name in ("content", "author", "metadata"))
+            words, role, kind = _words(content), token_in(author.get("role")), content.get("content_type")
             at = moment_in(message.get("create_time")) or at
-            if _is_hidden(message, content) or not (words or _is_strange(content)):
+            is_hidden = about.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
+            # An empty text says nothing; what is said in a way that is not known here is told.
+            is_strange = any(value for name, value in content.items() if name not in READ)
+            if is_hidden or str(kind) in HIDDEN or not (words or is_strange):
                 continue
             if not words or not role:
-                yield ImportProblem(ref=ref, why=f"cannot be read: {str(content.get('content_type') or author)[:60]}")
+                why = f"cannot be read: {str(kind or message.get('author'))[:60]}"
+                yield ImportProblem(ref=ref, why=why)
                 continue
             yield ImportedMemory(
                 ref=ref,
@@ -309,48 +330,28 @@ class ChatGPT(JsonSource):
                 at=at,
                 role=role,
                 session=token_in(named),
-                author=_author(message) or None,
+                author=text_in(author.get("name") or about.get("model_slug")) or None,
                 fields={"attributes": {"title": title}} if title else {},
             )
 
 
-def _chatgpt_branch(talk: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The messages from the first to the one that was last shown, with their keys."""
-    nodes, found = object_in(talk, "mapping"), dict[str, Mapping[str, Any]]()
-    key: Any = str(talk.get("current_node"))
-    if key not in nodes:
-        key = next((each for each in reversed([*nodes]) if not object_in(nodes, each).get("children")), "")
-    while isinstance(key, str) and key in nodes and key not in found:
-        found[key] = object_in(object_in(nodes, key), "message")
-        key = object_in(nodes, key).get("parent")
-    return list(reversed(found.items()))
+def branch(nodes: Object, last: Any, parent: str) -> tuple[list[str], Any]:
+    """The keys from the first message to the last that was shown, and what the first one follows."""
+    found = dict[str, None]()
+    while isinstance(last, str) and last in nodes and last not in found:
+        found[last] = None
+        last = object_in(nodes, last).get(parent)
+    return [*reversed(found)], last
 
 
-def _is_hidden(message: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
-    is_hidden = object_in(message, "metadata").get("is_visually_hidden_from_conversation") is True
-    return is_hidden or message.get("weight") == 0 or str(content.get("content_type")) in HIDDEN
-
-
-def _is_strange(content: Mapping[str, Any]) -> bool:
-    """Whether a message says something in a way that is not known here; an empty text says nothing."""
-    known = {"content_type", "parts", "language", "response_format_name", *SAID}
-    return any(value for name, value in content.items() if name not in known)
-
-
-def _author(message: Mapping[str, Any]) -> str:
-    name = object_in(message, "author").get("name") or object_in(message, "metadata").get("model_slug")
-    return text_in(name)
-
-
-def _words(content: Mapping[str, Any]) -> str:
+def _words(content: Object) -> str:
     """What a message says; a picture or a recording is named by what it is."""
-    said = (*map(_part, listed(content, "parts")), *(text_in(content.get(name)) for name in SAID))
-    return "\n\n".join(filter(None, said))
+    return joined((*map(_part, listed(content, "parts")), *map(content.get, SAID)))
 
 
-def _part(part: object) -> str:
+def _part(part: object) -> object:
     if not isinstance(part, Mapping):
-        return text_in(part)
+        return part
     return _words({**part, "parts": []}) or f"[{text_in(part.get('content_type')) or 'attachment'}]"
 
 
@@ -375,13 +376,13 @@ class Claude(JsonSource):
     mark = r'"(?:chat_messages|conversations_memory|prompt_template)"\s*:'
     inside = ("conversations",)
 
-    def incoming(self, record: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+    def incoming(self, record: Object, otherwise: str) -> Iterator[Incoming]:
         if "chat_messages" in record:
             return _turns(record, otherwise)
         return _remembered(record) if "conversations_memory" in record else _project(record)
 
 
-def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
+def _turns(talk: Object, otherwise: str) -> Iterator[Incoming]:
     named, title = talk.get("uuid"), text_in(talk.get("name"))
     for number, message in enumerate(_branch(talk), 1):
         if not isinstance(message, Mapping):
@@ -399,71 +400,62 @@ def _turns(talk: Mapping[str, Any], otherwise: str) -> Iterator[Incoming]:
             yield turn
         for nth, (role, author, content) in enumerate(_beside(message), 1):
             yield replace(turn, ref=f"{turn.ref}#{nth}", content=content, role=role or turn.role, author=author or None)
-        if strange := {str(each.get("type")) for each in _blocks(message)} - PASSED:
+        if strange := {str(each.get("type")) for each in objects_in(message, "content")} - PASSED:
             yield ImportProblem(ref=turn.ref, why=f"has a part that cannot be read: {', '.join(sorted(strange))[:80]}")
 
 
-def _branch(talk: Mapping[str, Any]) -> list[Any]:
+def _branch(talk: Object) -> list[Any]:
     """The messages up to the one that was last shown; all of them where they do not tell what they follow."""
     every = listed(talk, "chat_messages")
     named = {each["uuid"]: each for each in every if isinstance(each, Mapping) and isinstance(each.get("uuid"), str)}
-    found, key = dict[str, Any](), talk.get("current_leaf_message_uuid") or next(reversed(named), None)
-    while isinstance(key, str) and key in named and key not in found:
-        found[key] = named[key]
-        key = named[key].get("parent_message_uuid")
-    is_whole = isinstance(key, str) and key.startswith("00000000-") and len(named) == len(every)
-    return [*reversed(found.values())] if is_whole else every
+    last = talk.get("current_leaf_message_uuid") or next(reversed(named), None)
+    found, root = branch(named, last, "parent_message_uuid")
+    is_whole = isinstance(root, str) and root.startswith("00000000-") and len(named) == len(every)
+    return [named[each] for each in found] if is_whole else every
 
 
-def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [each for each in listed(message, "content") if isinstance(each, Mapping)]
-
-
-def _said(message: Mapping[str, Any]) -> str:
+def _said(message: Object) -> str:
     """The words of a message; what the model thought is left out, and what was uploaded is named."""
-    blocks = [each for each in _blocks(message) if each.get("type") == "text"]
-    words = _joined(blocks) if _blocks(message) else text_in(message.get("text"))
-    files = (text_in(each.get("file_name")) for each in listed(message, "files") if isinstance(each, Mapping))
-    return "\n\n".join(filter(None, (words, *(f"[{name}]" for name in files if name))))
+    blocks = objects_in(message, "content") or [{"type": "text", "text": message.get("text")}]
+    words = [each.get("text") for each in blocks if each.get("type") == "text"]
+    files = [text_in(each.get("file_name")) for each in objects_in(message, "files")]
+    return joined((*words, *(f"[{name}]" for name in files if name)))
 
 
-def _beside(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]:
+def _beside(message: Object) -> Iterator[tuple[str | None, str, str]]:
     """What the model wrote into documents, what tools answered and what attached files say: role, name and text."""
-    for block in _blocks(message):
-        given, name = object_in(block, "input"), text_in(block.get("name"))
+    for block in objects_in(message, "content"):
+        given, name, content = object_in(block, "input"), text_in(block.get("name")), ""
         if block.get("type") == "tool_use" and (content := text_in(given.get("content") or given.get("file_text"))):
             yield None, text_in(given.get("title") or given.get("path")) or name, content
-        content = text_in(block.get("content")) or _joined(listed(block, "content"))
-        if content and block.get("type") == "tool_result":
-            yield "tool", name, content
-    for file in listed(message, "attachments"):
-        if isinstance(file, Mapping) and (content := text_in(file.get("extracted_content"))):
+        elif block.get("type") == "tool_result":
+            content = joined((block.get("content"), *(each.get("text") for each in objects_in(block, "content"))))
+            if content:
+                yield "tool", name, content
+    for file in objects_in(message, "attachments"):
+        if content := text_in(file.get("extracted_content")):
             yield "tool", text_in(file.get("file_name")), content
 
 
-def _remembered(record: Mapping[str, Any]) -> Iterator[Incoming]:
+def _remembered(record: Object) -> Iterator[Incoming]:
     """The pages in which Claude keeps what it knows of a person and of the projects."""
     texts = {"memory.md": record.get("conversations_memory")}
     texts |= {f"projects/{name}.md": text for name, text in object_in(record, "project_memories").items()}
-    files = [each for each in listed(record, "memory_files") if isinstance(each, Mapping)]
-    texts |= {f"files/{text_in(each.get('path')).strip('/')}": each.get("content") for each in files}
+    for each in objects_in(record, "memory_files"):
+        texts[f"files/{text_in(each.get('path')).strip('/')}"] = each.get("content")
     yield from (_page(place, text) for place, text in texts.items() if text_in(text))
 
 
-def _project(record: Mapping[str, Any]) -> Iterator[Incoming]:
+def _project(record: Object) -> Iterator[Incoming]:
     """The instructions and documents of a project."""
     name = text_in(record.get("name")).replace("/", "-") or str(record.get("uuid"))
-    if told := "\n\n".join(filter(None, (text_in(record.get(each)) for each in ("description", "prompt_template")))):
+    if told := joined((record.get("description"), record.get("prompt_template"))):
         yield _page(f"projects/{name}/{name}.md", f"# {name}\n\n{told}")
-    for each in listed(record, "docs"):
-        if isinstance(each, Mapping) and (text := text_in(each.get("content"))):
+    for each in objects_in(record, "docs"):
+        if text := text_in(each.get("content")):
             yield _page(f"projects/{name}/{text_in(each.get('filename')).strip('/') or each.get('uuid')}", text)
 
 
 def _page(place: str, text: Any) -> Sheet:
     path = "/".join(part for part in f"memory/claude/{place}".split("/") if part not in ("", ".", ".."))
     return Sheet(ref=place, path=safe_path(path if path.endswith(".md") else f"{path}.md"), text=f"{text_in(text)}\n")
-
-
-def _joined(blocks: Any) -> str:
-    return "\n\n".join(filter(None, (text_in(each.get("text")) for each in blocks if isinstance(each, Mapping))))

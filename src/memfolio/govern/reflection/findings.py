@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import combinations
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from memfolio.graph.entities import is_user, propose
 from memfolio.graph.vocabulary import ANY
@@ -27,6 +29,7 @@ from memfolio.types import EMPTY, OVERHEARD, REFLECTION, SUMMED_UP, Kind, Memory
 
 # What a reflection found: numbered proposals that a person can judge one by one, insights and questions. Pure.
 
+WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "data" / "reflection.toml").read_text("utf-8"))
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
@@ -45,6 +48,9 @@ class ReflectionVerb(StrEnum):
     """Of two memories that contradict each other, `by` takes the place of `memory`."""
     CORE = "core"
     """In the block `text` of core memory, `removed` lines go and `added` ones come."""
+
+
+LEARN, CONNECT, MERGE, ARCHIVE, RESOLVE, CORE = ReflectionVerb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +79,13 @@ class ReflectionItem:
 
         A proposal that somebody rejected is known again by them.
         """
-        if self.verb is not ReflectionVerb.CORE:
-            pair = (
-                sorted((self.subject, self.object))
-                if self.verb is ReflectionVerb.MERGE
-                else (self.subject, self.object)
-            )
-            memory = "" if self.verb is ReflectionVerb.LEARN else self.memory  # the same words, whatever they replace
-            return (_mark(self.verb, self.text, *pair, self.predicate, memory, self.by),)
-        lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
-        return tuple(_mark(self.verb, self.text, line) for line in lines)
+        if self.verb is CORE:
+            lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
+            return tuple(_mark(self.verb, self.text, line) for line in lines)
+        pair = (self.subject, self.object)
+        ends = sorted(pair) if self.verb is MERGE else pair
+        memory = "" if self.verb is LEARN else self.memory  # the same words, whatever they replace
+        return (_mark(self.verb, self.text, *ends, self.predicate, memory, self.by),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +149,7 @@ CITED = 3
 USER, SOMEBODY = "The user", "Alex"
 """The rules read what is told of somebody by name."""
 _PEOPLE = frozenset({"user", "human"})
-_FILLERS = frozenset("a an the lot much very really so too also now anymore please".split())
+_FILLERS = frozenset(WORDS["fillers"].split())
 Sourced = tuple[Statement, list[MemoryItem]]
 
 
@@ -154,6 +157,12 @@ def quote(text: str, length: int = QUOTE) -> str:
     """The first words of a text, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words as people say them: 3, 5 and 7."""
+    *first, last = [str(word) for word in words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def is_machine(item: MemoryItem) -> bool:
@@ -170,7 +179,8 @@ def read(episodes: Iterable[MemoryItem]) -> list[Sourced]:
     for turns in conversations.values():
         for statement in learn([_turn(each) for each in turns]).statements:
             sources = [turns[place] for place in statement.turns]
-            is_told = statement.kind is Kind.EPISODIC and sources[0].role is None  # by the note itself
+            # A note about an event is a memory already, and is not learned from itself.
+            is_told = statement.kind is Kind.EPISODIC and sources[0].role is None
             says_nothing = statement.object and plain_words(statement.subject) == plain_words(statement.object)
             if len(statement.text) <= LONGEST and not is_told and not says_nothing:
                 meaning = KnownStatement.said(statement, moment(sources[0])).meaning, statement.negated
@@ -187,11 +197,8 @@ def _turn(item: MemoryItem) -> Turn:
 class KnownStatement:
     """Something known, what it says, and by what it can be found."""
 
-    __slots__ = ("item", "known", "meaning", "slot", "text", "words")
-
     def __init__(self, item: MemoryItem, known: KnownStatementAbout) -> None:
-        self.item = item
-        self.known = known
+        self.item, self.known = item, known
         slot, what, self.text = known.slot, _gist(known.object), _gist(known.text[:LONG])
         self.words = frozenset(what)
         self.meaning: object = (*slot, self.words) if all((*slot, what)) else self.text
@@ -204,6 +211,7 @@ class KnownStatement:
         """A memory; one that does not say what it is about is taken apart, in the name of whose it is."""
         if "subject" in item.attributes:
             return cls(item, KnownStatementAbout.of(item))
+        # The rules know people by name only, so that the user gets one for as long as they read.
         text = item.content[:LONG] if takes_apart else ""
         told = about(SOMEBODY + text.removeprefix(USER) if text.startswith(USER) else text, item.user)
         if text.startswith(USER) and told:
@@ -260,6 +268,7 @@ class KnownFacts:
 
     def against(self, new: KnownStatement) -> list[KnownStatement]:
         """What contradicts it."""
+        # Either it says the opposite, or it gives another value to what can have only one.
         denied = self._said.get((new.meaning, not new.known.negated))
         others = [*([denied] if denied else []), *self._slots.get(new.slot, ())]
         return [each for each in others if not each.item.forgotten_at and each.contradicts(new)]
@@ -284,6 +293,7 @@ def learnable(
     `way` is what becomes of facts that newer words contradict, see `learn.conflicts`.
     """
     found: dict[object, tuple[Statement, Sequence[MemoryItem], list[KnownStatement]]] = {}
+    # In the order in which it was said, so that the last word about a thing is the one that stays.
     for statement, sources in sorted(told, key=lambda each: _last(each[1])):
         new = KnownStatement.said(statement, _last(sources))
         old = facts.against(new)
@@ -305,7 +315,7 @@ def _learning(
     stays = f"; differs from “{quote(old[-1].known.text)}”, which stays" if old else ""
     newest = sorted(sources, key=moment)[-CITED:]
     return ReflectionItem(
-        verb=ReflectionVerb.LEARN,
+        verb=LEARN,
         text=statement.text,
         type=statement.type,
         confidence=statement.confidence,
@@ -328,7 +338,7 @@ class ContradictingFacts(NamedTuple):
         old, new = self.old.item, self.new.item
         why = f"{self.why} ({moment(new):%Y-%m-%d}, the other {moment(old):%Y-%m-%d})"
         quotes = {each.id: quote(each.content) for each in (old, new)}
-        return ReflectionItem(verb=ReflectionVerb.RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
+        return ReflectionItem(verb=RESOLVE, memory=old.id, by=new.id, why=why, quotes=quotes)
 
     @property
     def doubtful(self) -> set[str]:
@@ -344,6 +354,7 @@ def contradictions(facts: KnownFacts) -> list[ContradictingFacts]:
 
 def _clash(one: KnownStatement, other: KnownStatement) -> ContradictingFacts:
     sides = [(_reasons(one, other), one, other), (_reasons(other, one), other, one)]
+    # Where as much speaks for one as for the other, a person is asked.
     (less, *_), (more, new, old) = sorted(sides, key=lambda side: (sum(side[0].values()), side[1].known.at))
     return ContradictingFacts(old, new, ", ".join(more) if sum(more.values()) > sum(less.values()) else "")
 
@@ -418,6 +429,7 @@ def connected(index: Index, material: Material, besides: Iterable[ReflectionItem
     most = {each.id: each for each in sorted(nodes, key=lambda node: (-node.mentions, node.id))[:NODES]}
     names = {each.id: (each.name, *each.aliases) for each in most.values()}
     met = index.read(lambda connection: conversations(connection, names))
+    # Those that are mentioned most only: pairs grow with the square.
     pairs = [(len(met[one] & met[other]), one, other) for one, other in combinations(sorted(met), 2)]
     for count, one, other in sorted(pairs, key=lambda pair: (-pair[0], *pair[1:])):
         is_often = count >= TOGETHER and 2 * count > max(len(met[one]), len(met[other]))
@@ -425,9 +437,7 @@ def connected(index: Index, material: Material, besides: Iterable[ReflectionItem
             alone = ", ".join(f"{most[each].name} in {len(met[each])}" for each in (one, other))
             why = f"spoken of together in {count} conversations ({alone})"
             quotes = {each: most[each].name for each in (one, other)}
-            yield ReflectionItem(
-                verb=ReflectionVerb.CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes
-            )
+            yield ReflectionItem(verb=CONNECT, subject=one, predicate=ANY, object=other, why=why, quotes=quotes)
 
 
 def merging(material: Material, limit: float) -> tuple[list[ReflectionItem], list[tuple[Node, Node]]]:
@@ -441,5 +451,5 @@ def merging(material: Material, limit: float) -> tuple[list[ReflectionItem], lis
             continue
         why = f"{pair.why}: {keep.name} is mentioned {keep.mentions} times, {other.name} {other.mentions}"
         names = {each.id: quote(each.summary or each.name) for each in (keep, other)}
-        sure.append(ReflectionItem(verb=ReflectionVerb.MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
+        sure.append(ReflectionItem(verb=MERGE, subject=keep.id, object=other.id, why=why, quotes=names))
     return sure, unsure

@@ -6,14 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, zip_longest
-from typing import NamedTuple
 
 from memfolio.errors import HistoryError, ModelError
 from memfolio.govern.reflection.findings import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
+    LEARN,
+    MERGE,
+    RESOLVE,
+    WORDS,
     ContradictingFacts,
     Findings,
     Insights,
@@ -25,6 +31,7 @@ from memfolio.govern.reflection.findings import (
     connected,
     contradictions,
     learnable,
+    listed,
     merging,
     quote,
     read,
@@ -65,18 +72,12 @@ TRIED = 50
 OFTEN = 5
 """From how many uses on a fact is used often."""
 SURE = 0.7
-_WHO = frozenset(
-    "name called is is_a is_from status lives_in works_at job married_to parent_of speaks birthday age timezone "
-    "allergic_to".split()
-)
-"""What tells who somebody is."""
-_HEALTH = frozenset({"allergic_to", "blood_type"})
-_UNTELLING = frozenset({"user", "want", "need", "assistant"})
+_WHO, _VITAL, _UNTELLING = (frozenset(WORDS[name].split()) for name in ("who", "vital", "untelling"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreKnowledge:
-    """What is known when core memory is rewritten.
+@dataclass(slots=True, kw_only=True)
+class Rewrite:
+    """Changes of core memory, line by line; `page` is what it would be.
 
     `rests` says what each line rests on, by its text: one that rests on nothing is somebody's own. `before` is what the
     page said when `STALE` began, since when `lately` came. `held` are facts that hold, of which the `dormant` are asked
@@ -93,26 +94,17 @@ class CoreKnowledge:
     topics: Sequence[str]
     rejected: Container[str]
     now: datetime
+    questions: list[str] = field(default_factory=list)
+    """What to ask about somebody's own lines, and about what there is no room for."""
+    page: CorePage = field(init=False)
+    _changes: list[ReflectionItem] = field(default_factory=list)
+    _crowded: dict[str, str] = field(default_factory=dict)
 
-
-class Rewrite:
-    """Changes of core memory, line by line; `page` is what it would be."""
-
-    def __init__(self, known: CoreKnowledge) -> None:
-        self._known = known
-        self.page = CorePage(known.memory.text or TEMPLATE)
-        self.questions: list[str] = []
-        """What to ask about somebody's own lines, and about what there is no room for."""
-        self._changes: list[ReflectionItem] = []
-        self._crowded: dict[str, str] = {}
-        self._outdated = [(_telling(old), _telling(new), new) for old, new in known.outdated]
-        self._old = {line.text for line in _lines(CorePage(known.before))}
-        self._heard = [_telling(item.content) for item in known.lately] if self._old else []
-        for block in [each for each in self.page.blocks if each.name in BLOCKS]:
-            for line in block.items:
-                self._review(block.name, line)
+    def __post_init__(self) -> None:
+        self.page = CorePage(self.memory.text or TEMPLATE)
+        self._review()
         self._tell_topics()
-        for name, why, texts in _wanted(known):
+        for name, why, texts in self._wanted():
             self._promote(name, why, texts)
         for name, text in self._crowded.items():
             self.questions.append(f"{name} of core memory has no room for “{quote(text)}”: which line may go?")
@@ -121,36 +113,40 @@ class Rewrite:
         """A proposal for each block that is to change."""
         for name in BLOCKS:
             if mine := [each for each in self._changes if each.text == name]:
-                removed, added = (each.removed for each in mine), (each.added for each in mine)
+                removed = tuple(chain.from_iterable(each.removed for each in mine))
+                added = tuple(chain.from_iterable(each.added for each in mine))
                 why = "; ".join(dict.fromkeys(each.why for each in mine))
-                yield ReflectionItem(
-                    verb=ReflectionVerb.CORE, text=name, removed=(*chain(*removed),), added=(*chain(*added),), why=why
-                )
+                yield ReflectionItem(verb=CORE, text=name, removed=removed, added=added, why=why)
 
     def says(self, text: str) -> bool:
         """Whether a line of the page has all the words of a text."""
         return _says(_lines(self.page), text)
 
-    def _review(self, block: str, line: Line) -> None:
-        """Take a line out that does not hold any more, or ask about it where it is somebody's own."""
-        rests, words = self._known.rests[line.text], _telling(line.says)
-        outdated = (by for old, new, by in self._outdated if words <= old and 2 * len(words) > len(old) and words - new)
-        told = (by for old, new, by in self._outdated if old & new and old - new and old - new <= words)
-        instead = next(outdated, "") if len(words) > 1 else ""
-        if instead or (rests.found and not rests.holds):
-            instead = instead or rests.instead
-            self._put(block, "replaced by what holds" if instead else "forgotten", instead, line)
-        elif by := "" if rests.found else next(told, ""):
-            self.questions.append(f"Is “{quote(line.says)}” in core memory still so, with “{quote(by)}”?")
-        elif block == ACTIVE and words and not line.id and line.text in self._old:
-            self._review_moment(line, words, is_own=not rests.found)
+    def _review(self) -> None:
+        """Take out what does not hold or is not of the moment any more, or ask about it where it is somebody's own."""
+        outdated = [(_telling(old), _telling(new), new) for old, new in self.outdated]
+        old_lines = {line.text for line in _lines(CorePage(self.before))}
+        heard = [_telling(item.content) for item in self.lately] if old_lines else []
+        for block in [each for each in self.page.blocks if each.name in BLOCKS]:
+            for line in block.items:
+                words, rests = _telling(line.says), self.rests[line.text]
+                most = [each for each in outdated if words <= each[0] and 2 * len(words) > len(each[0])]
+                instead = next((by for _, new, by in most if len(words) > 1 and words - new), "")
+                told = next((by for old, new, by in outdated if old & new and old - new and old - new <= words), "")
+                if instead or (rests.found and not rests.holds):
+                    instead = instead or rests.instead
+                    self._put(block.name, "replaced by what holds" if instead else "forgotten", instead, line)
+                elif told and not rests.found:
+                    self.questions.append(f"Is “{quote(line.says)}” in core memory still so, with “{quote(told)}”?")
+                elif block.name == ACTIVE and words and not line.id and line.text in old_lines:
+                    shared = max((len(words & each) for each in heard), default=0)
+                    self._review_moment(line, len(words), shared, is_own=not rests.found)
 
-    def _review_moment(self, line: Line, words: set[str], *, is_own: bool) -> None:
+    def _review_moment(self, line: Line, words: int, shared: int, *, is_own: bool) -> None:
         """Take a line out that is not of the moment any more; of one's own nothing at all may have come up."""
-        shared = max((len(words & heard) for heard in self._heard), default=0)
         if is_own and not shared and not line.text.startswith(LATELY):
             self.questions.append(f"“{quote(line.says)}” in core memory has {STALED}: may it go?")
-        elif not is_own and shared < min(2, len(words)):
+        elif not is_own and shared < min(2, words):
             self._put(ACTIVE, STALED, "", line)
 
     def _tell_topics(self) -> None:
@@ -158,9 +154,26 @@ class Rewrite:
         old = next((each for each in self.page.items(ACTIVE) if each.text.startswith(LATELY)), None)
         told = set(old.text.removeprefix(LATELY).split(", ")) if old else set()
         said = " ".join(line.says for line in _lines(self.page) if line != old).casefold()
-        new = [each for each in self._known.topics if each.casefold() not in said][:NAMED]
-        if len(new) > 1 and (not old or 2 * len(told.intersection(self._known.topics)) < len(told)):
+        new = [each for each in self.topics if each.casefold() not in said][:NAMED]
+        if len(new) > 1 and (not old or 2 * len(told.intersection(self.topics)) < len(told)):
             self._put(ACTIVE, "topics of the moment", LATELY + ", ".join(new), old)
+
+    def _wanted(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        """What each block should say and why, the most important first; each text with what it comes down to."""
+        # Of several values the last one counts, and the last that was said comes first.
+        last = {each.slot or each.meaning: each for each in self.held if _is_about_user(each)}
+        mine = [*reversed(last.values())]
+        who = [each for each in mine if each.known.predicate in _WHO and not each.known.negated]
+        how = [each for each in mine if each.known.predicate == "wants"]
+        told = {each.item.id for each in (*who, *how)}
+        vital = [each.item for each in self.held if _is_vital(each) and each.item.id not in told]
+        vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
+        recent = [each for each in reversed(self.lately) if _is_open(each, self.now)]
+        yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
+        yield PERSONA, "what the user asked for", {each.item.content: each.known.object for each in how}
+        yield ACTIVE, "decisions and tasks of the last days", {each.content: each.content for each in recent}
+        critical = {each.content: each.content for each in vital if each.id not in self.dormant}
+        yield CRITICAL, "important or often used", critical
 
     def _promote(self, block: str, why: str, texts: Mapping[str, str]) -> None:
         """Put texts that are lines into a block that does not say what they come down to, up to a few."""
@@ -172,13 +185,12 @@ class Rewrite:
 
     def _put(self, block: str, why: str, text: str, out: Line | None = None) -> None:
         """Put a line into a block, or in the place of one, where nobody rejected that and there is room for it."""
+        # Core memory is shown in every conversation: no place for a secret.
         line = "" if is_secret(text) else quote(_retold(text), LONGEST_CORE_LINE)
         page = CorePage(self.page.removing(self.page.meant(block, out.text))) if out else self.page
         added = (line,) if line and not _says(_lines(page), line) else ()
-        change = ReflectionItem(
-            verb=ReflectionVerb.CORE, text=block, removed=(out.text,) if out else (), added=added, why=why
-        )
-        if not change.marks or any(mark in self._known.rejected for mark in change.marks):
+        change = ReflectionItem(verb=CORE, text=block, removed=(out.text,) if out else (), added=added, why=why)
+        if not change.marks or any(mark in self.rejected for mark in change.marks):
             return
         if added and not self._fits(page := CorePage(page.adding(block, line)), block):
             self._crowded.setdefault(block, line)
@@ -187,9 +199,8 @@ class Rewrite:
         self._changes.append(change)
 
     def _fits(self, page: CorePage, name: str) -> bool:
-        memory = self._known.memory
-        is_meant = all(each.tokens <= memory.share(each) for each in page.blocks if each.name == name)
-        return is_meant and page.tokens <= memory.cap
+        is_meant = all(each.tokens <= self.memory.share(each) for each in page.blocks if each.name == name)
+        return is_meant and page.tokens <= self.memory.cap
 
 
 def _lines(page: CorePage) -> list[Line]:
@@ -203,38 +214,19 @@ def _says(lines: Iterable[Line], text: str) -> bool:
 
 def same(text: str, line: str) -> bool:
     """Whether a line of core memory says what a memory says, also where it is cut short."""
-    return (
-        plain_words(text).startswith(plain_words(line))
-        if line.endswith("…")
-        else plain_words(text) == plain_words(line)
-    )
+    one, other = plain_words(text), plain_words(line)
+    return one.startswith(other) if line.endswith("…") else one == other
 
 
 def _retold(text: str) -> str:
     """What a memory says, told of the user rather than by them."""
+    # Lines of core memory are read by an agent, to whom "I" would be itself.
     told = learn([Turn(content=text)]).statements if text.startswith(("I ", "I'm ", "My ")) else ()
     return told[0].text if len(told) == 1 else text
 
 
 def _telling(text: str) -> set[str]:
     return {word.casefold().rstrip("s") for word in terms(text[:1000])} - _UNTELLING
-
-
-def _wanted(known: CoreKnowledge) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """What each block should say, with the reason, the most important first; each text with what it comes down to."""
-    last = {each.slot or each.meaning: each for each in known.held if _is_about_user(each)}
-    mine = [*reversed(last.values())]
-    who = [each for each in mine if each.known.predicate in _WHO and not each.known.negated]
-    how = [each for each in mine if each.known.predicate == "wants"]
-    told = {each.item.id for each in (*who, *how)}
-    vital = [each.item for each in known.held if _is_vital(each) and each.item.id not in told]
-    vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
-    recent = [each for each in reversed(known.lately) if _is_open(each, known.now)]
-    yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
-    yield PERSONA, "what the user asked for", {each.item.content: each.known.object for each in how}
-    yield ACTIVE, "decisions and tasks of the last days", {each.content: each.content for each in recent}
-    critical = {each.content: each.content for each in vital if each.id not in known.dormant}
-    yield CRITICAL, "important or often used", critical
 
 
 def _is_about_user(each: KnownStatement) -> bool:
@@ -247,7 +239,7 @@ def is_important(item: MemoryItem) -> bool:
 
 
 def _is_vital(each: KnownStatement) -> bool:
-    counts = is_important(each.item) or each.known.predicate in _HEALTH or each.item.access_count >= OFTEN
+    counts = is_important(each.item) or each.known.predicate in _VITAL or each.item.access_count >= OFTEN
     return counts and each.item.confidence >= SURE
 
 
@@ -267,58 +259,39 @@ REVIEWED = 20
 """How many reflections a model is shown, the last ones."""
 LONGEST_REVIEW = 400
 """Characters of an insight."""
-TASK = """\
-The material tells what an assistant reflected on before, what its memory holds anew, and what was corrected. Say in \
-at most two plain sentences each: learning, what the proposals that were applied or rejected show about what is worth \
-keeping; understanding, how what is known about the user has changed; theme, what comes up again and again. Use only \
-what the material says, with its names and numbers. Guess at no feelings or motives. Leave a text empty where the \
-material shows nothing."""
 _SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|$)")
-_NOUNS = {
-    ReflectionVerb.LEARN: "fact",
-    ReflectionVerb.CONNECT: "connection",
-    ReflectionVerb.MERGE: "merge",
-    ReflectionVerb.ARCHIVE: "archived item",
-    ReflectionVerb.RESOLVE: "resolved contradiction",
-    ReflectionVerb.CORE: "core memory change",
-}
+Replaced = Sequence[tuple[str, str]]
+"""What was held to be so, and by what it was replaced."""
 
 
-class Arc(NamedTuple):
-    """What the second phase looks at: reflections, topics, what was replaced by what, and what is proposed."""
-
-    past: Sequence[Reflected]
-    topics: Sequence[str]
-    replaced: Sequence[tuple[str, str]]
-    items: Sequence[ReflectionItem]
-
-
-def reviewed(arc: Arc, model: Model | None, notes: list[str]) -> Insights:
-    """What can be said, by the model where there is one that answers, else by rules."""
-    by_rules = Insights(learning=_learning(arc.past), understanding=_understanding(arc.replaced), theme=_theme(arc))
+def reviewed(
+    past: Sequence[Reflected],
+    about: Sequence[str],
+    replaced: Replaced,
+    items: Sequence[ReflectionItem],
+    model: Model | None,
+    notes: list[str],
+) -> Insights:
+    """What can be said of reflections, topics and revisions, by the model where there is one that answers."""
+    by_rules = Insights(learning=_learning(past), understanding=_understanding(replaced), theme=_theme(past, about))
     if model is None:
         return by_rules
-    shown = _shown(arc, by_rules)
+    lines = [*map(_told, past[-REVIEWED:]), f"This time it is about: {', '.join(about)}"]
+    lines += [f"Corrected: {quote(old)} → {quote(new)}" for old, new in replaced[:REVIEWED]]
+    lines += [f"To be learned: {quote(each.text)}" for each in items if each.verb is LEARN]
+    shown = "\n".join([*lines, *filter(None, asdict(by_rules).values())])
     try:
-        answer = model.ask(TASK, shown, Insights)
+        answer = model.ask(WORDS["insights"], shown, Insights)
     except ModelError as error:
         notes.append(f"insights without the model: {error.message}")
         return by_rules
-    told = {name: _grounded(getattr(answer, name), shown) for name in ("learning", "understanding", "theme")}
+    told = {name: _grounded(text, shown) for name, text in asdict(answer).items()}
     return replace(by_rules, **{name: text for name, text in told.items() if text})
 
 
 def _grounded(text: str, shown: str) -> str:
     kept = "".join(each for each in _SENTENCE.findall(" ".join(text.split())) if is_grounded(each, shown))
     return quote(kept, LONGEST_REVIEW)
-
-
-def _shown(arc: Arc, by_rules: Insights) -> str:
-    lines = [*map(_told, arc.past[-REVIEWED:]), f"This time it is about: {', '.join(arc.topics)}"]
-    lines += [f"Corrected: {quote(old)} → {quote(new)}" for old, new in arc.replaced[:REVIEWED]]
-    lines += [f"To be learned: {quote(each.text)}" for each in arc.items if each.verb is ReflectionVerb.LEARN]
-    lines += filter(None, (by_rules.learning, by_rules.understanding, by_rules.theme))
-    return "\n".join(lines)
 
 
 def _told(each: Reflected) -> str:
@@ -330,38 +303,30 @@ def _learning(past: Sequence[Reflected]) -> str:
     """What became of the proposals of before."""
     if not past:
         return ""
-    applied = Counter[str]()
-    for each in past:
-        applied.update(each.counts)
-    told = [counted(applied[verb], noun) for verb, noun in _NOUNS.items() if applied[verb]]
+    applied = sum((Counter(each.counts) for each in past), Counter[str]())
+    told = [counted(applied[verb], noun) for verb, noun in WORDS["nouns"].items() if applied[verb]]
     since = f"In {counted(len(past), 'reflection')} since {min(each.at for each in past)}"
     rejected = [f"#{each.number}" for each in past if each.outcome == "rejected"]
-    refused = f" You rejected {_listed(rejected)}: those proposals are not made again." if rejected else ""
-    return quote(f"{since} you approved {_listed(told) or 'nothing'}.{refused}", LONGEST_REVIEW)
+    refused = f" You rejected {listed(rejected)}: those proposals are not made again." if rejected else ""
+    return quote(f"{since} you approved {listed(told) or 'nothing'}.{refused}", LONGEST_REVIEW)
 
 
-def _understanding(replaced: Sequence[tuple[str, str]]) -> str:
+def _understanding(replaced: Replaced) -> str:
     """What was held to be so and is not."""
-    if not replaced:
-        return ""
     shown = [f"“{quote(old, 60)}” became “{quote(new, 60)}”" for old, new in replaced[:2]]
-    return f"{counted(len(replaced), 'revision')} since the last reflection: {'; '.join(shown)}."
+    return f"{counted(len(replaced), 'revision')} since the last reflection: {'; '.join(shown)}." if shown else ""
 
 
-def _theme(arc: Arc) -> str:
+def _theme(past: Sequence[Reflected], about: Sequence[str]) -> str:
     """What comes up again and again, and what was asked more than once."""
-    counts = Counter(topic.casefold() for each in arc.past for topic in dict.fromkeys(each.topics))
-    again = [topic for topic in arc.topics if counts[topic.casefold()]]
-    most = sorted(again, key=lambda topic: -counts[topic.casefold()])[:3]
-    named = ", ".join(f"{topic} ({counts[topic.casefold()]} of {len(arc.past)})" for topic in most)
+    counts = Counter(topic.casefold() for each in past for topic in dict.fromkeys(each.topics))
+    again = {topic: count for topic in about if (count := counts[topic.casefold()])}
+    most = sorted(again, key=lambda topic: -again[topic])[:3]
+    named = ", ".join(f"{topic} ({again[topic]} of {len(past)})" for topic in most)
     parts = [f"What came up in reflections before and does so again: {named}."] if named else []
-    asked = Counter(question for each in arc.past for question in dict.fromkeys(each.questions)).most_common(1)
+    asked = Counter(question for each in past for question in dict.fromkeys(each.questions)).most_common(1)
     parts += [f"Asked in {count} reflections: {quote(question, 160)}" for question, count in asked if count > 1]
     return quote(" ".join(parts), LONGEST_REVIEW)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 # Looking through a memory: survey, review of the reflections before, consolidation, core memory, questions.
@@ -396,13 +361,14 @@ def look_through(
     found, open_ = looking.find(notes)
     wanted = {verb: [*filter(looking.is_wanted, items)] for verb, items in found.items()}
     first = [each for items in wanted.values() for each in items[: settings.items]]
-    insights = reviewed(Arc(past, about, seen.replaced, first), model, notes)
+    insights = reviewed(past, about, seen.replaced, first, model, notes)
     asked = Counter(question for each in past for question in each.questions)
     questions = tuple(each for each in dict.fromkeys(open_) if asked[each] < AGAIN)[:QUESTIONS]
-    words = (insights.learning, insights.understanding, insights.theme, *questions, *about, *notes)
+    # The page has a budget: what is not proposed now comes with the next reflection.
+    words = (*asdict(insights).values(), *questions, *about, *notes)
     kept = _fitting(first, max(settings.tokens - PAGE, settings.tokens // 2) - sum(map(estimate_tokens, words)))
     left = Counter({verb.value: len(items) for verb, items in wanted.items()})
-    left[ReflectionVerb.ARCHIVE.value] += max(0, seen.faded_count - len(seen.faded))
+    left[ARCHIVE.value] += max(0, seen.faded_count - len(seen.faded))
     left.subtract(each.verb.value for each in kept)
     return Findings(
         items=tuple(kept),
@@ -452,6 +418,7 @@ class _Looking:
     def find(self, notes: list[str]) -> tuple[dict[ReflectionVerb, Iterable[ReflectionItem]], Iterator[str]]:
         """Proposals of each verb, and questions."""
         material = self.seen.material
+        # Taking a sentence apart is slow; of old facts those count that say what they are about.
         old, new = self.seen.known[:-APART], self.seen.known[-APART:]
         held = [*(KnownStatement.of(each, takes_apart=False) for each in old), *map(KnownStatement.of, new)]
         facts = KnownFacts([*map(KnownStatement.of, self.seen.forgotten), *held])
@@ -459,24 +426,29 @@ class _Looking:
         doubtful = {each for clash in clashes for each in clash.doubtful}
         learn = self.vault.config.learn
         learning = learnable(facts, read(self._episodes(notes)), learn.conflicts) if learn.enabled else []
+        # What newer words may replace is not promoted into core memory meanwhile.
         doubted = {each.item.id for item, old in learning if self.is_wanted(item) for each in old}
         merges, unsure = merging(material, learn.merge)
         rewrite = self._rewrite([each for each in held if each.item.id not in doubtful | doubted], clashes)
         found: dict[ReflectionVerb, Iterable[ReflectionItem]] = {
-            ReflectionVerb.LEARN: [item for item, _ in learning],
-            ReflectionVerb.CONNECT: connected(self.index, material, merges),
-            ReflectionVerb.MERGE: merges,
-            ReflectionVerb.ARCHIVE: self._fading(doubtful),
-            ReflectionVerb.RESOLVE: [clash.item for clash in clashes if clash.why],
-            ReflectionVerb.CORE: rewrite.items(),
+            LEARN: [item for item, _ in learning],
+            CONNECT: connected(self.index, material, merges),
+            MERGE: merges,
+            ARCHIVE: self._fading(doubtful),
+            RESOLVE: [clash.item for clash in clashes if clash.why],
+            CORE: rewrite.items(),
         }
         known = {each.item.id for each in held} - doubtful
         weak = [item for item, _ in self.seen.weak if item.id in known and is_important(item)]
-        weak = [item for item in weak if not rewrite.says(item.content)]
+        # Few questions are asked, so that each kind has its turn.
         in_turn = zip_longest(
             [_which(clash) for clash in clashes if not clash.why],
             [f"Are {one.name} and {other.name} the same {one.type}?" for one, other in unsure],
-            [f"“{quote(item.content)}”, {_last_use(item)}: does it still hold?" for item in weak],
+            [
+                f"“{quote(item.content)}”, {_last_use(item)}: does it still hold?"
+                for item in weak
+                if not rewrite.says(item.content)
+            ],
             rewrite.questions,
         )
         return found, filter(None, chain.from_iterable(in_turn))
@@ -493,25 +465,22 @@ class _Looking:
 
         That of the last weeks is read again, since nobody may have decided on what it gave.
         """
-        among = max(self.seen.fresh, self.seen.lately, key=len)
-        waiting = [each for each in among if self._is_unread(each)]
+        waiting = [
+            each
+            for each in max(self.seen.fresh, self.seen.lately, key=len)
+            if each.kind is Kind.EPISODIC and each.source not in (*OVERHEARD, *SUMMED_UP)
+            if each.role is None or each.id in self.seen.unread
+        ]
         if len(waiting) > EPISODES:
             notes.append(f"only the newest {EPISODES:,} episodes were read: there are more")
         return waiting[-EPISODES:]
-
-    def _is_unread(self, item: MemoryItem) -> bool:
-        if item.kind is not Kind.EPISODIC or item.source in (*OVERHEARD, *SUMMED_UP):
-            return False
-        return item.role is None or item.id in self.seen.unread
 
     def _fading(self, doubtful: Container[str]) -> Iterator[ReflectionItem]:
         """What may be archived; what is important is asked about instead."""
         for item, score in self.seen.faded:
             if item.id not in doubtful and (item.kind is Kind.EPISODIC or item.importance < IMPORTANT):
-                why = f"relevance {score:.3f}, {_last_use(item)}"
-                yield ReflectionItem(
-                    verb=ReflectionVerb.ARCHIVE, memory=item.id, why=why, quotes={item.id: quote(item.content)}
-                )
+                why, quotes = f"relevance {score:.3f}, {_last_use(item)}", {item.id: quote(item.content)}
+                yield ReflectionItem(verb=ARCHIVE, memory=item.id, why=why, quotes=quotes)
 
     def _rewrite(self, held: Sequence[KnownStatement], clashes: Sequence[ContradictingFacts]) -> Rewrite:
         memory = Core(self.vault, self.agent).read()
@@ -521,7 +490,7 @@ class _Looking:
         mine = (None, *users) if len(users) == 1 else (None,)  # of many users none is told to the others
         lately = [each for each in self.seen.lately if each.user in mine and self.now - moment(each) <= STALE]
         settled = [(clash.old.item.content, clash.new.item.content) for clash in clashes if clash.why]
-        known = CoreKnowledge(
+        return Rewrite(
             memory=memory,
             rests={text: self.index.read(question) for text, question in asked.items()},
             before=self._before(memory.path) if lines else "",
@@ -533,7 +502,6 @@ class _Looking:
             rejected=self.rejected,
             now=self.now,
         )
-        return Rewrite(known)
 
     def _before(self, path: str) -> str:
         """What a page said before nothing came up for long; empty where that cannot be told."""

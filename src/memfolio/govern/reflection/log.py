@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from memfolio.clock import EPOCH
+from memfolio.govern.proposals import state_lines
 from memfolio.govern.reflection.findings import Insights, Reflected, ReflectionItem, ReflectionVerb
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest
@@ -19,8 +21,6 @@ from memfolio.state import Op, moment
 from memfolio.text import estimate_tokens
 from memfolio.types import REFLECTION
 from memfolio.vault.fields import local
-from memfolio.vault.lines import read_lines, split_lines
-from memfolio.vault.paths import ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # What reflections leave behind: the log of all of them, and the page on which understanding grows. Pure.
@@ -88,12 +88,13 @@ def evolve(text: str, log: Sequence[Reflected], insights: Insights, limit: int, 
     this, parts = log[-1], re.split(r"(?m)^(?=## )", text.replace("\r\n", "\n"))
     rest = "".join(part for part in parts if part.partition("\n")[0].rstrip() not in _OURS)
     own, theirs = _lines_of(parts)
-    told = {name: _line(getattr(insights, name)) for name in ("learning", "understanding", "theme")}
+    told = {name: _line(text) for name, text in asdict(insights).items()}
     own[INSIGHTS][:0] = [f"- Reflection {this.number}, {name}: {words}" for name, words in told.items() if words]
     own[THREADS] = list(_threads(log[-LATELY:]))
     if title := MILESTONES.get(this.number, MILESTONES[100] if this.number % 100 == 0 else ""):
         words = summarise([_milestone(this.number, log), *_words(own[INSIGHTS])], limit // 8)
         own[SUMMARY].insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {words}")
+    # The page must not grow for ever: the oldest insights are folded into one paragraph until it fits.
     while estimate_tokens(page := _page(rest, own, theirs)) > limit and _fold(own, log, limit // 4, summarise):
         pass
     return page
@@ -129,6 +130,7 @@ def _fold(own: Lines, log: Sequence[Reflected], limit: int, summarise: Summarise
     kept = [line for line in own[SUMMARY] if not _FOLDED.fullmatch(line)]
     numbers = [int(match[1]) for line in own[INSIGHTS] if (match := _OURS[INSIGHTS].fullmatch(line))]
     first, last = (int(folded[1]), int(folded[2])) if folded else (numbers or [1])[-1:] * 2
+    # The insights of the last reflection stay as they are, however long.
     if numbers and numbers[-1] != numbers[0]:
         last, count = numbers[-1], numbers.count(numbers[-1])
         told, own[INSIGHTS] = _words(own[INSIGHTS][-count:]), own[INSIGHTS][:-count]
@@ -199,19 +201,7 @@ Line = Mapping[str, Any]
 
 def reviews(vault: Vault, agent: str) -> list[Line]:
     """The lines about reflections, oldest first."""
-    return [line for line in _lines(vault, agent, Op.REVIEW) if _is_sound(line)]
-
-
-def _lines(vault: Vault, agent: str, op: Op) -> Iterator[Line]:
-    """The lines of an operation; asked of the files, since they cannot be behind."""
-    vault.refresh()
-    word, folder = f':"{op}"'.encode(), f"{state_ledger(agent).base}/"
-    known = (path for path in vault.states() if path.startswith(folder))
-    for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
-        content = vault.content(path) or b""
-        if word in content:  # nearly all files have only lines about something else: they need not be read
-            told = b"".join(raw for raw in split_lines(content) if word in raw)
-            yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)
+    return [line for line in state_lines(vault, agent, Op.REVIEW) if _is_sound(line)]
 
 
 def _is_sound(line: Line) -> bool:
@@ -253,6 +243,7 @@ def _closed(lines: Sequence[Line]) -> set[str]:
 
 def looked(lines: Sequence[Line]) -> datetime | None:
     """When the memory was last looked through for what somebody decided on, or what came to nothing."""
+    # What waits and was not decided on is looked through again.
     closed = _closed(lines)
     times = (moment(line.get("at")) for line in lines if "hash" in line and line["page"] in closed)
     return max(filter(None, times), default=None)
@@ -275,7 +266,7 @@ def due(vault: Vault, index: Index, agent: str, now: datetime) -> str | None:
     fresh = [item.created_at for item in found if item.source != REFLECTION and item.created_at > since]
     if len(fresh) >= settings.threshold:
         return f"{len(fresh)} entries or more since the last reflection"
-    for line in _lines(vault, agent, Op.SESSION) if settings.session and fresh else ():
+    for line in state_lines(vault, agent, Op.SESSION) if settings.session and fresh else ():
         turns, at = len(str(line.get("read", ""))) // MARK, moment(line.get("at"))
         if turns >= settings.session and at and at > since:
             return f"a conversation of {turns} turns ended"

@@ -7,37 +7,35 @@ a remark. Anything else that has no meaning is an error, so that nothing is drop
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb, one_line
+from memfolio.govern.reflection.findings import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
+    LEARN,
+    MERGE,
+    RESOLVE,
+    WORDS,
+    Findings,
+    Insights,
+    ReflectionItem,
+    ReflectionVerb,
+    one_line,
+)
 from memfolio.text import counted, estimate_tokens
 from memfolio.types import Type
 from memfolio.vault.fields import check_fraction
 
-SECTIONS = {
-    ReflectionVerb.CORE: "✏️ Core Memory Changes",
-    ReflectionVerb.RESOLVE: "⚠️ Contradictions Detected",
-    ReflectionVerb.MERGE: "🪞 One and the Same",
-    ReflectionVerb.ARCHIVE: "📦 Proposed Archival",
-    ReflectionVerb.LEARN: "🧠 New Knowledge Extracted",
-    ReflectionVerb.CONNECT: "🔗 New Connections",
-}
+SECTIONS = {ReflectionVerb(verb): title for verb, title in WORDS["sections"].items()}
 """What each verb stands under, the most consequential first."""
 EVOLUTION, QUESTIONS = "🌱 Philosophical Evolution", "❓ Questions for You"
-INSIGHTS = {
-    "learning": "What I've Learned About Learning",
-    "understanding": "Evolving Understanding",
-    "theme": "Emergent Theme",
-}
-REPLY = """
-> `memfolio approve` applies all of this, `memfolio approve --except 3,7` not
-> these two, `memfolio reject --reason "…"` nothing. To change words, edit this
-> page, then say `memfolio approve --edit`.
-"""
+INSIGHTS: Mapping[str, str] = WORDS["titles"]
+"""What each insight stands under."""
 ABOUT, END = "About: ", "---"
 HINT = "put it back, begin remarks with `> `, or delete the page and have it made anew with `memfolio reflect`"
 _ACTIVE = re.compile(r"^(?:(?=#|`{3}|~{3}|>|[-*+=|])|\d+(?=[.)]))")
@@ -47,12 +45,12 @@ _DETAIL = re.compile(r"[-*] (from|instead of|see|why): (.*)")
 _NAMED = re.compile(r".* \(([\w.-]+)\)")
 _SIGNS = {"-": "removed", "+": "added"}
 _FORMS = {
-    ReflectionVerb.CORE: re.compile(r"(?P<text>.+)"),
-    ReflectionVerb.RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
-    ReflectionVerb.MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
-    ReflectionVerb.ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
-    ReflectionVerb.LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
-    ReflectionVerb.CONNECT: re.compile(
+    CORE: re.compile(r"(?P<text>.+)"),
+    RESOLVE: re.compile(r"Keep: (?:.* )?\((?P<by>[\w.-]+)\)"),
+    MERGE: re.compile(r"(?P<subject>\S+) = (?P<object>\S+)(?: \(the first stays\))?"),
+    ARCHIVE: re.compile(r"(?:.* )?\((?P<memory>[\w.-]+)\)"),
+    LEARN: re.compile(r"(?P<text>.*\S) \((?P<type>\w+), (?P<confidence>[\w.+-]+)\)"),
+    CONNECT: re.compile(
         r"(?:.* \()?(?P<subject>[\w.-]+)\)? → (?P<predicate>[\w-]+) → (?:.* \()?(?P<object>[\w.-]+)\)?"
     ),
 }
@@ -78,7 +76,7 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
     """The page of reflection `number`, which was made when `reviewed` others had been decided on."""
     title = f"# Reflection Summary — {at:%Y-%m-%d}"
     body = "\n".join([title, "", *_top(findings), *_sections(findings), *_closing(findings)])
-    looked = ", ".join(f"{count:,} {_noun(count, nouns)}" for nouns, count in findings.looked_at.items() if count)
+    looked = ", ".join(counted(count, _one(nouns), nouns) for nouns, count in findings.looked_at.items() if count)
     facts = {
         "Reflection #": number,
         "Token budget used": f"{estimate_tokens(body):,} / {budget:,}",
@@ -87,11 +85,11 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
         "Next scheduled reflection": f"{next_at:%Y-%m-%d %H:%M}",
     }
     told = "".join(f"**{name}**: {value}  \n" for name, value in facts.items())
-    return f"{body}\n{END}\n{told}{REPLY if findings.items or findings.questions else ''}"
+    return f"{body}\n{END}\n{told}{WORDS['reply'] if findings.items or findings.questions else ''}"
 
 
-def _noun(number: int, nouns: str) -> str:
-    return nouns if number != 1 else re.sub("s$", "", re.sub("ies$", "y", nouns))
+def _one(nouns: str) -> str:
+    return re.sub("s$", "", re.sub("ies$", "y", nouns))
 
 
 def _top(findings: Findings) -> Iterator[str]:
@@ -120,35 +118,26 @@ def _sections(findings: Findings) -> Iterator[str]:
 
 
 def _headline(item: ReflectionItem) -> str:
-    match item.verb:
-        case ReflectionVerb.CORE:
-            return _escape(item.text)
-        case ReflectionVerb.RESOLVE:
-            return f"Keep: {_quoted(item, item.by)}"
-        case ReflectionVerb.MERGE:
-            return f"{item.subject} = {item.object} (the first stays)"
-        case ReflectionVerb.ARCHIVE:
-            return _quoted(item, item.memory)
-        case ReflectionVerb.LEARN:
-            return f"{_escape(item.text)} ({item.type}, {item.confidence!r})"
-        case ReflectionVerb.CONNECT:
-            ends = (_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object))
-            return f" → {item.predicate} → ".join(ends)
+    ends = [_quoted(item, each) if each in item.quotes else each for each in (item.subject, item.object)]
+    heads = {
+        CORE: _escape(item.text),
+        RESOLVE: f"Keep: {_quoted(item, item.by)}",
+        MERGE: f"{item.subject} = {item.object} (the first stays)",
+        ARCHIVE: _quoted(item, item.memory),
+        LEARN: f"{_escape(item.text)} ({item.type}, {item.confidence!r})",
+        CONNECT: f" → {item.predicate} → ".join(ends),
+    }
+    return heads[item.verb]
 
 
 def _details(item: ReflectionItem) -> Iterator[str]:
-    if item.verb is ReflectionVerb.CORE:
+    if item.verb is CORE:
         lines = [*(f"- {one_line(each)}" for each in item.removed), *(f"+ {one_line(each)}" for each in item.added)]
         yield from ("```diff", *lines, "```")
-    if item.memory and item.verb is not ReflectionVerb.ARCHIVE:
+    if item.memory and item.verb is not ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
-    shown = {
-        item.memory,
-        item.by,
-        *item.sources,
-        *((item.subject, item.object) if item.verb is ReflectionVerb.CONNECT else ()),
-    }
+    shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is CONNECT else ())}
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
     if item.why:
         yield f"- why: {_escape(item.why)}"
@@ -184,8 +173,7 @@ def _key(heading: str) -> str:
     return " ".join(re.sub(r"[^\w' ]", "", heading).casefold().split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line of the page, with what it takes to say what is wrong with it."""
 
     number: int
@@ -197,35 +185,37 @@ class _Line:
 
 def parse(text: str) -> ReflectionPage:
     """What a page says; ContentError names the line that has no meaning."""
-    written, insights = ReflectionPage(), dict.fromkeys(INSIGHTS, "")
-    verbs = {_key(title): verb for verb, title in SECTIONS.items()}
+    written, insights, insight = ReflectionPage(), dict.fromkeys(INSIGHTS, ""), ""
+    sections: dict[str, object] = {_key(title): verb for verb, title in SECTIONS.items()}
+    sections |= {_key(title): title for title in (EVOLUTION, QUESTIONS)}
     titles = {_key(title): name for name, title in INSIGHTS.items()}
     blocks: list[tuple[ReflectionVerb, list[_Line]]] = []
-    section = insight = ""
+    section: object = None
     for line in _body(text):
-        if line.text.startswith("## "):
-            section, insight = _key(line.text), ""
-            if section not in (*verbs, _key(EVOLUTION), _key(QUESTIONS)):
+        words = line.text
+        if words.startswith("## "):
+            section, insight = sections.get(_key(words)), ""
+            if section is None:
                 raise line.wrong("is a heading that nobody knows")
-        elif not section:
-            if line.text.startswith(ABOUT):
-                written.topics = tuple(map(_plain, line.text.removeprefix(ABOUT).split(" · ")))
-        elif section in verbs:
-            if _NUMBERED.fullmatch(line.text):
-                blocks.append((verbs[section], []))
-            elif not blocks or blocks[-1][0] is not verbs[section]:
+        elif section is None:
+            if words.startswith(ABOUT):
+                written.topics = tuple(map(_plain, words.removeprefix(ABOUT).split(" · ")))
+        elif isinstance(section, ReflectionVerb):
+            if _NUMBERED.fullmatch(words):
+                blocks.append((section, []))
+            elif not blocks or blocks[-1][0] is not section:
                 raise line.wrong("is neither an item with its number nor a part of one")
             blocks[-1][1].append(line)
-        elif section == _key(QUESTIONS):
-            if not line.text.startswith(("- ", "* ")):
+        elif section == QUESTIONS:
+            if not words.startswith(("- ", "* ")):
                 raise line.wrong("is not a question with a - before it")
-            written.questions += (_plain(line.text[2:]),)
-        elif line.text.startswith("### ") and _key(line.text) in titles:
-            insight = titles[_key(line.text)]
-        elif not insight or line.text.startswith("#"):
+            written.questions += (_plain(words[2:]),)
+        elif words.startswith("### ") and _key(words) in titles:
+            insight = titles[_key(words)]
+        elif not insight or words.startswith("#"):
             raise line.wrong("stands under no insight's heading")
         else:
-            insights[insight] = f"{insights[insight]} {_plain(line.text)}".strip()
+            insights[insight] = f"{insights[insight]} {_plain(words)}".strip()
     for verb, block in blocks:
         number, item = _item(verb, *block)
         if number in written.items:
@@ -253,21 +243,18 @@ def _item(verb: ReflectionVerb, head: _Line, *below: _Line) -> tuple[int, Reflec
     if numbered is None or told is None:
         raise head.wrong(f"does not say what to {verb}")
     given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
-    if verb is ReflectionVerb.LEARN:
-        given |= _belief(head, **given)
+    if verb is LEARN:
+        try:
+            confidence = check_fraction("confidence", float(given["confidence"]))
+            given |= {"type": Type(given["type"]), "confidence": confidence}
+        except ValueError as error:
+            raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
     given |= _below(verb, below)
-    if verb is ReflectionVerb.RESOLVE and "memory" not in given:
+    if verb is RESOLVE and "memory" not in given:
         raise head.wrong("keeps a memory instead of none")
-    if verb is ReflectionVerb.CORE and not given["removed"] and not given["added"]:
+    if verb is CORE and not given["removed"] and not given["added"]:
         raise head.wrong("stands above a difference that says nothing")
     return int(numbered[1]), ReflectionItem(verb=verb, **given)
-
-
-def _belief(head: _Line, *, type: str, confidence: str, **_: str) -> dict[str, Any]:
-    try:
-        return {"type": Type(type), "confidence": check_fraction("confidence", float(confidence))}
-    except ValueError as error:
-        raise head.wrong(f"needs a type such as fact, and a confidence from 0 to 1: {error}") from error
 
 
 def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
@@ -283,7 +270,7 @@ def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
             if words[0] not in _SIGNS:
                 raise line.wrong("begins with neither - nor +")
             given[_SIGNS[words[0]]] += (words[1:].strip(),) if words[1:].strip() else ()
-        elif words == "```diff" and verb is ReflectionVerb.CORE:
+        elif words == "```diff" and verb is CORE:
             start = line
         elif detail is None:
             raise line.wrong("is neither an item with its number nor a part of one")
@@ -298,9 +285,3 @@ def _below(verb: ReflectionVerb, lines: Iterable[_Line]) -> dict[str, Any]:
     if start:
         raise start.wrong("begins a difference that has no end")
     return given
-
-
-def numbers(given: Iterable[int]) -> str:
-    """Numbers as people say them: 3, 5 and 7."""
-    *first, last = map(str, given)
-    return f"{', '.join(first)} and {last}" if first else last

@@ -21,7 +21,20 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import Gate
-from memfolio.govern.reflection.findings import Findings, Reflected, ReflectionItem, ReflectionVerb, read
+from memfolio.govern.reflection.findings import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
+    LEARN,
+    MERGE,
+    RESOLVE,
+    Findings,
+    Reflected,
+    ReflectionItem,
+    ReflectionVerb,
+    listed,
+    read,
+)
 from memfolio.govern.reflection.log import (
     KIND,
     NOTHING,
@@ -37,7 +50,7 @@ from memfolio.govern.reflection.log import (
     reviews,
     waiting,
 )
-from memfolio.govern.reflection.page import ReflectionPage, arranged, numbers, parse, render
+from memfolio.govern.reflection.page import ReflectionPage, arranged, parse, render
 from memfolio.graph.graph import merged
 from memfolio.graph.grow import overview
 from memfolio.graph.page import RELATIONS, EntityText, NewEntityPage, page_bytes, read_text, relation_line
@@ -56,9 +69,9 @@ from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, Memo
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import Draft, check_text, local
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.move import Files, compose_cut
+from memfolio.vault.move import departure
 from memfolio.vault.past.rollback import names_from
-from memfolio.vault.paths import agent_of, agent_root, archive_log, day_log, ledger_of, state_ledger
+from memfolio.vault.paths import agent_of, agent_root, day_log, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # What accepted items of a reflection do, as the operations of one change; what cannot be done any more is told.
@@ -98,15 +111,19 @@ class _Ahead:
         return {ids[path]: self.entity(ids[path])[0] if put.content else None for path, put in self.puts.items()}
 
 
+@dataclass(slots=True)
 class Application:
     """Turns items into operations, one verb after the other."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str, by: Attribution, now: datetime) -> None:
-        self._vault, self._library, self._agent, self._by, self._now = vault, library, agent, by, now
-        self.skipped: dict[int, str] = {}
-        """Why items of these numbers are not among the operations."""
-        self.records: list[Mapping[str, Any]] = []
-        """The lines for the agent's state."""
+    vault: Vault
+    library: Library
+    agent: str
+    by: Attribution
+    now: datetime
+    skipped: dict[int, str] = field(default_factory=dict)
+    """Why items of these numbers are not among the operations."""
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+    """The lines for the agent's state."""
 
     def compose(self, items: Mapping[int, ReflectionItem]) -> tuple[Operation, ...]:
         """The operations of all items that can be done. RefusedError where core memory would be too long."""
@@ -115,52 +132,55 @@ class Application:
         def of(*verbs: ReflectionVerb) -> dict[int, ReflectionItem]:
             return {number: item for number, item in sound.items() if item.verb in verbs}
 
-        learned = self._resolved(of(ReflectionVerb.LEARN))
+        # Learning first: it says whether today's log is written, from which nothing can be cut by the same change.
+        learned = self._resolved(of(LEARN))
         new = {known: (item, said) for item, said, known in reversed(learned) if isinstance(known, NewId)}
-        places = self._places(of(ReflectionVerb.ARCHIVE), writes_today=bool(new))
+        places = self._places(of(ARCHIVE), writes_today=bool(new))
         drafts = tuple(self._draft(*new[known], places) for known in sorted(new, key=lambda each: each.index))
-        replaced: list[tuple[str, Reference]]
-        replaced = [(each.memory, each.by) for each in of(ReflectionVerb.RESOLVE).values()]
-        replaced += [(item.memory, by) for item, _, by in learned if item.memory != by and self._is_there(item)]
+        replaced: list[tuple[str, Reference]] = [(each.memory, each.by) for each in of(RESOLVE).values()]
+        replaced += [
+            (item.memory, by)
+            for item, _, by in learned
+            if item.memory and item.memory != by and not self._trouble(item, item.memory)
+        ]
         self.records += [{"op": Op.SUPERSEDE.value, "memory": old, "by": new} for old, new in replaced]
+        archived = dict.fromkeys(each for ids in places.values() for each in ids)
+        leaving = [{"op": Op.ARCHIVE.value, "memory": each} for each in archived]
         return (
-            *([AddEntries(self._agent, drafts)] if drafts else []),
-            *self._core(of(ReflectionVerb.CORE)),
-            *self._archive(places),
-            *self._graph(of(ReflectionVerb.CONNECT, ReflectionVerb.MERGE)),
+            *([AddEntries(self.agent, drafts)] if drafts else []),
+            *self._core(of(CORE)),
+            *departure(self.vault, self.agent, places, leaving)[0],
+            *self._graph(of(CONNECT, MERGE)),
         )
 
     def _is_sound(self, number: int, item: ReflectionItem) -> bool:
-        if item.verb is ReflectionVerb.LEARN and not item.sources:
+        if item.verb is LEARN and not item.sources:
             self.skipped[number] = "nothing is left of what it was learned from"
-        named = () if item.verb is ReflectionVerb.LEARN else (item.memory, item.by)
+        named = () if item.verb is LEARN else (item.memory, item.by)
         for each in (*item.sources, *filter(None, named)):
-            located = self._located(each)
-            if trouble := self._trouble(item, located) if located else "is not there any more":
+            if trouble := self._trouble(item, each):
                 self.skipped[number] = f"{each} {trouble}"
         return number not in self.skipped
 
-    def _is_there(self, item: ReflectionItem) -> bool:
-        """Whether the memory that an item names is one that something can be done with."""
-        located = self._located(item.memory) if item.memory else None
-        return located is not None and not self._trouble(item, located)
-
-    def _trouble(self, item: ReflectionItem, located: Located) -> str:
-        """Why nothing can be done with a memory."""
+    def _trouble(self, item: ReflectionItem, id: str) -> str:
+        """Why nothing can be done with a memory that an item names; empty where something can."""
+        located = self._located(id)
+        if located is None:
+            return "is not there any more"
         if located.item.forgotten_at:
             return "was forgotten"
         if located.item.superseded_by:
             return f"was replaced by {located.item.superseded_by}"
         if located.archived:
             return "is in the archive"
-        if located.item.id != item.memory:
+        if id != item.memory:
             return ""
-        if located.form != "memory" or agent_of(located.path) != self._agent:
-            return f"is not a memory of {self._agent}'s own"
-        return "was pinned" if item.verb is ReflectionVerb.ARCHIVE and located.item.pinned else ""
+        if located.form != "memory" or agent_of(located.path) != self.agent:
+            return f"is not a memory of {self.agent}'s own"
+        return "was pinned" if item.verb is ARCHIVE and located.item.pinned else ""
 
     def _located(self, id: str) -> Located | None:
-        found = self._library.locate(id)
+        found = self.library.locate(id)
         return found[1] if found else None
 
     def _resolved(self, items: Mapping[int, ReflectionItem]) -> list[tuple[ReflectionItem, Statement, Reference]]:
@@ -169,10 +189,12 @@ class Application:
         That is decided as for conversations that are over, since they may have taught it while the reflection waited.
         """
         said = self._said(items.values())
-        # A copy each, by which it is found again: several items may say the same.
-        statements = {number: replace(said.get(item.text) or _stated(item)) for number, item in items.items()}
+        statements: dict[int, Statement] = {}
+        for number, item in items.items():  # a copy each, by which it is found again: several items may say the same
+            own = Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
+            statements[number] = replace(said.get(item.text, own))
         told = [(statements[number], max(map(moment, self._sources(item)))) for number, item in items.items()]
-        resolution = resolved(self._library.index, told, "keep")
+        resolution = resolved(self.library.index, told, "keep")
         known: dict[int, Reference] = {id(each): NewId(at) for at, each in enumerate(resolution.kept)}
         known |= {id(each): ref for ref, each in resolution.repeated}
         found = []
@@ -181,16 +203,13 @@ class Application:
                 self.skipped[number] = "it was forgotten after it was said"
                 continue
             found.append((item, statements[number], ref))
-        for ref, statement in resolution.repeated:
-            self._link(ref, next(item for item, each, _ in found if each is statement))
+        for ref, statement in resolution.repeated:  # note where else something known was said
+            item = next(item for item, each, _ in found if each is statement)
+            located = self._located(ref) if isinstance(ref, str) else None
+            noted = located.item.derived_from if located else ()
+            if sources := [each.id for each in self._sources(item) if each.id not in noted]:
+                self.records += said_again(ref, sources)
         return found
-
-    def _link(self, known: Reference, item: ReflectionItem) -> None:
-        """Note where else something known was said."""
-        located = self._located(known) if isinstance(known, str) else None
-        told = located.item.derived_from if located else ()
-        if sources := [each.id for each in self._sources(item) if each.id not in told]:
-            self.records += said_again(known, sources)
 
     def _sources(self, item: ReflectionItem) -> list[MemoryItem]:
         return [located.item for each in item.sources if (located := self._located(each))]
@@ -199,13 +218,14 @@ class Application:
         """What the rules read in the conversations that items were learned from, by its words."""
         sources = [each for item in items for each in self._sources(item)]
         talks = {each.session for each in sources if each.session and each.role}
-        turns = [each for talk in talks for each in self._library.index.read(partial(turns_of, session=talk))]
+        turns = [each for talk in talks for each in self.library.index.read(partial(turns_of, session=talk))]
         episodes = {each.id: each for each in (*(turn.item for turn in turns), *sources)}
         return {statement.text: statement for statement, _ in read(sorted(episodes.values(), key=moment))}
 
     def _draft(self, item: ReflectionItem, said: Statement, places: Places) -> Draft:
         sources = self._sources(item)
         at = max(map(moment, sources), default=None)
+        # A memory that is about a day goes to the log of that day.
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
             at = None
         return drafted(said, sources, source=REFLECTION)._replace(
@@ -216,35 +236,36 @@ class Application:
         )
 
     def _log_base(self, at: datetime) -> str:
-        return day_log(self._agent, local_day(at, self._vault.home.zone)).base
+        return day_log(self.agent, local_day(at, self.vault.home.zone)).base
 
     def _core(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
         def compose(page: CorePage) -> str:
             for number, item in items.items():
+                before = page
                 try:
-                    before, page = page, _rewritten(page, item)
+                    page = _rewritten(page, item)
                 except (NotFoundError, ConflictError, InputError) as error:
                     self.skipped[number] = error.message
                     continue
-                let_go = _pinned(before, item) - _pinned(page, item)
-                self.records += [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(let_go)]
+                was, pinned = ({line.id for line in each.items(item.text) if line.id} for each in (before, page))
+                let_go = [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(was - pinned)]
+                self.records += let_go
             return page.text
 
-        _, put = Core(self._vault, self._agent).composed(compose, ACTIVE)
-        if put is not None:
+        if put := Core(self.vault, self.agent).composed(compose, ACTIVE)[1]:
             yield put
 
     def _places(self, items: Mapping[int, ReflectionItem], *, writes_today: bool) -> Places:
         """The logs that memories are cut out of, less those that stand where the change writes, or no longer there."""
         found: Places = {}
-        today = self._log_base(self._now)
+        today = self._log_base(self.now)
         for number, item in items.items():
-            logs = [path for path in self._library.places(self._library.index, item.memory) if ledger_of(path)]
+            logs = [path for path in self.library.places(self.library.index, item.memory) if ledger_of(path)]
             if writes_today and today in map(_base, logs):
                 self.skipped[number] = f"{item.memory} stands in today's log, which this reflection writes to"
                 continue
             try:
-                self._cut({path: [item.memory] for path in logs})
+                departure(self.vault, self.agent, {path: [item.memory] for path in logs}, ())
             except NotFoundError as error:
                 self.skipped[number] = error.message
                 continue
@@ -252,46 +273,29 @@ class Application:
                 found.setdefault(path, []).append(item.memory)
         return found
 
-    def _cut(self, places: Places) -> tuple[dict[str, Page | None], Files]:
-        pages = {path: self._vault.page(path) for log in places for path in (log, archive_log(log))}
-        files = {path: page.content if page else None for path, page in pages.items()}
-        return pages, compose_cut(files, places)
-
-    def _archive(self, places: Places) -> Iterator[Operation]:
-        pages, after = self._cut(places)
-        for memory in dict.fromkeys(each for ids in places.values() for each in ids):
-            self.records.append({"op": Op.ARCHIVE.value, "memory": memory})
-        for path, content in after.items():
-            page = pages[path]
-            yield PutPage(path, content, page.hash if page else None)
-
     def _graph(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
         """Relations on the pages of entities, then merges, each on the pages as they will be, then the overview."""
         if not items:
             return
-        index = self._library.index
+        index = self.library.index
         known, drawn = index.read(lambda db: (nodes(db), ties(db)))
         paths = {node.id: node.path for node in known}
-        ahead = _Ahead(self._vault, paths)
-        for number, item in sorted(items.items(), key=lambda each: each[1].verb is ReflectionVerb.MERGE):
+        ahead = _Ahead(self.vault, paths)
+        # A relation to an entity that is merged away moves with its page.
+        for number, item in sorted(items.items(), key=lambda each: each[1].verb is MERGE):
             try:
-                if item.verb is ReflectionVerb.CONNECT:
+                if item.verb is CONNECT:
                     _connect(ahead, item)
                     continue
                 keep, other = (ahead.entity(each)[1] for each in (item.subject, item.object))
-                for put in merged(cast(Vault, ahead), index, keep, other, self._by).operations:
+                for put in merged(cast(Vault, ahead), index, keep, other, self.by).operations:
                     if isinstance(put, PutPage) and put.path in paths.values():
                         ahead.put(put.path, put.content)
             except (NotFoundError, ConflictError) as error:
                 self.skipped[number] = error.message
         yield from ahead.puts.values()
         if ahead.puts:
-            yield from overview(self._vault, self._agent, known, drawn, ahead.written)
-
-
-def _stated(item: ReflectionItem) -> Statement:
-    """What an item says in a person's words, which the rules did not read anywhere."""
-    return Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
+            yield from overview(self.vault, self.agent, known, drawn, ahead.written)
 
 
 def _base(path: str) -> str:
@@ -309,11 +313,6 @@ def _rewritten(page: CorePage, item: ReflectionItem) -> CorePage:
         if not page.has(page.named(item.text), line):
             page = CorePage(page.adding(item.text, line))
     return page
-
-
-def _pinned(page: CorePage, item: ReflectionItem) -> set[str]:
-    """The memories that lines of a block were pinned from."""
-    return {line.id for line in page.items(item.text) if line.id}
 
 
 def _connect(ahead: _Ahead, item: ReflectionItem) -> None:
@@ -506,10 +505,12 @@ class Reflections:
         """What is approved without some items, or rejected for a reason, as a change."""
         written = pending.written if reason is None else ReflectionPage()
         if unknown := sorted(set(without) - written.items.keys()):
-            raise InputError(f"there is no item {numbers(unknown)}", hint="`--except` takes the numbers of the page")
+            raise InputError(f"there is no item {listed(unknown)}", hint="`--except` takes the numbers of the page")
         wanted = {number: item for number, item in written.items.items() if number not in without}
+        # Composed against the memory as it is now, which may be another than when the reflection was made.
         application = Application(self._vault, self._library, self._agent, by, self._vault.home.now())
         operations, skipped = application.compose(wanted), application.skipped
+        # What is not among the approved in the same words counts as rejected, and is not proposed again.
         kept = {mark for item in wanted.values() for mark in self._marks(item)}
         dropped = {number: marks for number, given in enumerate(pending.marks, 1) if (marks := {*given} - kept)}
         approved = "partly approved" if dropped or skipped else "approved"
@@ -561,6 +562,7 @@ class Reflections:
         by: Attribution,
         approval: Approval = Approval.APPROVED,
     ) -> DecidedReflection:
+        # The trail names the reflection, and the line of the state whoever decided on it.
         actor = f"{KIND}:{self.wanted(None, edited=True).number}"
         with self._gate.deciding(by, Deed.REFLECT, as_actor=actor, approval=approval):
             decided, receipt = self._make(compose)
@@ -570,6 +572,7 @@ class Reflections:
         """Compose without the lock, and again where anybody wrote something before it could be applied."""
         for _ in range(ATTEMPTS):
             self._vault.refresh()
+            # Looking through a large memory takes seconds, for which nobody else should have to wait.
             head = self._vault.head
             try:
                 composed, change = compose()
@@ -611,7 +614,7 @@ def _told(of: Reflected, pending: Pending, decided: DecidedReflection) -> Iterat
     yield f"{of.outcome.removeprefix('partly ')} {of.at}"
     gone = [number for number in decided.left_out if number not in decided.applied]
     if gone and of.outcome != REJECTED:
-        yield f"without {numbers(gone)}"
+        yield f"without {listed(gone)}"
     if pending.shown != pending.made:
         yield "as edited"
     yield from (f"{number} not done: {why}" for number, why in decided.skipped.items())

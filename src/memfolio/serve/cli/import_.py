@@ -46,7 +46,7 @@ def import_(
     for agent, place in _agents(options, found.name, path).items():
         with _receiving(replace(options, agent=agent), dry_run=dry_run) as memory:
             told = partial(options.wait.step, "things", f"Importing from {found.name}")
-            report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, told=told)
+            report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, progress=told)
             reports[agent] = report, _embedded(options, memory, dry_run=dry_run)
     return _answer(reports, dry_run=dry_run)
 
@@ -211,7 +211,7 @@ def export(
 
     with options.memory() as memory:
         place = target.expanduser()
-        done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, told=progress)
+        done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, progress=progress)
     what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
     last = "would be exported to {}. Nothing was written." if dry_run else "exported to {}"
     document = {
