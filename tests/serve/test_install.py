@@ -135,6 +135,20 @@ def test_dry_run_shows_the_difference_and_changes_nothing(host: str, cli: Run, u
     assert written(user) == before
 
 
+def test_set_of_tools_is_chosen_when_installing(cli: Run, user: Path) -> None:
+    def told() -> list[str]:
+        return list(json.loads((user / ".cursor/mcp.json").read_text())["mcpServers"]["memfolio"]["args"])
+
+    assert "there is no set of tools 'everything'" in cli("install", "cursor", "--tools", "everything", status=2)
+    assert written(user) == {}
+    cli("install", "cursor", "--tools", "knowledge")
+    assert told()[:3] == ["mcp", "--tools", "knowledge"]
+    cli("install", "cursor")
+    assert "knowledge" in told()
+    cli("install", "cursor", "--tools", "core")
+    assert told()[:3] == ["mcp", "--tools", "core"]
+
+
 def test_servers_and_hooks_of_others_stay_whatever_is_done(cli: Run, user: Path) -> None:
     mine = {"type": "command", "command": "say 'memfolio hook' done"}
     theirs = {"mcpServers": {"other": {"command": "npx"}}, "hooks": {"BeforeAgent": [{"hooks": [mine]}]}, "x": [1]}

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -114,10 +115,15 @@ def install(
     options: Options,
     host: str,
     scope: Literal["user", "project"] = "user",
+    tools: str | None = None,
     dry_run: bool = False,
     without_mcp: bool = False,
 ) -> Answer:
-    program = _program(options, scope)
+    if tools is not None:
+        from memfolio.verbs.verb import tools_of
+
+        tools_of(tools)  # says which sets there are, where there is none of this name
+    program = replace(_program(options, scope), tools=tools)
     told, changes = _changes(host, scope, program)
     if find_spec("mcp") is None and not without_mcp:
         hint = "`pip install 'memfolio[mcp]'`, or go on with --without-mcp: tools work once it is installed"

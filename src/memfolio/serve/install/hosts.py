@@ -32,6 +32,8 @@ class Program:
 
     path: str = NAME
     options: tuple[str, ...] = ()
+    tools: str | None = None
+    """The set of tools that its server offers, where that is not left to the server."""
 
     def args(self, *words: str) -> list[str]:
         return [*words, *self.options]
@@ -91,7 +93,8 @@ class Host:
 
     def servers_of(self, program: Program) -> dict[str, Any]:
         """The settings that name the server."""
-        found: dict[str, Any] = {**self.server, "command": program.path, "args": program.args("mcp")}
+        chosen = ("--tools", program.tools) if program.tools else ()
+        found: dict[str, Any] = {**self.server, "command": program.path, "args": program.args("mcp", *chosen)}
         for key in reversed(self.place):
             found = {key: found}
         return found
