@@ -29,7 +29,6 @@ from memfolio.serve.hooks.event import marks_of, read_parcel, turns_of, untold
 from memfolio.serve.hooks.kept import health, keep
 from memfolio.serve.hooks.learn import learn
 from memfolio.serve.hooks.warm import answer_here
-from memfolio.tend.tend import LOCK
 from memfolio.vault.disk import Disk
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import INTERNAL
@@ -420,7 +419,7 @@ def test_conversations_that_end_at_the_same_time_are_all_learned_from(filled: Pa
     with Memory.open(filled, background=False) as memory:
         memory.observe_many({"role": "user", "content": f"Berta leads {name}", "session": name} for name in "ab")
     with ThreadPoolExecutor() as pool:
-        with FileLock(filled / INTERNAL / LOCK, Disk(), timeout=5)():
+        with FileLock(filled / INTERNAL / "tend.lock", Disk(), timeout=5)():
             learn(filled, "main", "a", 0)
             later = pool.submit(learn, filled, "main", "b")
             time.sleep(0.2)
