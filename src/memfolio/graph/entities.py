@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
 from memfolio.index.read_files import name_key
-from memfolio.learn.lexicon import lexicon_in
+from memfolio.learn.words import Lexicon
 
 # Everybody and everything that is spoken of: which entity a name means. Pure.
 
@@ -229,7 +229,7 @@ def _signs(name: str) -> str:
 def _full_names() -> Mapping[str, set[str]]:
     """The full names that a first name may be short for, itself among them."""
     found: dict[str, set[str]] = defaultdict(set)
-    for row in lexicon_in(Path(__file__).parent / "data").rows("nicknames"):
+    for row in Lexicon(Path(__file__).parent / "data").rows("nicknames"):
         for name in row:
             found[name].add(row[0])
     return found

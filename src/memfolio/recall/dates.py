@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
 
-from memfolio.learn.lexicon import lexicon_in
+from memfolio.learn.words import Lexicon
 
-LEXICON = lexicon_in(Path(__file__).parent / "data")
+LEXICON = Lexicon(Path(__file__).parent / "data")
 pattern, words = LEXICON.pattern, LEXICON.words
 
 MAX_TEXT = 4096
