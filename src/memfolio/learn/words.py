@@ -28,6 +28,7 @@ class Lexicon:
         # Bound here, so that what is cached goes with the lexicon.
         self.table = cache(self._table)
         self.rows = cache(self._rows)
+        self.numbers = cache(self._numbers)
         self.words = cache(self._words)
         self.pattern = cache(self._pattern)
 
@@ -51,7 +52,7 @@ class Lexicon:
             other = _REFERENCE.fullmatch(word)
             yield from self.listed(other[1]) if other else filter(None, (word.strip(),))
 
-    def numbers(self, name: str, first: int = 0) -> dict[str, int]:
+    def _numbers(self, name: str, first: int = 0) -> dict[str, int]:
         """The words of a list, each with the number of its row."""
         return {word: number for number, row in enumerate(self.rows(name), first) for word in row}
 
