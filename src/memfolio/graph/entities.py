@@ -110,6 +110,7 @@ class EntityNames:
         fits = [each for each in self._by_key.get(key, ()) if are_alike(each.type, type)]
         if len(fits) < 2:
             return fits[0] if fits else None
+        # The same type counts most, then how often somebody was mentioned.
         best = min(fits, key=lambda each: (each.type != type, -each.weight, each.id))
         if tells:
             others = ", ".join(sorted(each.id for each in fits if each is not best))
@@ -297,6 +298,7 @@ def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[EntityRelati
     blocks = (sorted(ids) for ids in _blocks(known.values()).values() if len(ids) <= CROWD)
     compared = {pair for ids in blocks for pair in combinations(ids, 2) if frozenset(pair) not in related}
     found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
+    # `Alex` may be short for one `Alex Miller`, but not for two people at once.
     partners = Counter(_shorter(pair, known) for pair in found if pair.why == SHORT)
     kept = [pair for pair in found if pair.why != SHORT or partners[_shorter(pair, known)] == 1]
     return sorted(kept, key=lambda pair: (-pair.score, pair.one, pair.other))[:MOST]
