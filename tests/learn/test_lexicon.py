@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import memfolio
-from memfolio.learn.lexicon import Lexicon
+from memfolio.learn.words import Lexicon
 
 PACKAGE = Path(memfolio.__file__).parent
 FOLDERS = sorted(path.parent for path in PACKAGE.rglob("data/patterns.toml"))

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
-from memfolio.learn.lexicon import lexicon_in
+from memfolio.index.read_files import name_key
+from memfolio.learn.words import Lexicon
 from memfolio.text import name_key
 
 # Everybody and everything that is spoken of: which entity a name means. Pure.
@@ -110,6 +111,7 @@ class EntityNames:
         fits = [each for each in self._by_key.get(key, ()) if are_alike(each.type, type)]
         if len(fits) < 2:
             return fits[0] if fits else None
+        # The same type counts most, then how often somebody was mentioned.
         best = min(fits, key=lambda each: (each.type != type, -each.weight, each.id))
         if tells:
             others = ", ".join(sorted(each.id for each in fits if each is not best))
@@ -229,7 +231,7 @@ def _signs(name: str) -> str:
 def _full_names() -> Mapping[str, set[str]]:
     """The full names that a first name may be short for, itself among them."""
     found: dict[str, set[str]] = defaultdict(set)
-    for row in lexicon_in(Path(__file__).parent / "data").rows("nicknames"):
+    for row in Lexicon(Path(__file__).parent / "data").rows("nicknames"):
         for name in row:
             found[name].add(row[0])
     return found
@@ -297,6 +299,7 @@ def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[EntityRelati
     blocks = (sorted(ids) for ids in _blocks(known.values()).values() if len(ids) <= CROWD)
     compared = {pair for ids in blocks for pair in combinations(ids, 2) if frozenset(pair) not in related}
     found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
+    # `Alex` may be short for one `Alex Miller`, but not for two people at once.
     partners = Counter(_shorter(pair, known) for pair in found if pair.why == SHORT)
     kept = [pair for pair in found if pair.why != SHORT or partners[_shorter(pair, known)] == 1]
     return sorted(kept, key=lambda pair: (-pair.score, pair.one, pair.other))[:MOST]

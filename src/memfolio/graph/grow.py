@@ -111,6 +111,7 @@ class _Gathering:
         self._sources = {str(line.get("id")) for line in material.sessions} | {fact.id for fact in material.facts}
         types = vocabulary.types | {node.type for node in material.nodes}
         self.names = EntityNames(material.nodes, frozenset(types))
+        # Pages may link to entities that have none yet; these keep the id they were promised.
         for tie in sorted(material.ties):
             self.names.add_linked(tie.target)
         first = new_sessions(material)
@@ -396,10 +397,12 @@ class _Growth:
         path = draft.page.path if draft.page else f"{self._folder}/entities/{draft.id}.md"
         before = self._hand.vault.page(path)
         old = read_text(before.content) if before else beginning(draft, self._day)
+        # Not a text file: it is left alone.
         if "\0" in old:
             return None
         page = EntityText(old)
         self._add(page, draft)
+        # A page may lag behind in its count alone, as after a memory was forgotten.
         is_miscounted = draft.page and draft.seen and draft.page.mentions != len(draft.seen)
         if before and page.text == old and not is_miscounted:
             return None

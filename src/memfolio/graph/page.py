@@ -164,6 +164,7 @@ class EntityText:
             self._insert(at, [f"## {section}{self._end}", self._end, *added], apart=True)
             return
         body = range(span[0] + 1, span[1])
+        # Ours go below the last of ours, so that what a person wrote stays together.
         own = [at for at in body if _CITED.fullmatch(self._lines[at]) or _RELATION.fullmatch(self._lines[at])]
         filled = own or [at for at in body if self._lines[at].strip()]
         if filled:

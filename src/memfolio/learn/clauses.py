@@ -50,6 +50,7 @@ def _without_injected(text: str) -> str:
         closing = text.find("</", found.end())
         if found[0].startswith("</"):
             place = found.end()
+        # A tag that is never closed takes the rest of the text with it.
         elif closing < 0:
             return "".join(kept)
         else:
@@ -62,6 +63,7 @@ def _line(line: str) -> str:
     bare = _BULLET.sub("", line).strip()
     if not bare or len(bare) > _LONGEST_LINE or line.lstrip().startswith(">") or pattern("noise").match(bare):
         return ""
+    # More than one sign in twelve characters is code, whatever the words say.
     return "" if len(_SYMBOLS.findall(bare)) * 12 > len(bare) else bare
 
 
@@ -127,6 +129,7 @@ def clauses(sentence: str) -> Iterator[str]:
     if len(sentence) > _LONGEST:
         return
     parts = _joined(pattern("clause_break").split(sentence), sentence)
+    # A question mark belongs to the last clause: what comes before it may tell something.
     for part in parts[:-1] if sentence.endswith("?") else parts:
         told = opened(part)
         if told and not is_question(told):
@@ -140,6 +143,7 @@ def _joined(parts: list[str], sentence: str) -> list[str]:
     for part in filter(None, parts):
         start = sentence.index(part, end)
         bare = _THING.match(part) and not any(map(_may_be_verb, part.split()[1:8]))
+        # `my wife and I live in Rome` is one clause, although `I` begins another.
         pair = part.startswith("I ") and ":" not in sentence[end:start] and kept and _PAIR.fullmatch(kept[-1])
         if kept and (bare or pair):
             kept[-1] += sentence[end:start] + part
@@ -166,6 +170,7 @@ def opened(clause: str) -> str:
 def shared(clause: str) -> Iterator[str]:
     """The clause, or the several that share its subject: `I live in Rome and work as a nurse` tells two things."""
     who, head = _beginning(clause) if " and " in clause else ("", "")
+    # `I want to go home and sleep` tells one thing: the second verb hangs on `to`.
     if not who or pattern("infinitive").search(clause, 0, clause.find(" and ")):
         yield clause
         return
@@ -322,12 +327,14 @@ def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
         before = tokens[place - 1].lower().rstrip(",.;")
         size = _size(tokens, place)
         plural = _is_plural(tokens[:size])
+        # A capital word before a small one is a name only where the verb follows at once.
         loose = is_name and low not in names("tools") and not any("'s" in token for token in tokens[:place])
         if is_finite(tokens[place].lower(), plural) and before not in ("who", "that", "which", "to", "and", "or"):
             if _is_noun(tokens, place):
                 continue
             if before.endswith("'s") and tokens[place] in ("been", "a", "got"):
                 return None, 0
+            # `Dogs have …`: a plural that begins the sentence, not a name.
             common = is_name and size == 1 and tokens[place] in ("have", "do", "don't")
             return (None, 0) if common else (_class(tokens[:size], is_name), size)
         is_lower = tokens[place].islower() and tokens[place] not in words("adverbs")
@@ -396,6 +403,7 @@ def _around_verb(tokens: list[str]) -> tuple[list[str], list[str]]:
     seen: list[str] = []
     for place, token in enumerate(tokens[:8]):
         word = token.lower().rstrip(",")
+        # `has to go`: the auxiliary is the verb itself.
         if word == "to" and seen and seen[-1] not in _GOING:
             has = seen[-1:] if seen[-1] in ("have", "has", "had") else []
             return seen[: len(seen) - len(has)], [*has, *tokens[place:]]
@@ -411,6 +419,7 @@ def _clause(
 ) -> Clause | None:
     word = rest[0].lower().strip(",.")
     verb, ongoing, seen = lemma_of(word), word.endswith("ing"), set(before)
+    # `has got` is `has`.
     if word == "got" and not seen.isdisjoint(("has", "have")):
         word, verb, seen = "has", "have", seen - {"has", "have"}
     is_being = not seen.isdisjoint(words("being"))

@@ -78,6 +78,7 @@ class Names:
             seen = self._seen.get(name.lower())
             if seen and other.lower() not in words("nameless") and other.lower() not in names("places"):
                 seen.aliases[other] = None
+                # What is an alias is no entity of its own.
                 self._seen.pop(other.lower(), None)
 
     def mentions(self) -> tuple[Mention, ...]:
@@ -152,6 +153,7 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
         known = _endings().get(last, "")
     if known or is_person:
         return (known or "person", 3)
+    # Short words and capitals throughout are more often abbreviations than names.
     if len(name) < 3 or name.isupper() or (opens and not _opens_with_name(name, after)):
         return None
     return _by_cues(name, before, after)
@@ -203,6 +205,7 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
     for found in pattern("mine").finditer(sentence):
         relative = found["kin"] or found["role"] or found["known"]
         name = found["name"] or found["other"]
+        # `my brother, Tom and I`: Tom is somebody else.
         is_list = found["comma"] and sentence.startswith(" and I", found.end())
         if is_list or _is_no_name(name):
             continue

@@ -65,6 +65,7 @@ class _Reader:
             lines.append(answer)
         told = [each for line in lines for each in sentences(line)]
         for sentence, following in zip_longest(told, told[1:], fillvalue=""):
+            # From here on it is material to work on, and not what the speaker says.
             if is_given(sentence):
                 break
             if not is_secret(sentence) and not is_taken_back(following):

@@ -91,6 +91,7 @@ def being(said: Clause) -> Found | None:
     attribute = pattern("attribute").search(said.subject)
     if attribute and not _is_loose(said):
         return _attribute(attribute), ""
+    # The first rule that fits decides, so the order of the table counts.
     for rule in _rules_of_being():
         fits = said.who in rule.who and (rule.predicate != "member" or pattern("member").match(said.tail))
         if fits and (start := rule.start_of(said.tail)) is not None:
@@ -193,6 +194,7 @@ def doing(said: Clause) -> Found | None:
     if said.verb == "mind" or (said.could and not _may(said)):
         return None
     tense = _tense(said)
+    # `we moved to Postgres` is no new home.
     to_tool = said.verb == "move" and any(word.lower() in names("tools") for word in said.tail.split())
     for rule in _rules_of_doing().get("migrate" if to_tool else said.verb, ()):
         if tense in rule.tenses and said.who in rule.who and (start := rule.start_of(said.tail)) is not None:
@@ -201,6 +203,7 @@ def doing(said: Clause) -> Found | None:
 
 
 def _may(said: Clause) -> bool:
+    # What somebody can do is told; what they would do is not.
     if said.verb in words("abilities") and " would " not in said.text:
         return True
     if said.verb in ("eat", "drink") and said.negated:
@@ -276,6 +279,7 @@ def stated(said: Clause, turn: int, importance: float = 0.0) -> Statement | None
         return None
     rule, start = found
     rest = said.tail[len(start) :].strip()
+    # What follows `decided` may be a whole clause, so pronouns in it are no harm.
     unclear = rest != said.tail and rule.type is not Type.DECISION and pattern("unclear").match(rest)
     if unclear or re.match(rf"{re.escape(said.subject)}\b(?!')", rest):
         return None
@@ -371,6 +375,7 @@ def _short(subject: str) -> str:
 
 def _is_lasting(said: Clause, rule: Rule, thing: str) -> bool:
     """Whether it is so now and by itself, and can take the place of what was so before."""
+    # `I moved to Rome` tells where somebody lives since then; `in 2010` only where they lived.
     is_over = said.past and (rule.predicate != "lives_in" or pattern("long_ago").search(said.tail))
     if said.negated or is_over or said.future or pattern("qualified").search(said.text):
         return False

@@ -73,6 +73,7 @@ def gather(
 
     `previous` are the memories that the hop before found, from which this one starts.
     """
+    # At least twice what is wanted, since filters and versions take some away.
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
     sieve = Sieve(connection, query.filter.with_superseded)
     text = _by_words(question, sieve, breadth) if ranking.text else {}

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
 
-from memfolio.learn.lexicon import lexicon_in
+from memfolio.learn.words import Lexicon
 
-LEXICON = lexicon_in(Path(__file__).parent / "data")
+LEXICON = Lexicon(Path(__file__).parent / "data")
 pattern, words = LEXICON.pattern, LEXICON.words
 
 MAX_TEXT = 4096
@@ -38,11 +38,6 @@ _LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("second", "minute", 
 _LENGTHS["weekend"] = timedelta(weeks=1)
 _WITHIN_DAYS = ("second", "minute", "hour")
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
-
-
-@cache
-def _numbers(name: str, first: int = 0) -> dict[str, int]:
-    return LEXICON.numbers(name, first)
 
 
 @cache
@@ -131,7 +126,7 @@ def _is_worth_a_look(word: str, is_known: bool) -> bool:
     """Whether a word of a time may stand in what happened then: a month and a year may."""
     if word.isdigit():
         return len(word) > 2
-    return not is_known or word.lower() in _numbers("months", 1)
+    return not is_known or word.lower() in LEXICON.numbers("months", 1)
 
 
 def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime | None:
@@ -275,7 +270,9 @@ def _before(now: datetime, count: int, unit: str) -> datetime:
 def _amount(match: re.Match[str]) -> tuple[int, str]:
     """How many of which unit."""
     count, unit = (match["count"] or "1").lower(), match["unit"].lower()
-    return int(_numbers("numbers", 1).get(count, count)), "week" if unit in _numbers("weekdays") else _units()[unit]
+    return int(LEXICON.numbers("numbers", 1).get(count, count)), "week" if unit in LEXICON.numbers(
+        "weekdays"
+    ) else _units()[unit]
 
 
 def _read_ago(match: re.Match[str], now: datetime) -> TimeMention:
@@ -300,7 +297,7 @@ def _read_relative(match: re.Match[str], now: datetime) -> TimeMention:
     word, shift = match["word"].lower(), 0 if match["this"] else 1 if match["next"] else -1
     if word in _units():
         return _calendar(_units()[word], now.date(), shift, now.tzinfo)
-    ahead = _numbers("weekdays")[word] - now.weekday()
+    ahead = LEXICON.numbers("weekdays")[word] - now.weekday()
     days = {0: ahead, 1: ahead % 7 or 7, -1: ahead % 7 - 7}
     return _calendar("day", now.date(), days[shift], now.tzinfo)
 
@@ -309,14 +306,14 @@ def _read_day(match: re.Match[str], now: datetime) -> TimeMention:
     word = re.sub(r"[\s_]+", " ", match[0].lower()).replace("’", "'")
     if word == "hier" and len(match.string) > 4 and not pattern("french").search(match.string):
         raise ValueError
-    days = _numbers("days")
-    back = days[word] if word in days else (now.weekday() - _numbers("weekdays")[word]) % 7
+    days = LEXICON.numbers("days")
+    back = days[word] if word in days else (now.weekday() - LEXICON.numbers("weekdays")[word]) % 7
     return _calendar("day", now.date(), -back, now.tzinfo)
 
 
 def _read_month(match: re.Match[str], now: datetime) -> TimeMention:
     name, day, year, is_last = match["month"], match["day"] or match["day2"], match["year"], match["last"]
-    month, today = _numbers("months", 1)[name.lower()], now.date()
+    month, today = LEXICON.numbers("months", 1)[name.lower()], now.date()
     if not (day or year or is_last) and _is_false_friend(match, name):
         raise ValueError
     is_ahead = (month, int(day or 1)) > (today.month, today.day) or (is_last and month == today.month)

@@ -90,6 +90,7 @@ def _is_echo(text: str, asked: Set[str]) -> bool:
     asking = _asking(text)
     if asking is None:
         return False
+    # With a question mark it asks even where it adds a few words; without one it must ask for nothing else.
     beyond, common = asking.stems - asked, asking.stems & asked
     if not asking.is_marked:
         return not beyond
@@ -412,6 +413,7 @@ Step = Callable[[Sequence[Hit], int], Sequence[Hit]]
 
 def with_hops(direct: Sequence[Hit], step: Step, *, depth: int, limit: int, share: float) -> list[Hit]:
     """The best of all hops, each with its depth; `direct` are at least `limit` hits if there are so many."""
+    # Each further hop has its share of the places, or direct hits would take them all.
     quota = max(1, int(limit * share)) if limit > 1 and share else 0
     first = max(1, limit - depth * quota)
     hops: list[list[Hit]] = [list(direct[:first])]
