@@ -65,6 +65,8 @@ def encoded(text: str) -> bytes:
 
 def without_surrogates(text: str) -> str:
     """`text` with each undecodable byte shown as U+FFFD, so that what is read can be stored anywhere."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
