@@ -15,7 +15,18 @@ from memfolio.clock import from_ms, to_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
 from memfolio.vault.entry import Entry, ParsedEntry, parse_entry
-from memfolio.vault.fields import check_content, is_whole, local, normalise_content, text_id
+from memfolio.vault.fields import (
+    COMMENT_FIELDS,
+    HEADING_FIELDS,
+    LABEL_FIELDS,
+    TIME_FIELDS,
+    Draft,
+    check_content,
+    is_whole,
+    local,
+    normalise_content,
+    text_id,
+)
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -417,3 +428,9 @@ def test_an_untouched_entry_keeps_its_time_when_the_home_moves_to_another_zone()
     there = parse_entry(block, day=DAY, tz=ZoneInfo("Asia/Tokyo"), agent="main")
     assert there is not None
     assert there.entry.item.event_time is None
+
+
+def test_every_field_of_a_memory_that_is_made_has_its_place_in_an_entry() -> None:
+    written = (*HEADING_FIELDS, *LABEL_FIELDS, *TIME_FIELDS, *COMMENT_FIELDS)
+    names = {"event_time" if field.name == "at" else field.name for field in written}
+    assert {*names, "content", "attributes"} == set(Draft._fields)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.graph import EntityFact, EntityRelation, Node
-from memfolio.index.read_files import name_key
 from memfolio.learn.words import Lexicon
 from memfolio.text import name_key
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusyError, InputError
@@ -56,10 +57,12 @@ def merge_copies(vault: Vault, files: Iterable[str], *, originals: Container[str
 
 
 def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
+    from memfolio.vault.past.rollback import parted
+
     page = vault.page(copy)
     if page is None:
         return ()
-    rest, forgotten = _parted(vault, original, page.content)
+    rest, forgotten = parted(original, page.content, vault.books.recent.known, partial(_state, vault))
     operations = [
         *_missing_blocks(vault, original, rest),
         *_set_aside(vault, original, page, rest),
@@ -69,19 +72,11 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
     return vault.writer.apply(Allowed(merge)).paths
 
 
-def _parted(vault: Vault, original: str, copy: bytes) -> tuple[bytes, list[Excerpt]]:
-    """The copy of a log without what was forgotten, and what of that the archive may keep."""
-    if form_of(original) is not Form.LOG:
-        return copy, []
-    from memfolio.vault.past.rollback import forgotten_in, part
-
-    def read(path: str) -> bytes | None:
-        try:
-            return vault.books.read(path)
-        except OSError as error:
-            raise DiskError(f"{path} does not tell what was forgotten: {error}", hint="make it readable") from error
-
-    return part(original, copy, forgotten_in(vault.books.recent.known, read))
+def _state(vault: Vault, path: str) -> bytes | None:
+    try:
+        return vault.books.read(path)
+    except OSError as error:
+        raise DiskError(f"{path} does not tell what was forgotten: {error}", hint="make it readable") from error
 
 
 def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Operation]:

@@ -23,7 +23,6 @@ from memfolio.vault.fields import (
     TYPES,
     BlockId,
     Draft,
-    FieldValues,
     as_created,
     as_draft,
     checksum,
@@ -187,8 +186,8 @@ def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool =
     if heading is None:
         return None
     mark = heading.mark if marked else None
-    header, rest = _read_header(heading.words, rest, tz)
-    values, attributes, problems = dict(header.values), dict(header.attributes), list(header.problems)
+    values, attributes, problems = dict(heading.words.values), dict(heading.words.attributes), [*heading.words.problems]
+    rest = _take_header(rest, tz, values, attributes, problems)
     content = unescape(normalise_content(rest))
     if mark is None:
         content = _content_by_hand(content, values, attributes)
@@ -216,27 +215,28 @@ def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool =
     return ParsedEntry(entry=Entry(item=item, by=by), problems=tuple(problems))
 
 
-def _read_header(words: FieldValues, rest: str, tz: tzinfo) -> tuple[FieldValues, str]:
-    """What heading, meta line and comment line say together, and the text behind them."""
+def _take_header(rest: str, tz: tzinfo, values: dict[str, Any], attributes: dict[str, Any], problems: list[str]) -> str:
+    """Add what the meta line and the comment line say to what the heading does; returns the text behind them."""
     line, _, behind = rest.partition("\n")
     if (label := read_label(line, tz)) is not None:
-        tags = (*words.values["tags"], *label.values.get("tags", ()))
-        words = FieldValues(
-            {**words.values, **label.values, "tags": tags},
-            {**words.attributes, **label.attributes},
-            words.problems + label.problems,
-        )
+        tags = values["tags"]
+        values |= label.values
+        values["tags"] = tags + label.values.get("tags", ())
+        attributes |= label.attributes
+        problems += label.problems
         rest = behind
         line, _, behind = rest.partition("\n")
     try:
         aside = read_aside(line)
     except ValueError as error:
-        broken = f"the comment line cannot be read: {error}"
-        return FieldValues(words.values, words.attributes, (*words.problems, broken)), rest
+        problems.append(f"the comment line cannot be read: {error}")
+        return rest
     if aside is None:
-        return words, rest
-    values, attributes = {**words.values, **aside.values}, {**words.attributes, **aside.attributes}
-    return FieldValues(values, attributes, words.problems + aside.problems), behind
+        return rest
+    values |= aside.values
+    attributes |= aside.attributes
+    problems += aside.problems
+    return behind
 
 
 def _content_by_hand(content: str, values: dict[str, Any], attributes: dict[str, Any]) -> str:

@@ -27,7 +27,6 @@ from memfolio.vault.cut import (
     with_excerpts,
     without_copied_marks,
 )
-from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, pack, plain_name, text_of
 from memfolio.vault.past.merge import difference
@@ -85,7 +84,7 @@ def put_back(
     """
 
     def compose() -> Composed:
-        before = _read(vault, [each for path in places for each in _all_of(path)])
+        before = {each: vault.read(each) for path in places for each in _all_of(path)}
         return before, compose_return(before, places)
 
     agent = _agent_of(places)
@@ -178,7 +177,7 @@ def _make(
 
 
 def _cut(vault: Vault, places: Places) -> Composed:
-    before = _read(vault, [*places, *map(archive_log, places)])
+    before = {path: vault.read(path) for path in (*places, *map(archive_log, places))}
     return before, compose_cut(before, places)
 
 
@@ -193,11 +192,6 @@ def _steps(
     if records:
         operations.append(AddLines(state_ledger(agent), tuple(records)))
     return operations, changed, "".join(difference(path, before.get(path), after[path]) for path in changed)
-
-
-def _read(vault: Vault, paths: Iterable[str]) -> dict[str, bytes | None]:
-    with disk_errors(vault.home.root):
-        return {path: vault.home.disk.read(vault.home.path(path)) for path in paths}
 
 
 def _agent_of(places: Places) -> str:

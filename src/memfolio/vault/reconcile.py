@@ -456,8 +456,12 @@ class Settler:
 
     def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
         """Keep content that has no place in its file as a page under `conflicts/`; what was forgotten is archived."""
-        rest, forgotten = self._parted(path, content)
-        done = [self._put(self._conflict_path(path), rest)] if rest.strip() else []
+        from memfolio.vault.cut import is_bare
+        from memfolio.vault.past.rollback import parted
+
+        rest, forgotten = parted(path, content, self._books.recent.known, self._readable)
+        is_empty = not rest.strip() or (rest != content and is_bare(path, rest))
+        done = [] if is_empty else [self._put(self._conflict_path(path), rest)]
         done += self._archived(path, forgotten) if forgotten else []
         if done:
             self._books.enter(Action.CREATE, by, done)
@@ -466,16 +470,6 @@ class Settler:
         home, known = self._books.home, self._books.known(path)
         stamp = home.disk.put(home.path(path), content)
         return Written(path, None, content, known.hash if known else None, home.hash(content), stamp)
-
-    def _parted(self, path: str, content: bytes) -> tuple[bytes, list[Excerpt]]:
-        """What of a log's content may be shown, and what was forgotten and goes to the archive."""
-        if form_of(path) is not Form.LOG:
-            return content, []
-        from memfolio.vault.cut import is_bare
-        from memfolio.vault.past.rollback import forgotten_in, part
-
-        rest, forgotten = part(path, content, forgotten_in(self._books.recent.known, self._readable))
-        return (b"" if rest != content and is_bare(path, rest) else rest), forgotten
 
     def _readable(self, path: str) -> bytes | None:
         """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""

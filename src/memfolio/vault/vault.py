@@ -386,7 +386,7 @@ class Vault:
     def content(self, path: str) -> bytes | None:
         """A file's bytes; None where there is none."""
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
-        return self._bytes(path if self.books.known(path) else check_path(path))
+        return self.read(path if self.books.known(path) else check_path(path))
 
     def settings(self, agent: str) -> AgentSettings:
         """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
@@ -513,7 +513,8 @@ class Vault:
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one of the `files`, whatever its name is; None where it is gone."""
-        return self._bytes(path)
+        with disk_errors(self.home.root):
+            return self.home.disk.read(self.home.path(path))
 
     def stamp(self, path: str) -> Stamp | None:
         """How one of the `files` stands on the disk; None where it is gone."""
@@ -722,11 +723,7 @@ class Vault:
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
         files = look_over(self.home.root, self.books.recent.known).files
-        return [item for path in logs_of(files, agent, day) for item in entries_in(path, self._bytes, self.home.zone)]
-
-    def _bytes(self, path: str) -> bytes | None:
-        with disk_errors(self.home.root):
-            return self.home.disk.read(self.home.path(path))
+        return [item for path in logs_of(files, agent, day) for item in entries_in(path, self.read, self.home.zone)]
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         """Which commit holds each of these changes; empty where git cannot say."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +42,6 @@ KEPT = b"memfolio\n"
 """What a `.keep` of ours says: git leaves a pack alone that has such a file beside it."""
 _WORKSHOP = "memfolio-pack"
 _GIT_SECONDS = 900
-_FOLDER = re.compile(r"[0-9a-f]{2}")
-_OBJECT = re.compile(r"[0-9a-f]{38}")
 
 
 def pack(disk: Disk, home: Path, repo: pygit2.Repository) -> None:
@@ -98,13 +95,6 @@ def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.
         timeout=_GIT_SECONDS,
     )
     return None if done.returncode == 128 and "safe.directory" in done.stderr else done
-
-
-def loose_objects(repo: pygit2.Repository) -> list[str]:
-    """The ids of all objects in files of their own."""
-    objects = common_dir(repo) / "objects"
-    folders = [name for name in os.listdir(objects) if _FOLDER.fullmatch(name)]
-    return [folder + name for folder in folders for name in os.listdir(objects / folder) if _OBJECT.fullmatch(name)]
 
 
 def _pack_all(disk: Disk, repo: pygit2.Repository) -> None:
@@ -478,13 +468,6 @@ class History:
             elif path in index:
                 index.remove(path)
         index.write()
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether a git command of somebody else is under way, or died and left its lock."""
-        return repository.has_foreign_lock(
-            self.home / ".git" / "index", self.home / ".git" / f"{repository.MARKER}.new"
-        )
 
     @_guard
     def read(self, path: str, *, commit: str | None = None) -> bytes | None:

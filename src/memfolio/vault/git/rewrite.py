@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -269,6 +270,8 @@ class Rewriter:
         for entry in self.repo.index:
             if entry.id in self.repo:
                 builder.add(entry.id)
+        with suppress(pygit2.GitError):  # an index that conflicts has no tree
+            builder.add_recur(self.repo.index.write_tree())  # it remembers the trees of its folders, too
         return history.put_pack(self.history.disk, self.repo, builder)
 
     def _move(self, moves: dict[str, tuple[bytes, bytes]]) -> None:

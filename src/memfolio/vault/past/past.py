@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
+from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
@@ -78,19 +79,15 @@ def _summary(lines: Sequence[TrailLine]) -> list[str]:
     files = {path for line in lines for path in line.paths}
     sessions = {line.by.session for line in lines if line.by.session}
     reflections = {line.by.actor for line in lines if line.by.actor.startswith("reflection:")}
-    critical = [line for line in lines if _is_critical(line)]
+    actions = Counter(line.action for line in lines)
     return [
-        f"{_count(len(lines), 'change')} of {_count(len(files), 'file')}, in {_count(len(sessions), 'session')}",
-        f"{_count(sum(line.count for line in lines if line.action is Action.APPEND), 'entry', 'entries')} appended",
-        f"{_count(len(reflections), 'reflection')}",
-        f"{_count(_number(lines, Action.DECAY), 'decay transition')}",
-        f"{_count(_number(lines, Action.ARCHIVE), 'archival')}",
-        f"{_count(len(critical), 'change')} of critical files",
+        f"{counted(len(lines), 'change')} of {counted(len(files), 'file')}, in {counted(len(sessions), 'session')}",
+        f"{counted(sum(line.count for line in lines if line.action is Action.APPEND), 'entry', 'entries')} appended",
+        f"{counted(len(reflections), 'reflection')}",
+        f"{counted(actions[Action.DECAY], 'decay transition')}",
+        f"{counted(actions[Action.ARCHIVE], 'archival')}",
+        f"{counted(sum(map(_is_critical, lines)), 'change')} of critical files",
     ]
-
-
-def _number(lines: Sequence[TrailLine], action: Action) -> int:
-    return sum(line.action is action for line in lines)
 
 
 def _notable(lines: Sequence[TrailLine]) -> list[str]:
@@ -121,10 +118,6 @@ def _table(name: str, counts: Counter[str]) -> str:
 
 def _bullets(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 # The past of a home: what happened, what it looked like, and how to go back.
@@ -330,21 +323,17 @@ class Past:
         owners = [SHARED, *(f"agents/{name}" for name in names(root / "agents"))]
         folders = [f"{owner}/{STATE}" for owner in owners if (root / owner / STATE).is_dir()]
         paths = [f"{folder}/{name}" for folder in folders for name in names(root / folder)]
-        return {path: self._read(path) for path in paths if is_state(path)}
+        return {path: self._vault.read(path) for path in paths if is_state(path)}
 
     def _now(self, path: str) -> bytes | None:
         """A file as it is, with what people did to it recorded first."""
         self._vault.writer.settle([path])
-        return self._read(path)
-
-    def _read(self, path: str) -> bytes | None:
-        with disk_errors(self._vault.home.root):
-            return self._vault.home.disk.read(self._vault.home.path(path))
+        return self._vault.read(path)
 
     def _readable(self, path: str) -> bytes | None:
         """A file as far as it can be read: one that cannot has nothing to show."""
         with suppress(HomeError):
-            return self._read(path)
+            return self._vault.read(path)
         return None
 
     def _hashes(self, paths: Sequence[str]) -> dict[str, str | None]:

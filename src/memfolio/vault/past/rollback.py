@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -165,27 +164,22 @@ def _newest_part(path: str, then: Files) -> str:
 # What was forgotten, taken out of older copies of a log before they can bring it back.
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """The memories that nobody has called back, and those among them of which nothing may be kept."""
+def parted(
+    path: str, content: bytes, paths: Iterable[str], read: Callable[[str], bytes | None]
+) -> tuple[bytes, list[Excerpt]]:
+    """A log's content without what the state files among `paths` forget, and what of that its archive may keep.
 
-    ids: frozenset[str] = frozenset()
-    purged: frozenset[str] = frozenset()
-
-
-def forgotten_in(paths: Iterable[str], read: Callable[[str], bytes | None]) -> Forgotten:
-    """What the state files among these paths say."""
-    lasting = lasting_lines({path: read(path) for path in paths if is_state(path)})
-    return Forgotten(forgotten_by(lasting), forgotten_by(lasting, {PURGE}))
-
-
-def part(path: str, content: bytes, forgotten: Forgotten) -> tuple[bytes, list[Excerpt]]:
-    """A log's content without what was forgotten, and what of that its archive may keep; other files stay whole."""
-    if form_of(path) is not Form.LOG or not forgotten.ids:
+    Other files stay whole.
+    """
+    if form_of(path) is not Form.LOG:
+        return content, []
+    lasting = lasting_lines({each: read(each) for each in paths if is_state(each)})
+    forgotten, purged = forgotten_by(lasting), forgotten_by(lasting, {PURGE})
+    if not forgotten:
         return content, []
     text = to_text(content)
-    taken = excerpts(path, text, forgotten.ids)
-    return to_bytes(cut(text, taken)), [each for each in taken if each.id not in forgotten.purged]
+    taken = excerpts(path, text, forgotten)
+    return to_bytes(cut(text, taken)), [each for each in taken if each.id not in purged]
 
 
 def archive_of(path: str) -> str:

@@ -20,7 +20,7 @@ from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.rewrite import Rewritten, check_reach, objects, rewrite, versions
 from memfolio.vault.home import OWNER
 from memfolio.vault.lines import SUFFIX, attribution
-from memfolio.vault.past.rollback import forgotten_in
+from memfolio.vault.past.rollback import PURGE, forgotten_by, lasting_lines
 from memfolio.vault.paths import INTERNAL, is_tracked, state_ledger
 from memfolio.vault.purge.needles import Needles, parts_of
 from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
@@ -384,7 +384,7 @@ def _operations(vault: Vault, job: PurgeJob, scrub: Scrub) -> tuple[Operation, .
     files = _files(vault)
     after = {path: scrub(path, data) for path, data in files.items()}
     pages = [_page(vault, path, files[path], after[path]) for path in files if after[path] != files[path]]
-    marked = forgotten_in(files, files.get).purged
+    marked = forgotten_by(lasting_lines(files), {PURGE})
     marks: dict[str, list[dict[str, str]]] = {}
     for each, agent in job.target.ids.items():
         if each not in marked:
