@@ -13,7 +13,7 @@ from apsw import Connection, Cursor, carray
 
 from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
-from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, rows_array, spot_of
+from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, of_rows, rows_array, selected, spot_of
 from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import (
     ARCHIVED,
@@ -204,8 +204,7 @@ def newest_line(db: Connection, op: str, name: str, value: str | None) -> dict[s
 
 # A look at some memories: what ranking wants to know about the best of the candidates.
 
-LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
-_LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
+LIFE = selected(DecayInput._fields[:-1])
 DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
     WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
 
@@ -225,19 +224,15 @@ class Look(NamedTuple):
 
 def look_at(db: Connection, rows: Sequence[int]) -> dict[int, Look]:
     """These rows, as far as they are there."""
-    if not rows:
-        return {}
-    sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
-    found = db.execute(sql, (rows_array(rows),))
-    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in found}
+    said = selected(Look._fields[:-1])
+    sql = f"SELECT m.row, {said}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
+    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in of_rows(db, sql, rows)}
 
 
 def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str]:
     """What those of these rows say that say it in at most so many bytes."""
-    if not rows:
-        return {}
     sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
-    return dict(db.execute(sql, (rows_array(rows), most)))
+    return dict(of_rows(db, sql, rows, most))
 
 
 # Memories in their company: what was said just before and after, and who the speakers are.
@@ -248,10 +243,7 @@ def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tu
 
     What happened at the same moment has an order within a file, and none between two.
     """
-    if not rows:
-        return {}
-    found = db.execute(_AROUND, {"rows": rows_array(rows), "reach": reach})
-    return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
+    return {row: [*_distant(after), *_distant(before)] for row, after, before in of_rows(db, _AROUND, rows, reach)}
 
 
 def _distant(listed: str | None) -> Iterable[tuple[int, int]]:
@@ -262,11 +254,11 @@ def _side(comparison: str, order: str) -> str:
     return f"""(SELECT group_concat(row) FROM (SELECT row FROM memories n
         WHERE n.session = m.session AND n.file = m.file
         AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
-        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT :reach))"""
+        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT ?2))"""
 
 
 _AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memories m
-    WHERE m.row IN carray(:rows) AND m.session IS NOT NULL"""
+    WHERE m.row IN carray(?1) AND m.session IS NOT NULL"""
 """In one statement for all: one by one, most of the time would go into asking."""
 
 
