@@ -174,17 +174,17 @@ MEMORIES = ("memory",)
 
 def recent(db: Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What happened since then with this user or nobody in particular, or with anybody, the last first."""
-    return _chosen(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
+    return _items_for(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
 
 
 def active_facts(db: Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What is known and true, the pinned and the most important first."""
     kinds = (Kind.SEMANTIC, Kind.OPINION)
     order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
-    return _chosen(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
+    return _items_for(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
 
 
-def _chosen(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
+def _items_for(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
     condition, values = wanted.where()
     about, whose = ("(m.user IS NULL OR m.user = ?)", clean((user,))) if user is not None else ("1", ())
     sql = f"SELECT m.row FROM memories m WHERE {condition} AND {about} ORDER BY {order}, m.id LIMIT ?"
@@ -243,10 +243,13 @@ def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tu
 
     What happened at the same moment has an order within a file, and none between two.
     """
-    return {row: [*_distant(after), *_distant(before)] for row, after, before in of_rows(db, _AROUND, rows, reach)}
+    return {
+        row: [*_with_distance(after), *_with_distance(before)]
+        for row, after, before in of_rows(db, _AROUND, rows, reach)
+    }
 
 
-def _distant(listed: str | None) -> Iterable[tuple[int, int]]:
+def _with_distance(listed: str | None) -> Iterable[tuple[int, int]]:
     return zip(map(int, listed.split(",")), count(1), strict=False) if listed else ()
 
 
@@ -439,21 +442,21 @@ class AdapterItem(NamedTuple):
 def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
-    found = [] if most == ALL else [*_held(db, _RECENT + _LAST_FIRST, *near)]
+    found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
     if len(found) != most:
-        found = [*_held(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
+        found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
     return found[::-1]
 
 
 def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
     """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
     rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
-    return _held(db, rest, tags=(tag,))
+    return _adapter_items(db, rest, tags=(tag,))
 
 
 def value(db: Connection, id: str) -> AdapterItem | None:
     """The value that a memory holds; None where it is past, or holds none."""
-    return next(_held(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
+    return next(_adapter_items(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
 
 
 def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
@@ -462,7 +465,7 @@ def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
     return [tuple(json.loads(each)) for (each,) in _rows(db, named, _STANDS + _IS_VALUE, tags=(tag,))]
 
 
-def _held(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
+def _adapter_items(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
     columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
     for name, made, happened, text, attributes in _rows(db, columns, rest, *given, **wanted):
         yield AdapterItem(name, made, happened, text, json.loads(attributes))
