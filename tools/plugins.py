@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memfolio import __version__
-from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, CURSOR, GEMINI, NAME, Host, Program
+from memfolio.serve.install.hosts import HOSTS, NAME, Host, Program
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "plugins"
@@ -20,6 +20,7 @@ SKILL = ROOT / "tools" / "skill.md"
 WORDS = "Long-term memory in Markdown files that a person can open, read, edit, diff and undo."
 ABOUT = {"name": NAME, "version": __version__, "description": WORDS, "license": "Apache-2.0"}
 OWNER = {"name": f"The {NAME} project"}
+CLAUDE_CODE, CODEX, GEMINI, CURSOR = (HOSTS[name] for name in ("claude-code", "codex", "gemini", "cursor"))
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 
 

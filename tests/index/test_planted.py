@@ -139,7 +139,7 @@ def drops_as_if_it_were_a_page(self: Filing, path: str) -> None:
     if number is not None:
         self._refile(path, number, FileReading())
         self._db.execute("DELETE FROM files WHERE number = ?", (number,))
-    self._settle()
+    self._read_affected()
 
 
 def takes_whatever_comes_first(self: Filing, path: str, number: int, found: Searchable) -> Searchable | None:
@@ -174,8 +174,8 @@ BUGS = (
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
     Bug("vectors are not compared", becomes(vectors, "read_vectors", lambda *_: {}), live),
     Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
-    Bug("nobody takes over what a file loses", becomes(Filing, "_hand_on", nothing), live),
-    Bug("files that a change reaches are not read again", becomes(Filing, "_settle", nothing), live),
+    Bug("nobody takes over what a file loses", becomes(Filing, "_offer_to_copies", nothing), live),
+    Bug("files that a change reaches are not read again", becomes(Filing, "_read_affected", nothing), live),
     Bug("whoever comes first has an id", becomes(Filing, "_claim", takes_whatever_comes_first), shuffle),
     Bug("changes are followed without being filed", becomes(Keeper, "take", nothing), live),
     Bug("an index is anybody's", becomes(Index, "_basis", lambda self: "basis"), harm(become_anothers, 1)),

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.serve.install import files
-from memfolio.serve.install.hosts import CLAUDE_CODE, CODEX, GEMINI, HOSTS, Host, Program, Settings
+from memfolio.serve.install.hosts import HOSTS, Host, Program, Settings
+
+CLAUDE_CODE, CODEX, GEMINI = (HOSTS[name] for name in ("claude-code", "codex", "gemini"))
 
 PROGRAM = Program(path="/opt/memfolio", options=("--home", "/a b"))
 TABLE = "mcp_servers.memfolio"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memfolio.embed.embedder import Embedder, Identity, UnfinishedError
 from memfolio.embed.post import in_time
 from memfolio.errors import EmbedderError, MemfolioError
-from memfolio.index.database import Connection, Mutex
+from memfolio.index.database import Mutex
 from memfolio.index.index import Index
 from memfolio.index.vectors import (
     UnembeddedMemory,
@@ -199,17 +199,12 @@ class Meaning:
         has_time, identity = not _is_over(until), _identity(embedder)
         self._tenure(index).begin(index, identity)
         while has_time and (found := index.read(lambda connection: pending(connection, batch))):
-            ready, vectors, failure = self._vectors(index, embedder, found)
-
-            def keep(
-                connection: Connection, ready: Sequence[UnembeddedMemory] = ready, vectors: Floats = vectors
-            ) -> bool:
-                return keep_vectors(connection, identity, ready, vectors)
-
-            if ready and not index.write(keep):
+            made = self._vectors(index, embedder, found)
+            keep = partial(keep_vectors, identity=identity, found=made.ready, vectors=made.vectors)
+            if made.ready and not index.write(keep):
                 return  # the index is another embedder's since
-            if failure is not None:
-                raise failure
+            if made.failure is not None:
+                raise made.failure
             has_time = not _is_over(until)  # behind the first ones, which are made however slow the machine is
 
     def _waiting(self, index: Index) -> int:

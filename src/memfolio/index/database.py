@@ -294,7 +294,7 @@ class Database:
         self._journalled = 0
         self._process = os.getpid()
         self._name = os.fspath(path)  # looked at before each question, for which a Path is slow
-        self._inode = 0 if in_memory else self._look()
+        self._inode = 0 if in_memory else self._inode_on_disk()
 
     @classmethod
     def open(cls, path: Path) -> Database:
@@ -313,7 +313,7 @@ class Database:
         with index_errors(path):
             database = cls(path, in_memory=True)
             with database.writing() as connection:
-                _lay_out(connection)
+                _create_tables(connection)
         return database
 
     @classmethod
@@ -326,7 +326,7 @@ class Database:
             with closing(_connect(path, journal="off", synchronous="off")) as connection:
                 # In a transaction of its own: pages get checksums only once the first one is written.
                 with connection:
-                    _lay_out(connection)
+                    _create_tables(connection)
                 with connection:
                     fill(connection)
                 connection.pragma("journal_mode", "wal")
@@ -348,13 +348,13 @@ class Database:
 
     def is_current(self) -> bool:
         """Whether the file is still the one that was opened: another process may have built a newer one."""
-        return self.in_memory or self._look() == self._inode
+        return self.in_memory or self._inode_on_disk() == self._inode
 
     def is_replaced(self) -> bool:
         """Whether somebody cut the file off, or put another one under its name: its journal would not belong to it."""
-        return not self.in_memory and self._look() not in (0, self._inode)
+        return not self.in_memory and self._inode_on_disk() not in (0, self._inode)
 
-    def _look(self) -> int:
+    def _inode_on_disk(self) -> int:
         try:
             found = os.stat(self._name)
         except OSError:
@@ -375,7 +375,7 @@ class Database:
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
         """The one connection that writes, inside a transaction: all of it counts, or nothing."""
-        with self._turn(busy_ms), index_errors(self.path):
+        with self._exclusive(busy_ms), index_errors(self.path):
             connection = self._own_writer()
             connection.set_busy_timeout(busy_ms)
             connection.execute("BEGIN IMMEDIATE")
@@ -390,7 +390,7 @@ class Database:
     def tidy(self) -> None:
         """Fold the journal into the file if it has grown; readers and writers go on meanwhile."""
         if self._journalled > LONG_JOURNAL:
-            self._lent(_fold)
+            self._lent(_checkpoint)
             self._journalled = 0
 
     def _note_journal(self, _: apsw.Connection, __: str, pages: int) -> int:
@@ -398,7 +398,7 @@ class Database:
         return apsw.SQLITE_OK
 
     @contextmanager
-    def _turn(self, busy_ms: int) -> Iterator[None]:
+    def _exclusive(self, busy_ms: int) -> Iterator[None]:
         """This process's turn to write."""
         if not self._lock.take(timeout=busy_ms / 1000):
             raise IndexBusyError(f"{self.path.name} is being written by another thread", hint="try again in a moment")
@@ -491,7 +491,7 @@ def _roll_back(connection: apsw.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def _fold(connection: apsw.Connection) -> None:
+def _checkpoint(connection: apsw.Connection) -> None:
     """Fold the journal into the file, and empty it if nobody uses it at this moment."""
     connection.set_busy_timeout(0)
     with suppress(*_BUSY):
@@ -500,7 +500,7 @@ def _fold(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_MS)
 
 
-def _lay_out(connection: apsw.Connection) -> None:
+def _create_tables(connection: apsw.Connection) -> None:
     connection.pragma("application_id", APPLICATION)
     connection.pragma("user_version", VERSION)
     connection.execute(SCHEMA)

@@ -13,7 +13,7 @@ from apsw import Connection, Cursor, carray
 
 from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
-from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, rows_array, spot_of
+from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, of_rows, rows_array, selected, spot_of
 from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import (
     ARCHIVED,
@@ -173,17 +173,17 @@ MEMORIES = ("memory",)
 
 def recent(db: Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What happened since then with this user or nobody in particular, or with anybody, the last first."""
-    return _chosen(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
+    return _items_for(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
 
 
 def active_facts(db: Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
     """What is known and true, the pinned and the most important first."""
     kinds = (Kind.SEMANTIC, Kind.OPINION)
     order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
-    return _chosen(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
+    return _items_for(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
 
 
-def _chosen(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
+def _items_for(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
     condition, values = wanted.where()
     about, whose = ("(m.user IS NULL OR m.user = ?)", clean((user,))) if user is not None else ("1", ())
     sql = f"SELECT m.row FROM memories m WHERE {condition} AND {about} ORDER BY {order}, m.id LIMIT ?"
@@ -203,8 +203,7 @@ def newest_line(db: Connection, op: str, name: str, value: str | None) -> dict[s
 
 # A look at some memories: what ranking wants to know about the best of the candidates.
 
-LIFE = "m.kind, m.form, m.store, m.role, m.created_at, m.accessed_at, m.access_count, m.decay_rate, m.pinned"
-_LOOK = "m.content, m.source, m.importance, m.confidence, m.origin, m.valid_from, m.valid_until"
+LIFE = selected(DecayInput._fields[:-1])
 DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
     WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
 
@@ -224,19 +223,15 @@ class Look(NamedTuple):
 
 def look_at(db: Connection, rows: Sequence[int]) -> dict[int, Look]:
     """These rows, as far as they are there."""
-    if not rows:
-        return {}
-    sql = f"SELECT m.row, {_LOOK}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
-    found = db.execute(sql, (rows_array(rows),))
-    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in found}
+    said = selected(Look._fields[:-1])
+    sql = f"SELECT m.row, {said}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
+    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in of_rows(db, sql, rows)}
 
 
 def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str]:
     """What those of these rows say that say it in at most so many bytes."""
-    if not rows:
-        return {}
     sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
-    return dict(db.execute(sql, (rows_array(rows), most)))
+    return dict(of_rows(db, sql, rows, most))
 
 
 # Memories in their company: what was said just before and after, and who the speakers are.
@@ -247,13 +242,13 @@ def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tu
 
     What happened at the same moment has an order within a file, and none between two.
     """
-    if not rows:
-        return {}
-    found = db.execute(_AROUND, {"rows": rows_array(rows), "reach": reach})
-    return {row: [*_distant(after), *_distant(before)] for row, after, before in found}
+    return {
+        row: [*_with_distance(after), *_with_distance(before)]
+        for row, after, before in of_rows(db, _AROUND, rows, reach)
+    }
 
 
-def _distant(listed: str | None) -> Iterable[tuple[int, int]]:
+def _with_distance(listed: str | None) -> Iterable[tuple[int, int]]:
     return zip(map(int, listed.split(",")), count(1), strict=False) if listed else ()
 
 
@@ -261,11 +256,11 @@ def _side(comparison: str, order: str) -> str:
     return f"""(SELECT group_concat(row) FROM (SELECT row FROM memories n
         WHERE n.session = m.session AND n.file = m.file
         AND (n.happened_at, n.ordinal) {comparison} (m.happened_at, m.ordinal)
-        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT :reach))"""
+        ORDER BY n.happened_at {order}, n.ordinal {order} LIMIT ?2))"""
 
 
 _AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memories m
-    WHERE m.row IN carray(:rows) AND m.session IS NOT NULL"""
+    WHERE m.row IN carray(?1) AND m.session IS NOT NULL"""
 """In one statement for all: one by one, most of the time would go into asking."""
 
 
@@ -446,21 +441,21 @@ class AdapterItem(NamedTuple):
 def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
-    found = [] if most == ALL else [*_held(db, _RECENT + _LAST_FIRST, *near)]
+    found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
     if len(found) != most:
-        found = [*_held(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
+        found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
     return found[::-1]
 
 
 def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
     """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
     rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
-    return _held(db, rest, tags=(tag,))
+    return _adapter_items(db, rest, tags=(tag,))
 
 
 def value(db: Connection, id: str) -> AdapterItem | None:
     """The value that a memory holds; None where it is past, or holds none."""
-    return next(_held(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
+    return next(_adapter_items(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
 
 
 def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
@@ -469,7 +464,7 @@ def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
     return [tuple(json.loads(each)) for (each,) in _rows(db, named, _STANDS + _IS_VALUE, tags=(tag,))]
 
 
-def _held(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
+def _adapter_items(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
     columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
     for name, made, happened, text, attributes in _rows(db, columns, rest, *given, **wanted):
         yield AdapterItem(name, made, happened, text, json.loads(attributes))

@@ -724,7 +724,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     happened = moment_of(own, None, zone) if own and not day else None
     entity = read_entity(path, clean)
     found: dict[str, Searchable] = {}
-    for number, told in enumerate(_told(path, clean, kind, agent, zone)):
+    for number, told in enumerate(_pieces(path, clean, kind, agent, zone)):
         of_mind = told.item
         name = of_mind.id if of_mind else _hash("P", agent, path, *told.heading, told.text)
         item = MemoryItem(
@@ -749,10 +749,10 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     return FileReading(found=tuple(found.values()), entity=entity, problems=problems)
 
 
-def _told(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[TextPiece]:
+def _pieces(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[TextPiece]:
     """What a page says, in pieces that can be found; a piece of nothing is left out."""
     if mind_kind := _mind_kind(path, kind):
-        yield from _told_by_mind(MindPage(mind_kind, text, agent=agent, zone=zone), zone)
+        yield from _mind_pieces(MindPage(mind_kind, text, agent=agent, zone=zone), zone)
     elif kind.name == "procedure":
         title, body = procedure_text(path, text)
         passages = cut_passages(body)
@@ -774,7 +774,7 @@ def _mind_kind(path: str, kind: PageKind) -> MindKind | None:
     return BY_PAGE.get(name.removesuffix(".md")) if folder == "mind" and kind.name in ("mind", "archive") else None
 
 
-def _told_by_mind(page: MindPage, zone: tzinfo) -> Iterator[TextPiece]:
+def _mind_pieces(page: MindPage, zone: tzinfo) -> Iterator[TextPiece]:
     """What stands above the items, and the items; a long one in several pieces, of which the first has its id."""
     above = replace(page.head, title="")
     for item in (above, *page.items):

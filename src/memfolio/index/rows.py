@@ -21,7 +21,14 @@ from memfolio.vault.fields import without_surrogates
 
 MICROSECOND = timedelta(microseconds=1)
 COLUMNS = MemoryRow._fields
-SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
+
+
+def selected(names: Iterable[str]) -> str:
+    """Columns of `memories m`, as a statement asks for them."""
+    return ", ".join(f"m.{name}" for name in names)
+
+
+SELECT = selected(COLUMNS)
 INSERT = f"INSERT INTO memories (row, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 
 Row = tuple[Any, ...]
@@ -141,6 +148,11 @@ def column(db: Connection, sql: str, *values: Any) -> list[Any]:
 def number(db: Connection, sql: str, *values: Any) -> int:
     """An answer of one number; 0 where there is none."""
     return int(db.execute(sql, values).get or 0)
+
+
+def of_rows(db: Connection, sql: str, rows: Sequence[int], *values: Any) -> Iterable[Any]:
+    """What a statement with `carray(?)` as its first value says of these rows."""
+    return db.execute(sql, (rows_array(rows), *values)) if rows else ()
 
 
 def rows_array(rows: Iterable[int]) -> Any:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
-from math import log
+from math import inf, log
 from typing import Any, NamedTuple
 
 from apsw import Connection, FTS5ExtensionApi
 
 from memfolio.clock import to_ms
-from memfolio.index.rows import clean, column, number, rows_array, to_us
+from memfolio.index.rows import clean, column, number, rows_array, selected, to_us
 from memfolio.text import match_expression, name_key
 from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
 
@@ -246,7 +246,7 @@ class TurnColumns(NamedTuple):
     superseded_by: str | None
 
 
-_TURN = ", ".join(f"m.{name}" for name in TurnColumns._fields)
+_TURN = selected(TurnColumns._fields)
 _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
@@ -287,11 +287,10 @@ class Sieve:
         reach = limit + limit // 4
         while True:
             found = score(None, reach)
-            is_all = len(found) < reach
-            # Of those that are as good as the last, some may be missing.
-            least = min(found.values(), default=0.0)
-            best = self.best({row: each for row, each in found.items() if is_all or each > least}, limit)
-            if len(best) == limit or is_all:
+            # Where there are just as many as were asked for, some that are as good as the last may be missing.
+            least = min(found.values()) if len(found) == reach else -inf
+            best = self.best({row: each for row, each in found.items() if each > least}, limit)
+            if len(best) == limit or len(found) < reach:
                 return [Match(row, found[row]) for row in best]
             reach *= WIDER
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from memfolio.errors import SearchIndexError
 from memfolio.index.database import Database, Mutex
-from memfolio.index.rows import number, rows_array, text_to_embed
+from memfolio.index.rows import number, of_rows, text_to_embed
 from memfolio.index.schema import BLOCK
 from memfolio.index.search import Match, Sieve
 
@@ -199,9 +199,7 @@ def sum_of_all(db: Connection, dimension: int) -> tuple[int, Rows]:
 
 def read_vectors(db: Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
     """The vectors of these rows as they are stored, as far as they have some."""
-    if not rows:
-        return {}  # SQLite takes no array of nothing
-    found = db.execute("SELECT row, data FROM vectors WHERE row IN carray(?)", (rows_array(rows),))
+    found = of_rows(db, "SELECT row, data FROM vectors WHERE row IN carray(?)", rows)
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
 
 

@@ -76,7 +76,7 @@ class RowFiling:
 
     def __init__(self, db: Connection) -> None:
         self._db = db
-        self._told: set[str] | None = None
+        self._with_lines: set[str] | None = None
         """The memories about which state lines exist."""
 
     def value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
@@ -181,14 +181,14 @@ class RowFiling:
 
     def lines_about(self, memory: str) -> list[Line]:
         """The state lines about a memory."""
-        if self._told is None:
-            self._told = set(column(self._db, "SELECT DISTINCT memory FROM states"))
-        return lines_about(self._db, memory) if memory in self._told else []
+        if self._with_lines is None:
+            self._with_lines = set(column(self._db, "SELECT DISTINCT memory FROM states"))
+        return lines_about(self._db, memory) if memory in self._with_lines else []
 
-    def tell(self, memory: str) -> None:
+    def note_line(self, memory: str) -> None:
         """There is a state line about a memory."""
-        if self._told is not None:
-            self._told.add(memory)
+        if self._with_lines is not None:
+            self._with_lines.add(memory)
 
     def find(self, memory: str) -> tuple[int, Row] | None:
         """The row of the memory with this id, and its number."""
@@ -241,9 +241,9 @@ class RecordFiling:
         self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
         if ledger == "cases":
             for case in dict.fromkeys((*touched, *(row[3] for row in rows))):
-                self._settle(case)
+                self._refile_case(case)
 
-    def _settle(self, case: str) -> None:
+    def _refile_case(self, case: str) -> None:
         """File a case as all lines about it make it."""
         lines = list(self._db.execute(f"SELECT file, ordinal, line {RECORDS_ABOUT}", ("cases", case)))
         item, old = _case(case, [json.loads(line) for _, _, line in lines]), self._rows.find(case)
@@ -360,7 +360,7 @@ class Filing:
     def put(self, path: str, data: bytes, state: FileState) -> None:
         """File the whole content of a file, whatever was known of it before."""
         self._put(path, data, state)
-        self._settle()
+        self._read_affected()
 
     def drop(self, path: str) -> None:
         """A file is gone."""
@@ -373,7 +373,7 @@ class Filing:
             else:
                 self._refile(path, number, FileReading())
             self._db.execute("DELETE FROM files WHERE number = ?", (number,))
-        self._settle()
+        self._read_affected()
 
     def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
         """File memories that were just appended to a log, under ids that did not exist before."""
@@ -405,14 +405,14 @@ class Filing:
                 self._rows.remove(*row)
             self._shift(number, first + order.index(each), -1)
             order.remove(each)
-            self._hand_on(each)
+            self._offer_to_copies(each)
         for each, reading in zip(come, readings, strict=True):
             ordinal = first + [*now].index(each)
             self._shift(number, ordinal, 1)
             mine = self._claim(path, number, Searchable(item=reading.entries[0].entry.item, ordinal=ordinal))
             if mine:
                 self._file(number, mine, None, archived=is_archived(path))
-        self._settle()
+        self._read_affected()
         return True
 
     def _shift(self, number: int, ordinal: int, by: int) -> None:
@@ -473,7 +473,7 @@ class Filing:
             self._note_problems(number, problems)
         return True
 
-    def _settle(self) -> None:
+    def _read_affected(self) -> None:
         """Read the files again that the last change reaches; each at most a few times, since files only give way."""
         while self._again:
             path = next(iter(self._again))
@@ -516,7 +516,7 @@ class Filing:
                 self._file(number, mine, before.get(mine.item.id), archived=is_archived(path))
         for left in before.keys() - held:
             self._rows.remove(*before[left])
-            self._hand_on(left)
+            self._offer_to_copies(left)
         self._file_entity(path, number, reading.entity)
 
     def _are_new(self, found: Sequence[Searchable]) -> bool:
@@ -559,7 +559,7 @@ class Filing:
     def _place(self, id: str, file: int, ordinal: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
 
-    def _hand_on(self, id: str) -> None:
+    def _offer_to_copies(self, id: str) -> None:
         """A memory left its file: whoever else has it is read again."""
         sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
         self._again.update(dict.fromkeys(column(self._db, sql, id)))
@@ -649,7 +649,7 @@ class Filing:
         values = (number, ordinal, memory, str(line.get("op", "")), json.dumps(dict(line)))
         self._db.execute("INSERT INTO states VALUES (?, ?, ?, ?, ?)", clean(values))
         if memory is not None:
-            self._rows.tell(memory)
+            self._rows.note_line(memory)
         for edge in _edges(line):
             self._rows.add_edge(*edge[:3], number, ordinal, edge[3])
 

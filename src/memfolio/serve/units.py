@@ -7,21 +7,20 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 from memfolio.errors import PathError
+from memfolio.serve import text_of
 
 MINUTES = 30
 MARK = "Written by memfolio service install; memfolio service uninstall takes it away."
 """What tells our files from others of the same name."""
 
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_DATA = Path(__file__).parent / "data"
 
 
 def _filled(template: str, **values: str) -> str:
-    return (_DATA / template).read_text(encoding="utf-8").format(mark=MARK, minutes=MINUTES, **values)
+    return text_of(template).format(mark=MARK, minutes=MINUTES, **values) + "\n"
 
 
 def systemd_service(name: str, command: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from memfolio.memory import Memory
+from memfolio.serve import text_of
 from memfolio.serve.adapters import Given, caller_of, memory_of, missing, schema_of
 from memfolio.serve.mcp.caller import Caller
 
@@ -20,11 +21,6 @@ try:
     from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
     raise missing("pydantic-ai-slim", "pydantic-ai") from error
-
-HOW = (
-    "You have a long-term memory. Before you answer from memory, ask it with recall, and cite what you use by its id. "
-    "When you learn something that will matter later, keep it with remember, in one self-contained sentence."
-)
 
 
 @dataclass(init=False)
@@ -58,7 +54,7 @@ class MemfolioCapability(AbstractCapability[Any]):
 
     def get_instructions(self) -> str:
         """How an agent uses its memory."""
-        return HOW
+        return text_of("capability.txt")
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tools; errors are told as answers, not raised."""

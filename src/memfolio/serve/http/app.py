@@ -27,7 +27,7 @@ from memfolio import __version__
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
-from memfolio.serve.http.errors import RESPONSES, answer_to, document_of, reply, told
+from memfolio.serve.http.errors import RESPONSES, answer_to, document_of, error_document, reply
 from memfolio.serve.http.gate import AGENT, Metrics, RequestGate, ServerNames, admitted, foreign, too_small
 from memfolio.serve.http.server import Limits
 from memfolio.serve.idle import OpenByAgent
@@ -129,11 +129,11 @@ async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) ->
     """How far a call is, then what it answers, as `result` or `error`."""
     listener = Listener()
 
-    def told(job: str, done: int, total: int) -> None:
+    def report(job: str, done: int, total: int) -> None:
         listener.hear(event("progress", {"job": job, "done": done, "total": total}))
 
-    told(name, 0, 1)
-    future = begin(told)
+    report(name, 0, 1)
+    future = begin(report)
     future.add_done_callback(lambda _: listener.hear(None))
     async for heard in listener.events():
         yield heard
@@ -309,7 +309,7 @@ async def answered(_: Request, error: Exception) -> Response:
     first = error.errors()[0]
     place = ".".join(str(each)[:40] for each in first["loc"])
     hint = "send a JSON object as application/json; /openapi.json says what is in it"
-    return reply(422, told("input", f"{place}: {first['msg'][:200]}", hint))
+    return reply(422, error_document("input", f"{place}: {first['msg'][:200]}", hint))
 
 
 def _verb(hall: Hall, verb: Verb) -> Callable[..., Any]:
@@ -322,9 +322,9 @@ def _verb(hall: Hall, verb: Verb) -> Callable[..., Any]:
         if not token.lets(scope := verb.scope_for(arguments)):
             raise too_small(token, scope)
 
-        def begin(told: Told | None = None) -> asyncio.Future[bytes]:
+        def begin(report: Told | None = None) -> asyncio.Future[bytes]:
             def work(memory: Memory) -> bytes:
-                return packed({"result": verb(memory, arguments, told)})
+                return packed({"result": verb(memory, arguments, report)})
 
             return hall.run(token.agent, work, is_long=verb.slow)
 

@@ -42,10 +42,10 @@ class Refusal(HTTPException):
 
     def __init__(self, status: int, code: str, message: str, hint: str, **headers: str) -> None:
         super().__init__(status, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        self.document = told(code, message, hint)
+        self.document = error_document(code, message, hint)
 
 
-def told(code: str, message: str, hint: str, **more: str) -> dict[str, Any]:
+def error_document(code: str, message: str, hint: str, **more: str) -> dict[str, Any]:
     """An error as all programs get it."""
     return {"error": {"code": code, "message": message, "hint": hint, **more}}
 
@@ -55,7 +55,7 @@ def document_of(error: MemfolioError) -> dict[str, Any]:
     if isinstance(error, ProposedError):
         return {"proposed": error.proposal, "policy": error.row, "hint": error.hint}
     more = {"policy": error.row} if isinstance(error, PolicyError) else {}
-    return told(error.code, error.message, error.hint, **more)
+    return error_document(error.code, error.message, error.hint, **more)
 
 
 def reply(status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
@@ -71,9 +71,11 @@ def answer_to(error: Exception) -> Response:
     if isinstance(error, Refusal):
         return reply(error.status_code, error.document, error.headers)
     if isinstance(error, HTTPException):
-        return reply(error.status_code, told(*PLAIN.get(error.status_code, ("http", error.detail, ""))), error.headers)
+        return reply(
+            error.status_code, error_document(*PLAIN.get(error.status_code, ("http", error.detail, ""))), error.headers
+        )
     # A mistake of ours, which the server logs and strangers are not told.
-    return reply(500, told("internal", "something went wrong here", "the server's log has more"))
+    return reply(500, error_document("internal", "something went wrong here", "the server's log has more"))
 
 
 Error = create_model("Error", code=(str, ...), message=(str, ...), hint=(str, ...), policy=(str, ""))

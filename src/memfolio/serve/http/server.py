@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memfolio.errors import InputError
-from memfolio.serve.http.errors import reply, told
+from memfolio.serve.http.errors import error_document, reply
 from memfolio.types import frozen
 
 # What a request may cost.
@@ -43,7 +43,7 @@ class Limits:
 async def crowded(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers on a connection that is one too many."""
     headers = {"retry-after": "1", "connection": "close"}
-    await reply(503, told("busy", "too many connections at once", "try again in a moment"), headers)(
+    await reply(503, error_document("busy", "too many connections at once", "try again in a moment"), headers)(
         scope, receive, send
     )
 
@@ -135,7 +135,7 @@ class Connection(H11Protocol):
             self._turn_away(400, "http", "this is no HTTP request")
 
     def _turn_away(self, status: int, code: str, message: str) -> None:
-        body = json.dumps(told(code, message, f"the head has room for {self.limits.head} bytes")).encode()
+        body = json.dumps(error_document(code, message, f"the head has room for {self.limits.head} bytes")).encode()
         lines = f"HTTP/1.1 {status} \r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(f"{lines}connection: close\r\n\r\n".encode() + body)
         # What still comes is taken for a while: closed at once, the answer would be lost to whoever sends on.
@@ -179,8 +179,8 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except (OSError, UnicodeError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host[:80]}:{port}: {told}", hint=ADDRESS) from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen on {host[:80]}:{port}: {reason}", hint=ADDRESS) from error
 
 
 def address(door: socket.socket) -> str:

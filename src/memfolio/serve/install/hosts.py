@@ -15,6 +15,7 @@ from typing import Any
 
 from memfolio.errors import ConflictError, InputError
 from memfolio.intake import nearest
+from memfolio.serve import text_of
 from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
 from memfolio.serve.install import files
 from memfolio.serve.install.files import FileChange, HostFileError
@@ -64,7 +65,6 @@ def installed() -> str:
 
 SECONDS = {START: 10, PROMPT: 5, ANSWER: 5, CUT: 10, END: 1}
 """For which a host waits for a hook. It answers far sooner; this ends one that hangs."""
-BEGINNINGS = "startup|resume|clear|compact"
 
 
 @frozen
@@ -75,7 +75,7 @@ class Host:
     title: str
     servers: Mapping[str, str]
     """The file with its MCP servers, for each scope that it knows."""
-    place: tuple[str, ...] = ("mcpServers", NAME)
+    place: tuple[str, ...]
     """Where our server stands in it."""
     server: Mapping[str, Any] = field(default_factory=dict)
     """What it wants to know of a server beside its command."""
@@ -130,51 +130,11 @@ class Host:
         return path[0] == "hooks" and NAME in command and f" hook {self.name} " in command
 
 
-CLAUDE_CODE = Host(
-    name="claude-code",
-    title="Claude Code",
-    servers={"user": ".claude.json", "project": ".mcp.json"},
-    server={"type": "stdio"},
-    hooks=".claude/settings.json",
-    matchers={START: BEGINNINGS},
-    variable="CLAUDE_CONFIG_DIR",
-)
-CODEX = Host(
-    name="codex",
-    title="Codex",
-    servers=dict.fromkeys(("user", "project"), ".codex/config.toml"),
-    place=("mcp_servers", NAME),
-    hooks=".codex/hooks.json",
-    matchers={START: BEGINNINGS},
-    variable="CODEX_HOME",
-    after="start it anew and trust its hooks when it asks: until then it does not run them",
-)
-GEMINI = Host(
-    name="gemini",
-    title="Gemini CLI",
-    servers=dict.fromkeys(("user", "project"), ".gemini/settings.json"),
-    hooks=".gemini/settings.json",
-    # It says "auto" before each call of a model, whether the conversation is cut then or not.
-    matchers={CUT: "manual"},
-    ticks=1000,
-)
-CURSOR = Host(
-    name="cursor",
-    title="Cursor",
-    servers=dict.fromkeys(("user", "project"), ".cursor/mcp.json"),
-    hooks=".cursor/hooks.json",
-    is_flat=True,
-    after="start it anew; its settings list the server and the hooks",
-)
-OPENCLAW = Host(
-    name="openclaw",
-    title="OpenClaw",
-    servers={"user": ".openclaw/openclaw.json"},
-    place=("mcp", "servers", NAME),
-    variable="OPENCLAW_STATE_DIR",
-    after="say: openclaw gateway restart",
-)
-HOSTS = {each.name: each for each in (CLAUDE_CODE, CODEX, GEMINI, CURSOR, OPENCLAW)}
+def _host(name: str, table: dict[str, Any]) -> Host:
+    return Host(name=name, **table | {"place": tuple(table.get("place", ("mcpServers", NAME)))})
+
+
+HOSTS = {name: _host(name, table) for name, table in tomllib.loads(text_of("hosts.toml")).items()}
 
 
 def host_of(name: str) -> Host:
