@@ -38,9 +38,16 @@ WORDS = {
         ("actions", [action.lower() for action in Action]),
     )
 }
-"""What help lists where it names one of these."""
+"""What help lists where it has one of these names in braces."""
 types, kinds, stores, origins, actions = (among(words.split(", ")) for words in WORDS.values())
 roles = among(("user", "assistant", "system", "tool"))
+
+
+def with_words(text: str) -> str:
+    """A text of help with the words that it lists."""
+    for name, words in WORDS.items():
+        text = text.replace(f"{{{name}}}", words)
+    return text
 
 
 def includable(incomplete: str) -> list[str]:

@@ -58,7 +58,7 @@ def listed() -> dict[str, Listed]:
 
 @cache
 def rows() -> dict[str, dict[str, Any]]:
-    """What is said of each command by its path, and of arguments that mean the same in most of them."""
+    """What help says of each command, by its path, and of arguments that mean the same in most of them."""
     return _data("commands")
 
 
@@ -97,7 +97,7 @@ def makes_home(function: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def _built(
-    name: str, function: Callable[..., Answer], help: str, examples: Iterable[str], said: Mapping[str, Any]
+    name: str, function: Callable[..., Answer], help: str, examples: Iterable[str], about: Mapping[str, Any]
 ) -> typer.core.TyperCommand:
     first, *own = inspect.signature(function, eval_str=True, locals=_Names()).parameters.values()
     texts = [each.name for each in own if _is_kind(each, Text)]
@@ -120,7 +120,7 @@ def _built(
         return answer
 
     shared = [each for each in inspect.signature(run, eval_str=True).parameters.values() if each.name != "given"]
-    both = [*(_parameter(each, said.get(each.name, "")) for each in own), *shared]
+    both = [*(_parameter(each, about.get(each.name, "")) for each in own), *shared]
     run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in both}
     app = typer.Typer(add_completion=False)
@@ -159,7 +159,7 @@ def _moment(memory: Any, name: str, text: str | None) -> datetime | None:
     return None if text is None else as_moment(memory, name, text)
 
 
-def _parameter(parameter: Parameter, said: str | Mapping[str, Any]) -> Parameter:
+def _parameter(parameter: Parameter, about: str | Mapping[str, Any]) -> Parameter:
     """A parameter as the parser wants it."""
     kind = parameter.annotation
     if _is_kind(parameter, Text) or _is_kind(parameter, datetime):
@@ -167,15 +167,15 @@ def _parameter(parameter: Parameter, said: str | Mapping[str, Any]) -> Parameter
     if get_origin(kind) is not Annotated:
         is_required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
         is_argument = is_required or parameter.kind is parameter.POSITIONAL_ONLY
-        kind = Annotated[kind, _info(parameter.name, said, is_argument=is_argument)]
+        kind = Annotated[kind, _info(parameter.name, about, is_argument=is_argument)]
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
 
 
-def _info(name: str, said: str | Mapping[str, Any], *, is_argument: bool) -> Any:
-    row = {"help": said} if isinstance(said, str) else said
+def _info(name: str, about: str | Mapping[str, Any], *, is_argument: bool) -> Any:
+    row = {"help": about} if isinstance(about, str) else about
     words = row.get("complete")
     info: dict[str, Any] = {
-        "help": row.get("help", "").format_map(complete.WORDS),
+        "help": complete.with_words(row.get("help", "")),
         "metavar": row.get("metavar"),
         "rich_help_panel": row.get("panel"),
         "autocompletion": complete.among(words) if isinstance(words, list) else getattr(complete, words or "", None),
@@ -240,16 +240,16 @@ def of_verb(verb: Verb) -> typer.core.TyperCommand:
     shapes = verb.schema["properties"]
 
     def run(options: Options, /, **given: Any) -> Answer:
-        said = {name: each for name, each in given.items() if each is not None}
-        return called(options, verb, {name: _value(each, shapes[name]) for name, each in said.items()})
+        values = {name: _value(each, shapes[name]) for name, each in given.items() if each is not None}
+        return called(options, verb, values)
 
     first, own = Parameter("options", Parameter.POSITIONAL_ONLY), []
     for name, each in verb.parameters.items():
         default = each.default if name in verb.required else None
         own.append(Parameter(name, each.POSITIONAL_OR_KEYWORD, default=default, annotation=_typed(shapes[name])))
     run.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
-    said = {name: _said(name, shapes[name], each.default) for name, each in verb.parameters.items()}
-    return _built(verb.name, run, verb.description, verb.examples, said)
+    about = {name: _about(name, shapes[name], each.default) for name, each in verb.parameters.items()}
+    return _built(verb.name, run, verb.description, verb.examples, about)
 
 
 def called(options: Options, verb: Verb, given: Mapping[str, Any]) -> Answer:
@@ -282,10 +282,10 @@ def _takes_texts(shape: Mapping[str, Any]) -> bool:
     return shape.get("type") == "array" and shape["items"].get("type") == "string"
 
 
-def _said(name: str, shape: Mapping[str, Any], default: Any) -> dict[str, Any]:
+def _about(name: str, shape: Mapping[str, Any], default: Any) -> dict[str, Any]:
     flag = f"--{name.replace('_', '-')}"
     is_switch = shape.get("type") == "boolean" and default is not False
-    usual = f" [default: {shape['default']}]" if "default" in shape else ""
+    usual = f" Usually {shape['default']}." if "default" in shape else ""
     return {"help": shape["description"] + usual, "flags": [f"{flag}/--no-{flag[2:]}" if is_switch else flag]}
 
 

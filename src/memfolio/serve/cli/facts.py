@@ -118,8 +118,8 @@ def fact_show(memory: Memory, id: str) -> Answer:
     lines = []
     for name, value in document.items():
         if name == "confidence" or value not in (None, [], 0, False):
-            told = ", ".join(value) if isinstance(value, list) else _sure(value) if name == "confidence" else value
-            lines.append(f"{name.replace('_', ' '):<18} {told}")
+            words = ", ".join(value) if isinstance(value, list) else _sure(value) if name == "confidence" else value
+            lines.append(f"{name.replace('_', ' '):<18} {words}")
     return Answer(document, lines)
 
 
@@ -133,13 +133,13 @@ def fact_explain(memory: Memory, id: str, depth: int = 3, mermaid: bool = False)
 def fact_history(memory: Memory, id: str) -> Answer:
     from memfolio.knowledge.facts import entry_json
 
-    rows, told = [], []
+    rows, entries = [], []
     for each in memory.facts.history(id):
         fact, entry = each.fact, entry_json(each)
         known = (_sure(fact.confidence), fact.source, _span(fact)) if fact else ("", "", "")
-        told.append(entry)
+        entries.append(entry)
         rows.append((entry["at"], entry["op"], *known, entry["id"]))
-    return Answer({"history": told}, table(("at", "op", "sure", "source", "holds", "line"), rows, wide="source"))
+    return Answer({"history": entries}, table(("at", "op", "sure", "source", "holds", "line"), rows, wide="source"))
 
 
 def fact_verify(
@@ -212,12 +212,12 @@ def fact_export(
 
     with options.memory() as memory:
         found = map(_document, memory.facts.all(subject, predicate, object, include_untrusted=True))
-        told = ({name: each[name] for name in GIVEN if each.get(name) is not None} for each in found)
+        records = ({name: each[name] for name in GIVEN if each.get(name) is not None} for each in found)
         if options.as_json:
-            return Answer({"facts": list(told)}, [])
+            return Answer({"facts": list(records)}, [])
         # Written as they are read: a home may have more facts than fit into memory.
         options.wait.stop()
-        for each in told:
+        for each in records:
             sys.stdout.write(json.dumps(each, ensure_ascii=False) + "\n")
     return Answer({}, [])
 
@@ -263,7 +263,10 @@ def fact_count(memory: Memory, conditions: str, by: str = "agent", valid_at: dat
     ask = memory.questions
     found = ask.aggregate(conditions, by=by, valid_at=valid_at)
     document = documents.groups(ask, found)
-    rows = [(value, len(told), ", ".join(each["node"] for each in told)) for value, told in document["groups"].items()]
+    rows = [
+        (value, len(members), ", ".join(each["node"] for each in members))
+        for value, members in document["groups"].items()
+    ]
     notes = [*found.problems, *["There is more than was counted."] * found.is_cut]
     return Answer(document, [table((by, "count", "which"), rows, wide="which", none="Nothing fits."), *yellow(notes)])
 
@@ -271,9 +274,9 @@ def fact_count(memory: Memory, conditions: str, by: str = "agent", valid_at: dat
 def fact_misfits(memory: Memory, strict: bool = False, valid_at: datetime | None = None) -> Answer:
     found = memory.questions.validate(strict=strict, valid_at=valid_at)
     ids = memory.questions.ids(each.cited for each in found)
-    told = [{"fact": ids[each.cited], "agent": each.cited.agent, "problem": str(each)} for each in found]
-    lines = [f"{each['problem']} ({each['fact']})" for each in told] or ["All facts of the base model fit it."]
-    return Answer({"findings": told}, lines, status=1 if found else 0)
+    findings = [{"fact": ids[each.cited], "agent": each.cited.agent, "problem": str(each)} for each in found]
+    lines = [f"{each['problem']} ({each['fact']})" for each in findings] or ["All facts of the base model fit it."]
+    return Answer({"findings": findings}, lines, status=1 if found else 0)
 
 
 def _document(fact: Fact) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def import_(
     reports: dict[str | None, tuple[ImportReport, Embedded]] = {}
     for agent, place in _agents(options, found.name, path).items():
         with _receiving(replace(options, agent=agent), dry_run=dry_run) as memory:
-            told = partial(options.wait.step, "things", f"Importing from {found.name}")
-            report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, progress=told)
+            progress = partial(options.wait.step, "things", f"Importing from {found.name}")
+            report = take_in(memory, found, place, dry_run=dry_run, untrusted=untrusted, progress=progress)
             reports[agent] = report, _embedded(options, memory, dry_run=dry_run)
     return _answer(reports, dry_run=dry_run)
 

@@ -51,8 +51,8 @@ def adding(kind: MindItemKind) -> Callable[..., Answer]:
 def _field(name: str, value: Value) -> Any:
     flags = ("--deadline", "--by") if name == "deadline" else (f"--{name}",)
     if value is Value.NAMES:
-        told = "An id, or a title in the mind; may be repeated."
-        return Annotated[list[str] | None, typer.Option(*flags, metavar="ID", help=told)]
+        meaning = "An id, or a title in the mind; may be repeated."
+        return Annotated[list[str] | None, typer.Option(*flags, metavar="ID", help=meaning)]
     wanted = "a time, or a topic that brings it up" if name == "when" else WANTED[value]
     return Annotated[str | None, typer.Option(*flags, metavar="VALUE", help=f"{wanted[0].upper()}{wanted[1:]}.")]
 

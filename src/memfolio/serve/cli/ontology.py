@@ -241,6 +241,6 @@ def goal_seed(options: Options, file: str | None = None, /, example: bool = Fals
     counts = ", ".join(f"{count} {name}" for name, count in done.members.items() if count)
     are = "would be" if dry_run else "are"
     gone = f"; {len(done.retracted)} {are} retracted" if done.retracted else ""
-    told = f"{counted(len(done.facts), 'fact')} {are} asserted{gone}" if done.facts or gone else "nothing is new"
+    asserted = f"{counted(len(done.facts), 'fact')} {are} asserted{gone}" if done.facts or gone else "nothing is new"
     lines: list[Line] = [" ".join(triple) for triple in done.facts] if dry_run else []
-    return Answer(fields_of(done) | {"dry_run": dry_run}, [*lines, (f"{counts}: {told}.", "bold")])
+    return Answer(fields_of(done) | {"dry_run": dry_run}, [*lines, (f"{counts}: {asserted}.", "bold")])

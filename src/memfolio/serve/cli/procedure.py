@@ -29,8 +29,8 @@ def procedure_show(memory: Memory, name: str) -> Answer:
     from memfolio.procedures.page import render
 
     found, forgotten = memory.procedures.get(name), memory.procedures.forgotten(name)
-    told = [f"{each} was forgotten; its words stay here until the page is edited" for each in forgotten]
-    return Answer({**fields_of(found), "forgotten": forgotten}, [render(found).rstrip("\n"), *found.problems, *told])
+    notes = [f"{each} was forgotten; its words stay here until the page is edited" for each in forgotten]
+    return Answer({**fields_of(found), "forgotten": forgotten}, [render(found).rstrip("\n"), *found.problems, *notes])
 
 
 @makes_home
@@ -169,9 +169,9 @@ def _standing(run: Run, *, in_full: bool) -> Iterator[Line]:
         went = [each for key, each in run.tried.items() if key.partition(":")[0] == str(step.number)]
         yield f"{step.number:>3}. {step.text}  [{', '.join(each.outcome or 'open' for each in went)}]"
     if waits := run.waiting:
-        told = {f"Step {waits.step} of {len(run.steps)}": waits.text, "Expect": waits.expect}
-        told |= {"Needs": ", ".join(waits.names), **run.errors}
-        yield from (f"{label}: {each}" for label, each in told.items() if each)
+        parts = {f"Step {waits.step} of {len(run.steps)}": waits.text, "Expect": waits.expect}
+        parts |= {"Needs": ", ".join(waits.names), **run.errors}
+        yield from (f"{label}: {each}" for label, each in parts.items() if each)
 
 
 def _values(given: list[str] | None) -> dict[str, Any]:

@@ -63,11 +63,13 @@ def _draw(screen: Screen, text: str) -> None:
 
 def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
     """Items for programs, with the fields that their verbs name."""
-    told = {number: {name: value for name, value in fields_of(item).items() if value} for number, item in items.items()}
-    for fields in told.values():
+    documents = {
+        number: {name: value for name, value in fields_of(item).items() if value} for number, item in items.items()
+    }
+    for fields in documents.values():
         if fields["verb"] != "learn":
             del fields["type"], fields["confidence"]
-    return told
+    return documents
 
 
 def approve(
@@ -178,8 +180,8 @@ def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Propos
 
     lines: list[Line] = []
     for each, (memories, seq) in done.items():
-        told = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
-        lines.append((f"{each} {deed}{told}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
+        made = f" ({', '.join(memory.id for memory in memories)})" if memories else ""
+        lines.append((f"{each} {deed}{made}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
     lines += yellow(f"{each} was left: {why}" for each, why in left.items())
     lines += [] if ids else [("No proposal waits.", "dim")]
     changes = [{"proposal": each, "made": memories, "seq": seq} for each, (memories, seq) in done.items()]
@@ -270,8 +272,8 @@ def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None
 
 
 def _proposal(proposal: Proposal) -> dict[str, Any]:
-    told = fields_of(proposal) | {"title": proposal.title, "path": proposal.path, "hash": proposal.shown}
-    return {name: value for name, value in told.items() if value not in (None, "")}
+    document = fields_of(proposal) | {"title": proposal.title, "path": proposal.path, "hash": proposal.shown}
+    return {name: value for name, value in document.items() if value not in (None, "")}
 
 
 def _age(span: timedelta) -> str:

@@ -124,7 +124,7 @@ def install(
 
         tools_of(tools)  # says which sets there are, where there is none of this name
     program = replace(_program(options, scope), tools=tools)
-    told, changes = _changes(host, scope, program)
+    client, changes = _changes(host, scope, program)
     if find_spec("mcp") is None and not without_mcp:
         hint = "`pip install 'memfolio[mcp]'`, or go on with --without-mcp: tools work once it is installed"
         raise RefusedError("the tools need a library that is not installed", hint=hint)
@@ -133,16 +133,16 @@ def install(
     if made:  # hooks keep silent where there is no home
         with options.memory(create=in_empty_folder):
             pass
-    words = f"{told.title} uses memfolio: {told.after}" if changes else f"{told.title} uses memfolio already"
+    words = f"{client.title} uses memfolio: {client.after}" if changes else f"{client.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
-        words += f"\n{program.path} is not on the path, on which {told.title} looks for it"
+        words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
     return _applied(host, scope, changes, made + words, dry_run=dry_run)
 
 
 def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
-    told, changes = _changes(host, scope, None)
+    client, changes = _changes(host, scope, None)
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
-    return _applied(host, scope, changes, f"{told.title} {words}", dry_run=dry_run)
+    return _applied(host, scope, changes, f"{client.title} {words}", dry_run=dry_run)
 
 
 def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:
@@ -161,8 +161,8 @@ def _program(options: Options, scope: str) -> Program:
 
     config, is_own = options.config(create=anywhere), scope == "user"
     home, agent = (str(config.home), config.agent) if is_own else (options.home, options.agent)
-    told = (*(("--home", home) if home else ()), *(("--agent", agent) if agent else ()))
-    return Program(path=installed(), options=told) if is_own else Program(options=told)
+    arguments = (*(("--home", home) if home else ()), *(("--agent", agent) if agent else ()))
+    return Program(path=installed(), options=arguments) if is_own else Program(options=arguments)
 
 
 def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool) -> Answer:
@@ -188,9 +188,9 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     from memfolio.serve.install.hosts import HOSTS
     from memfolio.vault.past.report import Finding
 
-    told = [found for host in HOSTS.values() for found in _door(options, host)]
-    yield from told
-    if told and find_spec("mcp") is None:
+    findings = [found for host in HOSTS.values() for found in _door(options, host)]
+    yield from findings
+    if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
     yield from _hooks(home)
