@@ -220,7 +220,7 @@ def only(place: str, given: Iterable[str], names: Iterable[str]) -> None:
 # What a method says about a problem, with everything that it rests on.
 
 
-class Finding(NamedTuple):
+class Computed(NamedTuple):
     """What a method found out; empty lines are left out. `Result` tells what each part is."""
 
     conclusion: str
@@ -298,7 +298,7 @@ class World:
 Method = Callable[[Inputs, World], Result]
 
 
-def method(code: Callable[[T, World], Finding]) -> Method:
+def method(code: Callable[[T, World], Computed]) -> Method:
     """A method by the function that computes it, which has its name."""
 
     @wraps(code)

@@ -10,7 +10,7 @@ from memfolio.errors import InputError
 from memfolio.knowledge.prove import At, Gap, Hypothesis, Prover, abduce, gaps
 from memfolio.knowledge.rule import render_part
 from memfolio.knowledge.tree import called, sentence
-from memfolio.reason.inputs import Effort, Finding, Named, Several, Share, Texts, World, method, sized
+from memfolio.reason.inputs import Computed, Effort, Named, Several, Share, Texts, World, method, sized
 from memfolio.reason.methods.logic import Supposed, triple_in
 
 SHOWN = 10
@@ -42,7 +42,7 @@ class Effects(NamedTuple):
 
 
 @method
-def abductive(given: Observation | Effects, world: World) -> Finding:
+def abductive(given: Observation | Effects, world: World) -> Computed:
     """The hypotheses that explain an observation, the best first."""
     if isinstance(given, Effects):
         return _by_causes(given, world.effort())
@@ -67,7 +67,7 @@ def abductive(given: Observation | Effects, world: World) -> Finding:
         {"rule": called(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
         for one in found
     ]
-    return Finding(
+    return Computed(
         f"best explained {steps[0]}" if steps else f"no rule leads to {render_part(observed)}",
         confidence=found[0].score * found[0].confidence if found and found[0].supports else None,
         steps=steps or ["no rule concludes it"],
@@ -125,7 +125,7 @@ class Covering:
                 yield f"without the observation {gone}: {_joined(sorted(other))}"
 
 
-def _by_causes(given: Effects, effort: Effort) -> Finding:
+def _by_causes(given: Effects, effort: Effort) -> Computed:
     seen, problem = list(dict.fromkeys(given.observations)), Covering(given, effort)
     for each in seen:
         if not any(each in effects for effects in problem.effects.values()):
@@ -139,7 +139,7 @@ def _by_causes(given: Effects, effort: Effort) -> Finding:
     options = [" and ".join(each) for each in explanations]
     shown = [name if share is None else f"{name} ({share:.3f})" for name, share in zip(options, shares, strict=True)]
     explained = {name: [each for each in seen if each in problem.effects[name]] for name in explanations[0]}
-    return Finding(
+    return Computed(
         f"best explained by {shown[0]}",
         confidence=shares[0],
         steps=[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
-from memfolio.reason.inputs import Effort, Finding, Texts, World, between, method, number_in, sized, smallest
+from memfolio.reason.inputs import Computed, Effort, Texts, World, between, method, number_in, sized, smallest
 
 Value = int | float | str
 Values = Mapping[str, Value]
@@ -150,19 +150,19 @@ def _split(term: Expression) -> list[Expression]:
     return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
 
 
-class Span(NamedTuple):
+class WholeRange(NamedTuple):
     from_: Annotated[int, between(-1e9, 1e9)]
     to: int
 
 
 class Constraints(NamedTuple):
-    variables: Annotated[Mapping[str, Span | Sequence[Any]], sized(1, 300)]
+    variables: Annotated[Mapping[str, WholeRange | Sequence[Any]], sized(1, 300)]
     constraints: Texts = ()
     solutions: Annotated[int, between(1, 10_000)] = 2
 
 
 @method
-def constraint_satisfaction(given: Constraints, world: World) -> Finding:
+def constraint_satisfaction(given: Constraints, world: World) -> Computed:
     """The solutions, or the smallest set of constraints that cannot be met together."""
     domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
     texts = {f"constraints[{at}]": each for at, each in enumerate(given.constraints)}
@@ -174,7 +174,7 @@ def constraint_satisfaction(given: Constraints, world: World) -> Finding:
     is_all = len(found) < wanted
     count = f"{'all' if is_all else 'the first'} {len(found)} solutions"
     words = "the only solution" if is_all and len(found) == 1 else count
-    return Finding(
+    return Computed(
         f"{words}: {'; or '.join(map(_shown, found[:3]))}",
         confidence=1.0,
         steps=[
@@ -195,11 +195,11 @@ def _changes(problem: Problem) -> Iterator[str]:
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 
-def _contradiction(problem: Problem) -> Finding:
+def _contradiction(problem: Problem) -> Computed:
     every = list(problem.constraints)
     core = smallest(every, lambda some: next(problem.solutions(some), None) is None)
     freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
-    return Finding(
+    return Computed(
         f"there is no solution: these cannot be met together: {'; '.join(core)}",
         confidence=1.0,
         steps=[
@@ -212,9 +212,9 @@ def _contradiction(problem: Problem) -> Finding:
     )
 
 
-def _domain(values: Span | Sequence[Any], place: str) -> Sequence[Value]:
+def _domain(values: WholeRange | Sequence[Any], place: str) -> Sequence[Value]:
     """The values of a variable, numbers by their size before texts."""
-    if isinstance(values, Span):
+    if isinstance(values, WholeRange):
         low = values.from_
         return range(low, int(number_in(f"{place}.to", values.to, low, low + 10_000)) + 1)
     if not values:

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Finding, Inputs, Several, Share, World, between, method, read, wilson
+from memfolio.reason.inputs import Computed, Effort, Inputs, Several, Share, World, between, method, read, wilson
 
 Z = 1.959964
 """Standard errors of a 95 % interval."""
@@ -58,13 +58,13 @@ class Generalising(NamedTuple):
 
 
 @method
-def inductive(given: Generalising, world: World) -> Finding:
+def inductive(given: Generalising, world: World) -> Computed:
     """The best supported rules."""
     cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
     found = _laws(cases, given.target, given.closed, given.conditions, world.effort())
     laws = [each for each in found if each.seen >= given.least and each.right >= given.share * each.seen]
     laws.sort(key=lambda each: (-each.interval[0], len(each.when), each.when, each.then))
-    return Finding(
+    return Computed(
         f"what is {laws[0]}" if laws else "no rule holds in enough cases",
         confidence=succession(laws[0].right, laws[0].seen) if laws else None,
         steps=[f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])],

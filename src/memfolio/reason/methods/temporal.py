@@ -10,7 +10,7 @@ from itertools import combinations, islice, product
 from typing import NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.reason.inputs import Effort, Finding, Texts, World, method, smallest
+from memfolio.reason.inputs import Computed, Effort, Texts, World, method, smallest
 from memfolio.types import EMPTY
 
 INVERSES = {"before": "after", "meets": "met by", "overlaps": "overlapped by", "starts": "started by"}
@@ -63,7 +63,7 @@ class Intervals(NamedTuple):
 
 
 @method
-def temporal(given: Intervals, world: World) -> Finding:
+def temporal(given: Intervals, world: World) -> Computed:
     """Whether what is said can be so, and which relations follow."""
     spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
     if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
@@ -79,7 +79,7 @@ def temporal(given: Intervals, world: World) -> Finding:
     if network := solve(names, said.values(), effort):
         return _follows(said, network, names, asked, effort)
     core = smallest(list(said), lambda some: solve(names, [said[each] for each in some], effort) is None)
-    return Finding(
+    return Computed(
         f"this cannot all be so: {'; '.join(core)}",
         confidence=1.0,
         steps=[f"no order of the starts and ends agrees with all of these: {'; '.join(core)}"],
@@ -128,7 +128,7 @@ def _narrower(network: Network, pair: tuple[str, str], names: list[str], effort:
             yield trial
 
 
-def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked: Texts, effort: Effort) -> Finding:
+def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked: Texts, effort: Effort) -> Computed:
     pairs = [(asked[0], asked[1])] if asked else list(combinations(names, 2))
     left = {pair: network[pair] for pair in pairs}
     if asked:
@@ -136,7 +136,7 @@ def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked
         left[pairs[0]] = frozenset[str]().union(*(each[pairs[0]] for each in possible))
     shown = [f"{one} {' or '.join(sorted(some))} {other}" for (one, other), some in left.items() if some != ALL]
     is_loose = not asked and any(len(some) > 1 for some in left.values())
-    return Finding(
+    return Computed(
         "; ".join(shown) or "nothing follows",
         confidence=1.0,
         steps=[*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)],
