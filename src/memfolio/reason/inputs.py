@@ -46,7 +46,7 @@ def read(kind: Any, found: Any, place: str) -> Any:
             value = check(place, value)
         return value
     if found is None:
-        raise InputError(f"{place} is missing", hint=f"give {_wanted(kind)}")
+        raise InputError(f"{place} is missing", hint="`memfolio reason show METHOD` says what belongs there")
     if origin is Literal:
         return one_of(place, found, inside)
     if origin is Mapping:
@@ -92,14 +92,6 @@ def _shape(kind: Any) -> Any:
         return int | float
     is_record = isinstance(kind, type) and issubclass(kind, tuple)
     return Mapping if is_record else list | tuple if origin is Sequence else origin or kind
-
-
-def _wanted(kind: Any) -> str:
-    shape = _shape(kind) if kind is not Any else object
-    if shape is Literal:
-        return f"one of {', '.join(get_args(kind))}"
-    words: dict[Any, str] = {str: "a text", Mapping: "an object", list | tuple: "a list", int | float: "a number"}
-    return words.get(shape, "true or false" if shape is bool else "a value")
 
 
 def _object(found: Any, place: str) -> Inputs:

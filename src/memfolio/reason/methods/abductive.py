@@ -46,7 +46,8 @@ def abductive(given: Observation | Effects, world: World) -> Computed:
     """The hypotheses that explain an observation, the best first."""
     if isinstance(given, Effects):
         return _by_causes(given, world.effort())
-    observed, known = triple_in(given.observation, "observation"), Supposed(given, world)
+    observed = triple_in(given.observation, "observation")
+    known = Supposed(given.facts, given.rules, given.only_given, world)
 
     def explained(prover: Prover) -> tuple[list[Hypothesis], list[Gap]]:
         now = At(prover, known.now)

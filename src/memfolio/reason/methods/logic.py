@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import reduce
 from operator import and_
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from memfolio.errors import InputError, RuleError
 from memfolio.frozen import frozen
@@ -27,24 +27,13 @@ T = TypeVar("T")
 # The facts and rules that are given with a question, and count for it only.
 
 
-class Supposing(Protocol):
-    """The inputs of methods that work on facts and rules."""
-
-    @property
-    def facts(self) -> Texts: ...
-    @property
-    def rules(self) -> Texts: ...
-    @property
-    def only_given(self) -> bool: ...
-
-
 class Supposed:
     """What is given as `facts` and `rules`, beside what the agent knows, or with `only_given` alone."""
 
-    def __init__(self, given: Supposing, world: World) -> None:
-        self._world, self._is_alone, self.now = world, given.only_given, to_us(world.now)
-        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(given.facts)]
-        said = [_rule(each, at) for at, each in enumerate(given.rules)]
+    def __init__(self, facts: Texts, rules: Texts, only_given: bool, world: World) -> None:
+        self._world, self._is_alone, self.now = world, only_given, to_us(world.now)
+        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(facts)]
+        said = [_rule(each, at) for at, each in enumerate(rules)]
         self.rules = [*([] if self._is_alone else world.rules.list(enabled=True)), *said]
 
     def ask(self, question: Callable[[Prover], T], without: Collection[Triple] = ()) -> T:
@@ -457,7 +446,7 @@ def deductive(given: Goal | Argument, world: World) -> Computed:
     """Whether a goal or a conclusion follows, why, and what is missing."""
     if isinstance(given, Argument):
         return _by_formulas(given, world)
-    known, said = Supposed(given, world), given.goal
+    known, said = Supposed(given.facts, given.rules, given.only_given, world), given.goal
     is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
     goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
     proofs = [_proved(goal, known) for goal in goals]
