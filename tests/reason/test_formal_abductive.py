@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods.abductive import abductive as reason
+from memfolio.reason.methods.formal import abductive as reason
 from tests.reason.asking import SHORT, ask, knowing
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.constraint_satisfaction import constraint_satisfaction as reason
+from memfolio.reason.methods.formal import constraint_satisfaction as reason
 from tests.reason.asking import SHORT, ask
 
 DIGIT, LEADING = {"from": 0, "to": 9}, {"from": 1, "to": 9}

@@ -9,8 +9,8 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods.inductive import Law, succession
-from memfolio.reason.methods.inductive import inductive as reason
+from memfolio.reason.methods.formal import Law, succession
+from memfolio.reason.methods.formal import inductive as reason
 from tests.reason.asking import SHORT, ask, knowing
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Effort
-from memfolio.reason.methods import temporal
-from memfolio.reason.methods.temporal import ALL, composition, relation, solve
-from memfolio.reason.methods.temporal import temporal as reason
+from memfolio.reason.methods import formal
+from memfolio.reason.methods.formal import ALL, composition, relation, solve
+from memfolio.reason.methods.formal import temporal as reason
 from tests.reason.asking import SHORT, ask
 
 SIGNS = dict(zip("< > d di o oi m mi s si f fi".split(), (
@@ -63,10 +63,10 @@ def test_network_that_only_a_search_finds_inconsistent() -> None:
     names, effort = list("ABCD"), Effort(10**6)
     network = {(one, other): ALL if one != other else frozenset({"equals"}) for one in names for other in names}
     for each in said:
-        one, relations, other = temporal._said(each, "it")
+        one, relations, other = formal._said(each, "it")
         network[one, other] = relations
-        network[other, one] = frozenset(temporal.INVERSES[each] for each in relations)
-    assert temporal.close(network, names, effort)
+        network[other, one] = frozenset(formal.INVERSES[each] for each in relations)
+    assert formal.close(network, names, effort)
     result = ask(reason, constraints=said)
     assert result.answer["consistent"] is False
     assert set(result.answer["conflict"]) == set(said)

@@ -16,7 +16,7 @@ from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.vault.log import closed_fences
-from memfolio.vault.sections import Heading, LineEdit, PageText, Span
+from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span
 
 # Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
 
@@ -395,7 +395,7 @@ class ProcedurePage:
             else:
                 self._content.setdefault(section, []).append((number, line))
 
-    def _titled(self, heading: Heading) -> bool:
+    def _titled(self, heading: PageHeading) -> bool:
         """Take a heading as the title where it is one; False where a second procedure begins."""
         number, (form, title) = heading.line, _OWN.fullmatch(heading.title).groups()  # type: ignore[union-attr]
         if form and "title" in self._found and self._content["steps"]:

@@ -8,7 +8,7 @@ place (`likelihoods.rain.wet`) and says what belongs there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from fractions import Fraction
@@ -39,14 +39,14 @@ Inputs = Mapping[str, Any]
 def read(kind: Any, found: Any, place: str) -> Any:
     """A value from outside as the type says; None counts as nothing given."""
     kind = _alternative(kind, found)
-    origin, inside = get_origin(kind), get_args(kind)
+    origin, inside, is_record = _form(kind)
     if origin is Annotated:
         value = read(inside[0], found, place)
         for check in inside[1:]:
             value = check(place, value)
         return value
     if found is None:
-        raise InputError(f"{place} is missing", hint=f"give {_wanted(kind)}")
+        raise InputError(f"{place} is missing", hint="`memfolio reason show METHOD` says what belongs there")
     if origin is Literal:
         return one_of(place, found, inside)
     if origin is Mapping:
@@ -55,51 +55,55 @@ def read(kind: Any, found: Any, place: str) -> Any:
     if origin is Sequence:
         listed = [found] if inside[0] is str and isinstance(found, str) else _list(found, place)
         return [read(inside[0], each, f"{place}[{number}]") for number, each in enumerate(_counted(place, listed))]
-    if isinstance(kind, type) and issubclass(kind, tuple):
+    if is_record:
         return _record(kind, found, place)
     return _SCALARS[kind](place, found)
+
+
+@cache
+def _form(kind: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """What a type is made of, and whether it is a record of inputs."""
+    return get_origin(kind), get_args(kind), isinstance(kind, type) and issubclass(kind, tuple)
 
 
 def _record(kind: Any, found: Any, place: str) -> Any:
     types, given = input_types(kind), _object(found, place or "what is given")
     only(place, given, types)
-    optional = {name.rstrip("_") for name in kind._field_defaults}
-    wanted = [name for name in types if given.get(name) is not None or name not in optional]
-    values = {name: read(types[name], given.get(name), _inside(place, name)) for name in wanted}
-    return kind(**{name: values[name.rstrip("_")] for name in kind._fields if name.rstrip("_") in values})
+    values = {
+        code_name: read(types[name], given.get(name), _inside(place, name))
+        for name, code_name in zip(types, kind._fields, strict=True)
+        if given.get(name) is not None or code_name not in kind._field_defaults
+    }
+    return kind(**values)
 
 
 @cache
 def input_types(kind: Any) -> dict[str, Any]:
-    """The types of inputs by their names; a name that is a word of Python has a line behind it in code: `from_`."""
+    """The types of a record or a function by their names; one that is a word of Python ends in a line in code: `from_`.
+
+    They are kept, as reading them takes longer than reading most inputs.
+    """
     return {name.rstrip("_"): each for name, each in get_type_hints(kind, include_extras=True).items()}
 
 
 def _alternative(kind: Any, found: Any) -> Any:
     """The one of several types that a value has the shape of."""
-    if get_origin(kind) not in (Union, UnionType):
+    origin, inside, _ = _form(kind)
+    if origin not in (Union, UnionType):
         return kind
-    types = [each for each in get_args(kind) if each is not NoneType]
+    types = [each for each in inside if each is not NoneType]
     return next((each for each in types if isinstance(found, _shape(each))), types[0])
 
 
+@cache
 def _shape(kind: Any) -> Any:
     """What of Python a value of a type is given as."""
-    origin = get_origin(kind)
+    origin, inside, is_record = _form(kind)
     if origin is Annotated:
-        return _shape(get_args(kind)[0])
+        return _shape(inside[0])
     if kind in (int, float):
         return int | float
-    is_record = isinstance(kind, type) and issubclass(kind, tuple)
     return Mapping if is_record else list | tuple if origin is Sequence else origin or kind
-
-
-def _wanted(kind: Any) -> str:
-    shape = _shape(kind) if kind is not Any else object
-    if shape is Literal:
-        return f"one of {', '.join(get_args(kind))}"
-    words: dict[Any, str] = {str: "a text", Mapping: "an object", list | tuple: "a list", int | float: "a number"}
-    return words.get(shape, "true or false" if shape is bool else "a value")
 
 
 def _object(found: Any, place: str) -> Inputs:
@@ -209,18 +213,17 @@ def one_of(place: str, name: str, names: Iterable[str]) -> str:
     return name
 
 
-def only(place: str, given: Iterable[str], names: Iterable[str]) -> None:
+def only(place: str, given: Iterable[str], names: Collection[str]) -> None:
     """Refuse members that are none of these names: a misspelt one would be passed over otherwise."""
-    choices = [*names]
     for name in given:
-        if name not in choices:
-            raise InputError(f"there is no {_inside(place, str(name))!r:.80}", hint=nearest(str(name), choices))
+        if name not in names:
+            raise InputError(f"there is no {_inside(place, str(name))!r:.80}", hint=nearest(str(name), [*names]))
 
 
 # What a method says about a problem, with everything that it rests on.
 
 
-class Finding(NamedTuple):
+class Computed(NamedTuple):
     """What a method found out; empty lines are left out. `Result` tells what each part is."""
 
     conclusion: str
@@ -298,12 +301,12 @@ class World:
 Method = Callable[[Inputs, World], Result]
 
 
-def method(code: Callable[[T, World], Finding]) -> Method:
+def method(code: Callable[[T, World], Computed]) -> Method:
     """A method by the function that computes it, which has its name."""
 
     @wraps(code)
     def reason(values: Inputs, world: World) -> Result:
-        kind = _way(get_type_hints(code)["given"], _object(values, "what is given"))
+        kind = _way(input_types(code)["given"], _object(values, "what is given"))
         found = code(read(kind, values, ""), world)
         return Result(
             method=code.__name__.replace("_", "-"),

@@ -21,7 +21,7 @@ LineEdit = tuple[int, int, Sequence[str]]
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 
 
-class Heading(NamedTuple):
+class PageHeading(NamedTuple):
     """A heading: the number of its line from 0, how many signs it has, and its words, which begin at a column."""
 
     line: int
@@ -63,10 +63,10 @@ class PageText:
     def is_hidden_line(self, number: int) -> bool:
         return self.is_hidden(self._starts[number])
 
-    def heading(self, number: int) -> Heading | None:
+    def heading(self, number: int) -> PageHeading | None:
         """The heading on a line, if there is one."""
         found = None if self.is_hidden_line(number) else _HEADING.fullmatch(self.lines[number].rstrip())
-        return Heading(number, len(found[1]), found[2], found.start(2)) if found else None
+        return PageHeading(number, len(found[1]), found[2], found.start(2)) if found else None
 
     def edited(self, edits: Iterable[tuple[Span, str]]) -> str:
         """The page with other words at some places; where two edits are at one place, the first comes first."""

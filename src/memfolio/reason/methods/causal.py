@@ -18,8 +18,8 @@ from memfolio.reason.inputs import (
     LARGEST,
     Amount,
     Chances,
+    Computed,
     Effort,
-    Finding,
     Inputs,
     Named,
     Several,
@@ -388,7 +388,7 @@ OTHER_WAYS = "No observed set closes the back doors; a front door, an instrument
 SIMPSON = "Simpson's paradox: the association turns round once it is adjusted."
 
 
-class Graph(NamedTuple):
+class CausalInputs(NamedTuple):
     edges: Annotated[Texts, sized(1, 100)]
     treatment: str
     outcome: str
@@ -399,7 +399,7 @@ class Graph(NamedTuple):
 
 
 @method
-def causal(given: Graph, world: World) -> Finding:
+def causal(given: CausalInputs, world: World) -> Computed:
     """The roles of the variables, the sets that serve, and the effect beside the plain association."""
     graph, unseen = read_graph(given.edges)
     x, y, known = given.treatment, given.outcome, frozenset(given.given)
@@ -415,7 +415,7 @@ def causal(given: Graph, world: World) -> Finding:
     by = [frozenset[str](), *sets[:1]] if given.data is not None else []
     found = [estimate(given.data, given.levels, x, y, each) for each in by]
     estimates, effects = [each for each, _ in found], [each["effect"] for each, _ in found]
-    return Finding(
+    return Computed(
         _conclusion(graph, x, y, sets, effects),
         confidence=None if estimates else 1.0,
         steps=[
@@ -497,7 +497,7 @@ class Intervention(NamedTuple):
 
 
 @method
-def interventional(given: Intervention, world: World) -> Finding:
+def interventional(given: Intervention, world: World) -> Computed:
     """The probability of the outcome under each act, beside that without one and that of seeing it only."""
     model = read_model(given.model, world.effort())
     outcome = model.event(given.outcome, "outcome", least=1)
@@ -513,7 +513,7 @@ def interventional(given: Intervention, world: World) -> Finding:
         for act, chance in zip(acts, chances, strict=True)
     ]
     flips = model.flips(lambda it: it.chance(outcome, do=act) - it.chance(outcome, do=rival))
-    return Finding(
+    return Computed(
         f"Doing {said(act)} makes P({said(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
         confidence=1.0,
         steps=[f"Nothing done: P({said(outcome)}) = {plain:.4g}.", *map(_act_line, rows)],
@@ -550,7 +550,7 @@ class Supposition(NamedTuple):
 
 
 @method
-def counterfactual(given: Supposition, world: World) -> Finding:
+def counterfactual(given: Supposition, world: World) -> Computed:
     """The probability of the outcome in the other course of events, and how necessary and sufficient the cause was."""
     model = read_model(given.model, world.effort())
     if loose := [name for name, each in model.variables.items() if each.parents and not each.equation]:
@@ -565,7 +565,7 @@ def counterfactual(given: Supposition, world: World) -> Finding:
     flips = model.flips(lambda other: _margin(other, evidence, had, outcome))
     but_for = "is" if would == 1 else "is not" if would == 0 else "may be"
     happened = any(outcome.items() <= case.items() for case, _ in worlds)
-    return Finding(
+    return Computed(
         f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
         f" (probability {would:.4g} that it would).",
         confidence=max(would, 1 - would),
@@ -634,20 +634,20 @@ Sets = frozenset[Names]
 MOST_EVENTS, SHOWN_WAYS = 300, 20
 
 
-class Gate(NamedTuple):
+class FaultGate(NamedTuple):
     gate: Literal["and", "or", "at least"]
     of: Several[str]
     least: int | None = None
 
 
 class FaultTree(NamedTuple):
-    gates: Named[Gate]
+    gates: Named[FaultGate]
     top: str | None = None
     chances: Mapping[str, Share] | None = None
 
 
 @method
-def root_cause(given: FaultTree, world: World) -> Finding:
+def root_cause(given: FaultTree, world: World) -> Computed:
     """The smallest groups of events that suffice, the most probable first, and how much hangs on each event."""
     effort, gates = world.effort(), given.gates
     used = {each for gate in gates.values() for each in gate.of}
@@ -664,7 +664,7 @@ def root_cause(given: FaultTree, world: World) -> Finding:
     weights = failing.importance(cuts)
     leading = sorted(weights, key=lambda each: -weights[each])
     total = f" P({top}) = {risk:.4g}." if risk is not None else ""
-    return Finding(
+    return Computed(
         f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{total}",
         confidence=1.0,
         steps=[
@@ -700,7 +700,7 @@ def _product(cut: Names, chances: Mapping[str, float]) -> str:
     return f" ({math.prod(chances[each] for each in cut):.4g})" if chances else ""
 
 
-def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, Gate], effort: Effort) -> Sets:
+def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, FaultGate], effort: Effort) -> Sets:
     """The smallest groups of events that bring about the top, from the events upward."""
     sets: dict[str, Sets] = {}
     for name in tree.order:

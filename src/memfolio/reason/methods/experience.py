@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.cases import SimilarCase
-from memfolio.reason.inputs import Finding, Several, Share, Texts, World, between, method, number_in, only, sized
+from memfolio.reason.inputs import Computed, Several, Share, Texts, World, between, method, number_in, only, sized
 from memfolio.types import EMPTY
 
 # Cases: what was done before in like situations, how that went, and what is different this time.
@@ -20,7 +20,7 @@ NONE = "no case that worked is like this: nothing is concluded"
 Limit = Annotated[int, between(1, 100)]
 
 
-class Situation(NamedTuple):
+class SituationInputs(NamedTuple):
     context: str = ""
     beliefs: Texts = ()
     desires: Texts = ()
@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
 
 
 @method
-def case_based(given: Situation | Compared, world: World) -> Finding:
+def case_based(given: SituationInputs | Compared, world: World) -> Computed:
     """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
     degraded: tuple[str, ...] = ()
     if isinstance(given, Compared):
@@ -81,7 +81,7 @@ def case_based(given: Situation | Compared, world: World) -> Finding:
     worked = [each for each in found if not each.is_warning and each.similarity]
     first = worked[0] if worked else None
     others = [each for each in worked if first and each.solution != first.solution]
-    return Finding(
+    return Computed(
         f"Do as in {first.name}: {first.solution}{first.differs}" if first else "",
         confidence=first.similarity * first.standing if first else None,
         steps=[
@@ -159,12 +159,12 @@ class Series(NamedTuple):
 
 
 @method
-def pattern_recognition(given: Unknown | Series, world: World) -> Finding:
+def pattern_recognition(given: Unknown | Series, world: World) -> Computed:
     """The label or the period, with the distances or correlations it rests on."""
     return _period(given.series) if isinstance(given, Series) else _recognise(given)
 
 
-def _recognise(given: Unknown) -> Finding:
+def _recognise(given: Unknown) -> Computed:
     item, examples = given.item, given.examples
     if odd := [each for each in examples if len(each.values) != len(item)]:
         hint = "give as many for each"
@@ -175,7 +175,7 @@ def _recognise(given: Unknown) -> Finding:
     labels = [label for _, _, label in near]
     best, votes = _vote(labels, k)
     others = {each: _vote(labels, each)[0] for each in range(1, min(len(near), SHOWN) + 1)}
-    return Finding(
+    return Computed(
         f"It is {best}: so are {votes[best]} of the {k} nearest examples.",
         confidence=votes[best] / k,
         steps=[f"number {number} ({label}) is {far:.4g} away" for far, number, label in near[: max(k, SHOWN)]],
@@ -199,11 +199,11 @@ def correlations(series: Sequence[float], lags: int) -> list[float]:
     return [math.fsum(a * b for a, b in zip(around, around[lag:], strict=False)) / whole for lag in range(lags + 1)]
 
 
-def _period(series: Sequence[float]) -> Finding:
+def _period(series: Sequence[float]) -> Computed:
     found, band = correlations(series, min(LAGS, len(series) // 2)), 1.96 / math.sqrt(len(series))
     tops = [lag for lag in range(2, len(found) - 1) if found[lag - 1] < found[lag] >= found[lag + 1]]
     peaks = sorted((lag for lag in tops if found[lag] > band), key=lambda lag: -found[lag])
-    return Finding(
+    return Computed(
         f"It repeats about every {peaks[0]} steps." if peaks else "No period shows.",
         steps=[f"at lag {lag} the autocorrelation is {found[lag]:.2f}" for lag in peaks[:SHOWN]],
         would_change=[f"an autocorrelation within ±{band:.2f} could be chance"],
@@ -259,7 +259,7 @@ class Forecasted(NamedTuple):
     outcome: bool | Share
 
 
-class Record(NamedTuple):
+class ForecastRecord(NamedTuple):
     forecasts: Several[Forecasted]
     confidence: Share | None = None
     bins: Annotated[int, between(1, 100)] = 10
@@ -267,7 +267,7 @@ class Record(NamedTuple):
 
 
 @method
-def calibration(given: Record, world: World) -> Finding:
+def calibration(given: ForecastRecord, world: World) -> Computed:
     """The scores of the forecasts that are given, and the confidence that follows from them."""
     forecasts = [(chance, float(outcome)) for chance, outcome in given.forecasts]
     answer = score(forecasts, given.bins)
@@ -279,7 +279,7 @@ def calibration(given: Record, world: World) -> Finding:
     groups = [
         f"{it['count']} of about {it['forecast']:.2f} came true in {it['came_true']:.2f}" for it in answer["bins"]
     ]
-    return Finding(
+    return Computed(
         verdict,
         steps=[*groups, f"Brier score {answer['brier']:.4f} = {parts.format('-', '+', '+')}"],
         would_change=[f"being less sure by {answer['bias']:.2f} on average would take the bias away"],

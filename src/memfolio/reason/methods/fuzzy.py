@@ -11,7 +11,7 @@ from memfolio.errors import InputError
 from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
-from memfolio.reason.inputs import Amount, Finding, Named, Texts, World, method, number_in, only, sized
+from memfolio.reason.inputs import Amount, Computed, Named, Texts, World, method, number_in, only, sized
 from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip
 
 SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
@@ -137,7 +137,7 @@ class Fuzzy(NamedTuple):
 
 
 @method
-def fuzzy(given: Fuzzy, world: World) -> Finding:
+def fuzzy(given: Fuzzy, world: World) -> Computed:
     """The number each conclusion comes to, and how far each rule held."""
     variables = {name: _variable(part, f"variables.{name}") for name, part in given.variables.items()}
     texts, values = given.rules, given.values
@@ -151,7 +151,7 @@ def fuzzy(given: Fuzzy, world: World) -> Finding:
     words = {name: variables[name].word(at) for name, at in found.items()}
     concluded = [f"{name} is {brief(at)} ({words[name]})" for name, at in found.items() if at is not None]
     silent = [f"no rule says anything about {name}" for name, at in found.items() if at is None]
-    return Finding(
+    return Computed(
         "; ".join([*concluded, *silent]) + ".",
         steps=[
             *(f"{name} {brief(at)}: {listed(variables[name].fits(at))}." for name, at in values.items()),

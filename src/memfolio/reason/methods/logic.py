@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import reduce
 from operator import and_
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from memfolio.errors import InputError, RuleError
 from memfolio.frozen import frozen
@@ -19,7 +19,7 @@ from memfolio.knowledge.rule import Condition, Rule, RuleType, check_rule, parse
 from memfolio.knowledge.rules import as_rule
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
-from memfolio.reason.inputs import Effort, Finding, Several, Texts, World, method, one_of, smallest
+from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, method, one_of, smallest
 from memfolio.types import EMPTY
 
 T = TypeVar("T")
@@ -27,24 +27,13 @@ T = TypeVar("T")
 # The facts and rules that are given with a question, and count for it only.
 
 
-class Supposing(Protocol):
-    """The inputs of methods that work on facts and rules."""
-
-    @property
-    def facts(self) -> Texts: ...
-    @property
-    def rules(self) -> Texts: ...
-    @property
-    def only_given(self) -> bool: ...
-
-
 class Supposed:
     """What is given as `facts` and `rules`, beside what the agent knows, or with `only_given` alone."""
 
-    def __init__(self, given: Supposing, world: World) -> None:
-        self._world, self._is_alone, self.now = world, given.only_given, to_us(world.now)
-        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(given.facts)]
-        said = [_rule(each, at) for at, each in enumerate(given.rules)]
+    def __init__(self, facts: Texts, rules: Texts, only_given: bool, world: World) -> None:
+        self._world, self._is_alone, self.now = world, only_given, to_us(world.now)
+        self._facts = [_fact(each, f"facts[{at}]") for at, each in enumerate(facts)]
+        said = [_rule(each, at) for at, each in enumerate(rules)]
         self.rules = [*([] if self._is_alone else world.rules.list(enabled=True)), *said]
 
     def ask(self, question: Callable[[Prover], T], without: Collection[Triple] = ()) -> T:
@@ -188,7 +177,7 @@ def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Text
     return model
 
 
-def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, effort: Effort) -> Finding:
+def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, effort: Effort) -> Computed:
     """Whether a formula is true at a world of a model, or at all of them."""
     goal = 1 << model.worlds.index(one_of("at", at, model.worlds)) if at else model.everywhere
     where = model.where(asked)
@@ -197,7 +186,7 @@ def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, e
     effort.spend(len(model.worlds) ** 2 * (len(model.worlds) + len(parts)))
     others = _neighbours(asked, model)
     verdict = f"false at {false}" if false else f"true at {at or 'every world'}"
-    return Finding(
+    return Computed(
         f"{text} is {verdict}",
         confidence=1.0,
         steps=[f"{each} is true at {places or 'no world'}" for each, places in parts.items()],
@@ -306,7 +295,7 @@ class Theory:
         """Premises that contradict each other, none of them to spare."""
         return smallest(list(self.premises), lambda some: not self.where(some))
 
-    def about(self, text: str) -> tuple[Finding, int | None]:
+    def about(self, text: str) -> tuple[Computed, int | None]:
         """Whether the goal follows, and a row that shows why not."""
         assert self.goal
         rows, true = self.where(), self.space.where(self.goal)
@@ -316,14 +305,14 @@ class Theory:
             needed = smallest(list(self.premises), lambda some: not self.where(some) & ~true)
             steps = [f"it follows from {'; '.join(needed) or 'nothing at all: it is valid'}"]
             change = [f"without {each!r}" for each in needed if self.where(gone=each) & ~true]
-            return Finding(f"{text} follows", 1.0, steps, change, answer), row
+            return Computed(f"{text} follows", 1.0, steps, change, answer), row
         if is_excluded:
             steps = ["nothing that makes the premises true makes it true"]
             change = [f"without {each!r}" for each in self.premises if self.where(gone=each) & true]
-            return Finding(f"{text} is excluded", 1.0, steps, change, answer), row
+            return Computed(f"{text} is excluded", 1.0, steps, change, answer), row
         shown = ", ".join(f"{name} is {str(truth).lower()}" for name, truth in self.space.truths(row).items())
         steps = [f"where {shown}, the premises can be true and {text} false"]
-        return Finding(f"{text} does not follow, nor does its opposite", 1.0, steps, [f"if also {text}"], answer), row
+        return Computed(f"{text} does not follow, nor does its opposite", 1.0, steps, [f"if also {text}"], answer), row
 
 
 # What is necessary and possible in a model of possible worlds.
@@ -339,7 +328,7 @@ class PossibleWorlds(NamedTuple):
 
 
 @method
-def modal(given: PossibleWorlds, world: World) -> Finding:
+def modal(given: PossibleWorlds, world: World) -> Computed:
     """Whether a formula is true at a world of a model, or at all of them."""
     asked, effort = formula(given.formula, "formula", MODAL), world.effort()
     effort.spend(len(given.worlds) ** 3)
@@ -372,7 +361,7 @@ class IdealWorlds(NamedTuple):
 
 
 @method
-def deontic(given: Norms | IdealWorlds, world: World) -> Finding:
+def deontic(given: Norms | IdealWorlds, world: World) -> Computed:
     """What follows from norms and facts, or whether a formula is true in a model."""
     effort = world.effort()
     if isinstance(given, IdealWorlds):
@@ -388,7 +377,7 @@ def deontic(given: Norms | IdealWorlds, world: World) -> Finding:
     return _consequences(theory, given.question) if theory.where() else _contradiction(theory)
 
 
-def _consequences(theory: Theory, question: str | None) -> Finding:
+def _consequences(theory: Theory, question: str | None) -> Computed:
     status = {name: _duty(theory, name) for name in theory.space.names}
     broken = _violated_duties(theory, status)
     steps = [*(f"{name} is {state}" for name, state in status.items()), *(f"O {each} is violated" for each in broken)]
@@ -400,7 +389,7 @@ def _consequences(theory: Theory, question: str | None) -> Finding:
         return found._replace(steps=[*steps, *found.steps], answer=answer, notes=LIMITS)
     needed = [said for said, term in theory.premises.items() if theory.where(gone=said) & ~theory.space.where(term)]
     words = "; ".join(steps) or "nothing is said"
-    return Finding(words, 1.0, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
+    return Computed(words, 1.0, steps or [words], [f"without {each!r}" for each in needed], answer, LIMITS)
 
 
 def _duty(theory: Theory, name: str) -> str:
@@ -421,9 +410,9 @@ def _violated_duties(theory: Theory, status: dict[str, str]) -> list[str]:
     return [str(each) for each in duties if not theory.where() & theory.space.where(each)]
 
 
-def _contradiction(theory: Theory) -> Finding:
+def _contradiction(theory: Theory) -> Computed:
     core = theory.conflict()
-    return Finding(
+    return Computed(
         f"the norms contradict each other: {'; '.join(core)}",
         confidence=1.0,
         steps=[f"no world with an ideal alternative makes all of these true: {'; '.join(core)}"],
@@ -453,11 +442,11 @@ class Argument(NamedTuple):
 
 
 @method
-def deductive(given: Goal | Argument, world: World) -> Finding:
+def deductive(given: Goal | Argument, world: World) -> Computed:
     """Whether a goal or a conclusion follows, why, and what is missing."""
     if isinstance(given, Argument):
         return _by_formulas(given, world)
-    known, said = Supposed(given, world), given.goal
+    known, said = Supposed(given.facts, given.rules, given.only_given, world), given.goal
     is_triple = '"' in said or (len(said.split()) == 3 and not said.endswith("?"))
     goals = [triple_in(said, "goal")] if is_triple else world.inference.explain(said).patterns
     proofs = [_proved(goal, known) for goal in goals]
@@ -469,7 +458,7 @@ def _proved(goal: Condition, known: Supposed, *without: Triple) -> Proof:
     return known.ask(lambda prover: prove(goal, prover, now=known.now), without)
 
 
-def _by_rules(proof: Proof, known: Supposed, claim: str) -> Finding:
+def _by_rules(proof: Proof, known: Supposed, claim: str) -> Computed:
     nodes, gaps = [each.proof for each in proof.answers], [str(each) for each in proof.gaps]
     against = [*_denials(proof, known), *_violations(proof, known)] if nodes else []
     words = f"it does not follow that {render_part(proof.goal)}"
@@ -479,7 +468,7 @@ def _by_rules(proof: Proof, known: Supposed, claim: str) -> Finding:
     if nodes:
         words = f"it follows that {', '.join(sentence(each.triple) for each in nodes[:SHOWN])}"
         steps = [line for node in nodes[:SHOWN] for line in as_text(node).splitlines()]
-    return Finding(
+    return Computed(
         f"{words}; but so does what contradicts it: {'; '.join(against)}" if against else words,
         confidence=nodes[0].confidence if nodes and not against else None,
         steps=steps,
@@ -537,7 +526,7 @@ def _violations(proof: Proof, known: Supposed) -> list[str]:
     return [each.text for each in found if used & {atom.triple for atom in each.supports}]
 
 
-def _by_formulas(given: Argument, world: World) -> Finding:
+def _by_formulas(given: Argument, world: World) -> Computed:
     theory = Theory(formulas(given.premises, "premises"), formula(given.conclusion, "conclusion"), world.effort())
     found, row = theory.about(given.conclusion)
     is_consistent = bool(theory.where())

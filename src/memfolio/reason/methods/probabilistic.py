@@ -14,8 +14,8 @@ from memfolio.reason.inputs import (
     LARGEST,
     Amount,
     Chances,
+    Computed,
     Effort,
-    Finding,
     Inputs,
     Matrix,
     Named,
@@ -56,12 +56,12 @@ class Nodes(NamedTuple):
 
 
 @method
-def bayesian(given: Hypotheses | Nodes, world: World) -> Finding:
+def bayesian(given: Hypotheses | Nodes, world: World) -> Computed:
     """The probabilities after the evidence, and where their order turns over."""
     return _by_network(given, world.effort()) if isinstance(given, Nodes) else _by_evidence(given)
 
 
-def _by_evidence(given: Hypotheses) -> Finding:
+def _by_evidence(given: Hypotheses) -> Computed:
     prior = given.prior
     tables = {name: read(Mapping[str, Share], given.likelihoods.get(name), f"likelihoods.{name}") for name in prior}
     only("likelihoods", given.likelihoods, prior)
@@ -113,9 +113,9 @@ def _prior_flips(prior: Mapping[str, float], likely: Mapping[str, float], after:
 
 def _bayesian_finding(
     what: str, when: str, after: Mapping[str, float], steps: list[str], flips: Iterator[str], notes: list[str]
-) -> Finding:
+) -> Computed:
     best = leaders(after)
-    return Finding(
+    return Computed(
         f"{what}{either(best)} is most likely: {brief(after[best[0]])} {when}.",
         confidence=after[best[0]],
         steps=steps,
@@ -128,7 +128,7 @@ def _bayesian_finding(
 # A Bayesian network is a causal model, of which the causes do not matter.
 
 
-def _by_network(given: Nodes, effort: Effort) -> Finding:
+def _by_network(given: Nodes, effort: Effort) -> Computed:
     network, query = read_model(given.nodes, effort, "nodes"), one_of("query", given.query, given.nodes)
     only("observed", given.observed, {*given.nodes} - {query})
     observed = network.event(given.observed, "observed")
@@ -173,7 +173,7 @@ def _root_flips(
                 yield f"{flip.leader} leads once the prior of {root.name} {_label(state)} {flip.past(present)}."
 
 
-# Decision theory: which option to take, by every usual criterion, and what knowing the state would be worth.
+# PayoffTable theory: which option to take, by every usual criterion, and what knowing the state would be worth.
 
 MOST_STATES_VARIED = 20
 """How many probabilities are varied to find where the choice turns over."""
@@ -181,7 +181,7 @@ MOST_STATES_VARIED = 20
 Payoffs = Mapping[str, Named[Amount]]
 
 
-class Decision(NamedTuple):
+class PayoffTable(NamedTuple):
     payoffs: Payoffs
     probabilities: Chances | None = None
     criterion: str | None = None
@@ -189,7 +189,7 @@ class Decision(NamedTuple):
 
 
 @method
-def decision_theory(given: Decision, world: World) -> Finding:
+def decision_theory(given: PayoffTable, world: World) -> Computed:
     """The option that the criterion picks, what the others pick, and where the choice turns over."""
     payoffs, chances, optimism = given.payoffs, given.probabilities or {}, given.optimism
     if not payoffs or len({frozenset(row) for row in payoffs.values()}) > 1:
@@ -205,7 +205,7 @@ def decision_theory(given: Decision, world: World) -> Finding:
     others = {name: each for name, each in choices.items() if each != best}
     worth = _perfect_information(payoffs, chances) if chances else None
     agreeing = len(choices) - len(others)
-    return Finding(
+    return Computed(
         f"Take {either(best)} by {criterion}; {agreeing} of {len(choices)} criteria agree.",
         confidence=agreeing / len(choices),
         steps=[
@@ -290,7 +290,7 @@ class Lotteries(NamedTuple):
 
 
 @method
-def expected_utility(given: Lotteries, world: World) -> Finding:
+def expected_utility(given: Lotteries, world: World) -> Computed:
     """The lottery that is worth most for certain, and the tastes with which another would be."""
     lotteries = {name: _lottery(rows, f"lotteries.{name}") for name, rows in given.lotteries.items()}
     kind, wealth, risk = given.utility, given.wealth, 1.0
@@ -304,7 +304,7 @@ def expected_utility(given: Lotteries, world: World) -> Finding:
         second = leaders({name: each for name, each in sure.items() if name not in best})[0]
         gap = brief(sure[best[0]] - sure[second])
         flips.append(f"{second} is preferred to {best[0]} once every outcome of {best[0]} is over {gap} less.")
-    return Finding(
+    return Computed(
         f"{either(best)} is preferred: it is worth {brief(sure[best[0]])} for certain.",
         steps=[
             f"Expected amounts: {listed(means)}.",
@@ -394,14 +394,14 @@ class Examples(NamedTuple):
     label: str
 
 
-class Questions(NamedTuple):
+class QuestionInputs(NamedTuple):
     prior: Chances
     questions: Named[Inputs]
     costs: Mapping[str, Annotated[float, between(1e-12, LARGEST)]] = EMPTY
 
 
 @method
-def info_theory(given: Examples | Questions, world: World) -> Finding:
+def info_theory(given: Examples | QuestionInputs, world: World) -> Computed:
     """What tells most, and what would make something else tell more."""
     return _attributes(given, world.settings.work) if isinstance(given, Examples) else _questions(given)
 
@@ -411,7 +411,7 @@ def entropy(chances: Iterable[float]) -> float:
     return -math.fsum(each * math.log2(each) for each in chances if each) + 0.0
 
 
-def _attributes(given: Examples, work: int) -> Finding:
+def _attributes(given: Examples, work: int) -> Computed:
     label, rows = given.label, [{name: str(value) for name, value in row.items()} for row in given.examples]
     attributes = [name for name in rows[0] if name != label]
     if not attributes or any(set(row) != {*attributes, label} for row in rows):
@@ -440,8 +440,8 @@ def _gain(rows: Rows, name: str, label: str) -> float:
 
 def _telling(
     gains: Mapping[str, float], best: list[str], about: str, steps: list[str], flips: list[str], note: str
-) -> Finding:
-    return Finding(
+) -> Computed:
+    return Computed(
         f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
         steps=[*steps, f"Expected gain in bits: {listed(gains)}."],
         would_change=flips[:20] or ["No single change that was tried leads to another one."],
@@ -450,7 +450,7 @@ def _telling(
     )
 
 
-def _questions(given: Questions) -> Finding:
+def _questions(given: QuestionInputs) -> Computed:
     prior, asked = given.prior, given.questions
     only("costs", given.costs, asked)
     costs = {name: given.costs.get(name, 1.0) for name in asked}

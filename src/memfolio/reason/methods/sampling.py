@@ -14,8 +14,8 @@ from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import (
     LARGEST,
     Amount,
+    Computed,
     Confidence,
-    Finding,
     Inputs,
     Matrix,
     Named,
@@ -60,7 +60,7 @@ class Simulation(NamedTuple):
 
 
 @method
-def monte_carlo(given: Simulation, world: World) -> Finding:
+def monte_carlo(given: Simulation, world: World) -> Computed:
     """The mean of the formula, its spread, how probable the condition is, and which variable matters most."""
     import numpy
 
@@ -83,7 +83,7 @@ def monte_carlo(given: Simulation, world: World) -> Finding:
         conclusion = f"{given.condition} has a probability of {brief(share)} ({brief(low)} to {brief(high)})."
     swings = {name: _swing(each, found) for name, each in drawn.items()}
     order = sorted(swings, key=lambda name: -abs(swings[name][1] - swings[name][0]))
-    return Finding(
+    return Computed(
         conclusion,
         confidence=given.confidence,
         steps=[
@@ -193,7 +193,7 @@ class Samples(NamedTuple):
     confidence: Confidence = 0.95
 
 
-class Counts(NamedTuple):
+class CountTable(NamedTuple):
     table: Matrix
     chance: Share = 0.5
     test: str | None = None
@@ -201,7 +201,7 @@ class Counts(NamedTuple):
     confidence: Confidence = 0.95
 
 
-class Request(NamedTuple):
+class TestRequest(NamedTuple):
     """How a test is to be done; `stats` is scipy's module."""
 
     stats: Any
@@ -221,13 +221,13 @@ class Tested(NamedTuple):
 
 
 @method
-def statistical(given: Samples | Counts, world: World) -> Finding:
+def statistical(given: Samples | CountTable, world: World) -> Computed:
     """What the fitting test says, with the size of the effect and what was assumed."""
-    against = given.chance if isinstance(given, Counts) else given.against or 0.0
-    asked = Request(_scipy_stats(), given.alternative, given.confidence, against)
+    against = given.chance if isinstance(given, CountTable) else given.against or 0.0
+    asked = TestRequest(_scipy_stats(), given.alternative, given.confidence, against)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        possible, data, checks = _counts(given) if isinstance(given, Counts) else _samples(given, asked)
+        possible, data, checks = _counts(given) if isinstance(given, CountTable) else _samples(given, asked)
         return _finding(asked, one_of("test", given.test or possible[0], possible), data, checks)
 
 
@@ -243,7 +243,7 @@ def _scipy_stats() -> Any:
 # Which tests the data allow, the fitting one first, and what speaks for it.
 
 
-def _samples(given: Samples, asked: Request) -> tuple[Sequence[str], Groups, list[str]]:
+def _samples(given: Samples, asked: TestRequest) -> tuple[Sequence[str], Groups, list[str]]:
     data, paired, relation = list(given.samples.values()), given.paired, given.relation
     if (paired or relation) and (paired == relation or len(data) != 2 or len(data[0]) != len(data[1])):
         raise InputError("the groups do not fit", hint="say paired or relation, with two groups of one length")
@@ -260,7 +260,7 @@ def _samples(given: Samples, asked: Request) -> tuple[Sequence[str], Groups, lis
     return _fitting(data, possible, asked)
 
 
-def _fitting(data: Groups, possible: tuple[str, str], asked: Request) -> tuple[Sequence[str], Groups, list[str]]:
+def _fitting(data: Groups, possible: tuple[str, str], asked: TestRequest) -> tuple[Sequence[str], Groups, list[str]]:
     """The test on means first where the numbers look normal or are many, else the one on ranks."""
     checks, fits = [], True
     for number, group in enumerate([_gaps(data)] if possible[0] == PAIRED else data, 1):
@@ -276,7 +276,7 @@ def _fitting(data: Groups, possible: tuple[str, str], asked: Request) -> tuple[S
     return ordered, data, [*checks, f"The data choose {ordered[0]}; the other is {ordered[1]}."]
 
 
-def _counts(given: Counts) -> tuple[Sequence[str], Groups, list[str]]:
+def _counts(given: CountTable) -> tuple[Sequence[str], Groups, list[str]]:
     table = given.table
     if any(not 0 <= each <= MOST_COUNTED or each != int(each) for row in table for each in row):
         raise InputError("a count is negative or no whole number", hint=f"give counts from 0 to {MOST_COUNTED:,}")
@@ -299,7 +299,7 @@ def _gaps(data: Groups) -> list[float]:
     return [a - b for a, b in zip(*data, strict=True)]
 
 
-def _means(test: str, data: Groups, asked: Request) -> Tested:
+def _means(test: str, data: Groups, asked: TestRequest) -> Tested:
     if test == WELCH:
         found = asked.stats.ttest_ind(*data, equal_var=False, alternative=asked.side)
         gap, spread, against = fmean(data[0]) - fmean(data[1]), fmean(map(variance, data)), 0.0
@@ -312,7 +312,7 @@ def _means(test: str, data: Groups, asked: Request) -> Tested:
     return Tested(found.statistic, found.pvalue, effect, gap, interval)
 
 
-def _relation(test: str, data: Groups, asked: Request) -> Tested:
+def _relation(test: str, data: Groups, asked: TestRequest) -> Tested:
     found = asked.stats.pearsonr(*data, alternative=asked.side)
     size = float(found.statistic)
     two_sided = asked.stats.pearsonr(*data) if abs(size) < 1 and len(data[0]) > 3 else None
@@ -320,14 +320,14 @@ def _relation(test: str, data: Groups, asked: Request) -> Tested:
     return Tested(size, found.pvalue, "correlation", size, interval)
 
 
-def _mann_whitney(test: str, data: Groups, asked: Request) -> Tested:
+def _mann_whitney(test: str, data: Groups, asked: TestRequest) -> Tested:
     exactness = "auto" if max(map(len, data)) <= MOST_EXACT else "asymptotic"
     found = asked.stats.mannwhitneyu(*data, alternative=asked.side, method=exactness)
     size = 2 * found.statistic / math.prod(map(len, data)) - 1
     return Tested(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _wilcoxon(test: str, data: Groups, asked: Request) -> Tested:
+def _wilcoxon(test: str, data: Groups, asked: TestRequest) -> Tested:
     numbers = [each for each in (_gaps(data) if len(data) > 1 else [x - asked.against for x in data[0]]) if each]
     if len(numbers) < 2:
         raise InputError(f"{test} has fewer than two numbers that differ", hint="give more data, and data that vary")
@@ -338,7 +338,7 @@ def _wilcoxon(test: str, data: Groups, asked: Request) -> Tested:
     return Tested(found.statistic, found.pvalue, "rank-biserial correlation", size)
 
 
-def _several(test: str, data: Groups, asked: Request) -> Tested:
+def _several(test: str, data: Groups, asked: TestRequest) -> Tested:
     """Analysis of variance, of the numbers or of their ranks."""
     count, free = sum(map(len, data)), len(data) - 1
     if test == KRUSKAL:
@@ -349,26 +349,26 @@ def _several(test: str, data: Groups, asked: Request) -> Tested:
     return Tested(found.statistic, found.pvalue, "eta squared", size)
 
 
-def _binomial(test: str, table: Groups, asked: Request) -> Tested:
+def _binomial(test: str, table: Groups, asked: TestRequest) -> Tested:
     hits, trials = int(table[0][0]), int(sum(table[0]))
     found = asked.stats.binomtest(hits, trials, asked.against, alternative=asked.side)
     return Tested(hits, found.pvalue, "share", hits / trials, found.proportion_ci(asked.confidence))
 
 
-def _fisher(test: str, table: Groups, asked: Request) -> Tested:
+def _fisher(test: str, table: Groups, asked: TestRequest) -> Tested:
     rows = [[int(each) for each in row] for row in table]
     ratio = asked.stats.contingency.odds_ratio(rows)
     p = asked.stats.fisher_exact(rows, alternative=asked.side).pvalue
     return Tested(ratio.statistic, p, "odds ratio", ratio.statistic, ratio.confidence_interval(asked.confidence))
 
 
-def _chi(test: str, table: Groups, asked: Request) -> Tested:
+def _chi(test: str, table: Groups, asked: TestRequest) -> Tested:
     found = asked.stats.chi2_contingency(table, correction=False)
     most = sum(map(sum, table)) * (min(len(table), len(table[0])) - 1)
     return Tested(found.statistic, found.pvalue, "Cramér's V", math.sqrt(found.statistic / most))
 
 
-_BY_NAME: dict[str, Callable[[str, Groups, Request], Tested]] = {
+_BY_NAME: dict[str, Callable[[str, Groups, TestRequest], Tested]] = {
     **dict.fromkeys((ONE, PAIRED, WELCH), _means),
     PEARSON: _relation,
     **dict.fromkeys((ANOVA, KRUSKAL), _several),
@@ -380,7 +380,7 @@ _BY_NAME: dict[str, Callable[[str, Groups, Request], Tested]] = {
 }
 
 
-def _finding(asked: Request, test: str, data: Groups, checks: Iterable[str]) -> Finding:
+def _finding(asked: TestRequest, test: str, data: Groups, checks: Iterable[str]) -> Computed:
     if test in (ANOVA, KRUSKAL, CHI) and asked.side != "two-sided":
         raise InputError(f"{test} has no side", hint="leave alternative out, or compare two groups")
     found, level = _BY_NAME[test](test, data, asked), 1 - asked.confidence
@@ -391,7 +391,7 @@ def _finding(asked: Request, test: str, data: Groups, checks: Iterable[str]) -> 
         size += f" ({asked.confidence:.4g} interval {' to '.join(map(brief, found.interval))})"
     verdict = "The data speak against chance alone" if stands else "The data do not rule out chance alone"
     interval = None if found.interval is None else [_finite(each) for each in found.interval]
-    return Finding(
+    return Computed(
         f"{verdict} ({test}, p = {brief(found.p)}); {size}.",
         steps=[
             *checks,

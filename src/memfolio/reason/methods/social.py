@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from memfolio.errors import InputError
 from memfolio.frozen import frozen
 from memfolio.reason.inputs import (
+    Computed,
     Effort,
-    Finding,
     Matrix,
     Named,
     Several,
@@ -97,7 +97,7 @@ class Dispute(NamedTuple):
 
 
 @method
-def argumentation(given: Dispute, world: World) -> Finding:
+def argumentation(given: Dispute, world: World) -> Computed:
     """The grounded, complete, preferred and stable extensions, and how each argument stands."""
     says = {name: name for name in given.arguments} if not isinstance(given.arguments, Mapping) else given.arguments
     names, attacks, asked = list(says), _pairs(given.attacks, set(says)), given.question
@@ -119,7 +119,7 @@ def argumentation(given: Dispute, world: World) -> Finding:
         holds = True if asked in framework.named(grounded) else False if asked in framework.named(beaten) else None
         answer |= {"holds": holds, "claim": says[asked]}
     positions = [", ".join(framework.named(each)) or "to accept nothing" for each in preferred]
-    return Finding(
+    return Computed(
         lines[asked] if asked else f"beyond dispute: {standing}",
         steps=[
             f"unattacked, or defended by what is, step by step: {standing}",
@@ -206,7 +206,7 @@ class Payoffs(NamedTuple):
 
 
 @method
-def game_theory(given: Payoffs, world: World) -> Finding:
+def game_theory(given: Payoffs, world: World) -> Computed:
     """All extreme equilibria, pure and mixed, and by how much they hold."""
     effort, game = world.effort(), _game(given)
     effort.spend(4 * len(game.payoffs) ** 2)
@@ -218,7 +218,7 @@ def game_theory(given: Payoffs, world: World) -> Finding:
     value = str(game.worth(pairs[0])[0]) if len({sum(each) for each in gains}) == 1 else None
     worth = f", worth {value} to row" if value is not None else ""
     several = f"{len(found)} equilibria" if len(found) > 1 else "One equilibrium"
-    return Finding(
+    return Computed(
         f"{several}: {'; '.join(found[:PLAYS_SHOWN])}{worth}.",
         confidence=1.0 if len(found) == 1 and not degenerate else None,
         steps=[
@@ -365,7 +365,7 @@ class Bargain(NamedTuple):
 
 
 @method
-def negotiation(given: Bargain, world: World) -> Finding:
+def negotiation(given: Bargain, world: World) -> Computed:
     """The deal that each rule picks, where they part, and how much better a way out would turn it."""
     effort = world.effort()
     deals, parties = _packages(given.issues, effort) if given.issues else _outcomes(given.outcomes)
@@ -381,7 +381,7 @@ def negotiation(given: Bargain, world: World) -> Finding:
         for name, deal in picked.items()
     }
     rest = "".join(f"; {name}: {' or '.join(each)}" for name, each in others.items())
-    return Finding(
+    return Computed(
         f"By {'the Nash rule' if others else 'every rule'}: {' or '.join(nash)}{rest}.",
         confidence=1.0 if not others and len(nash) == 1 else None,
         steps=[
@@ -561,7 +561,7 @@ class Election(NamedTuple):
 
 
 @method
-def social_choice(given: Election, world: World) -> Finding:
+def social_choice(given: Election, world: World) -> Computed:
     """Who wins by each rule, what the rules fail in on these ballots, and how few voters would change it."""
     profile, named = _profile(given, world.effort()), given.rule
     winners = {name: tuple(sorted(rule(profile))) for name, rule in VOTING_RULES.items()}
@@ -574,7 +574,7 @@ def social_choice(given: Election, world: World) -> Finding:
     pairs = {a: {b: profile.over[a, b] for b in profile.candidates if b != a} for a in profile.candidates}
     duels = [f"{a} against {b}: {pairs[a][b]} to {pairs[b][a]}." for a, b in combinations(profile.candidates, 2)]
     borda = profile.borda()
-    return Finding(
+    return Computed(
         f"{_and(chosen)} {'wins' if len(chosen) == 1 else 'tie'} by {by}{'' if named else rest}.",
         confidence=1.0 if named or not rest else None,
         steps=[

@@ -1,0 +1,702 @@
+"""Formal methods: generalising, explaining, spans of time, and constraints."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import combinations, islice, pairwise, product
+from math import exp, fsum, inf, log, nan, prod
+from typing import Annotated, Any, NamedTuple
+
+from memfolio.errors import InputError
+from memfolio.knowledge.prove import At, Gap, Hypothesis, Prover, abduce, gaps
+from memfolio.knowledge.rule import render_part
+from memfolio.knowledge.tree import called, sentence
+from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
+from memfolio.reason.inputs import (
+    Computed,
+    Effort,
+    Inputs,
+    Named,
+    Several,
+    Share,
+    Texts,
+    World,
+    between,
+    method,
+    number_in,
+    read,
+    sized,
+    smallest,
+    wilson,
+)
+from memfolio.reason.methods.logic import Supposed, triple_in
+from memfolio.types import EMPTY
+
+# What can be generalised from cases: rules that most cases follow.
+
+Z = 1.959964
+"""Standard errors of a 95 % interval."""
+SHOWN, MOST = 10, 10_000
+Trait = tuple[str, str]
+Cases = dict[str, set[Trait]]
+
+
+def succession(right: int, seen: int) -> float:
+    """Laplace's rule of succession: how likely the next case is right."""
+    return (right + 1) / (seen + 2)
+
+
+class Law(NamedTuple):
+    """Cases with `when` have `then`: in `right` of `seen` of them, with the names of those that do not."""
+
+    when: tuple[Trait, ...]
+    then: Trait
+    seen: int
+    right: int
+    against: list[str]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between which shares the true one lies, by 95 %."""
+        return wilson(self.right, self.seen, Z)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        when = " and ".join(map(" ".join, self.when))
+        return f"{when} has {' '.join(self.then)} ({self.right} of {self.seen}, {low:.2f} to {high:.2f})"
+
+    def as_values(self) -> dict[str, object]:
+        counts = {"support": self.right, "seen": self.seen, "share": self.right / self.seen, "against": self.against}
+        chances = {"interval": list(self.interval), "next": succession(self.right, self.seen)}
+        return {"when": dict(self.when), "then": dict([self.then]), **counts, **chances}
+
+
+class Generalising(NamedTuple):
+    instances: Several[Inputs] | None = None
+    subjects: str | None = None
+    target: str | None = None
+    closed: bool = False
+    conditions: Annotated[int, between(1, 2)] = 1
+    least: Annotated[int, between(1, 1e9)] = 2
+    share: Share = 0.5
+
+
+@method
+def inductive(given: Generalising, world: World) -> Computed:
+    """The best supported rules."""
+    cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
+    found = _laws(cases, given.target, given.closed, given.conditions, world.effort())
+    laws = [each for each in found if each.seen >= given.least and each.right >= given.share * each.seen]
+    laws.sort(key=lambda each: (-each.interval[0], len(each.when), each.when, each.then))
+    return Computed(
+        f"what is {laws[0]}" if laws else "no rule holds in enough cases",
+        confidence=succession(laws[0].right, laws[0].seen) if laws else None,
+        steps=[f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])],
+        would_change=_law_changes(laws),
+        answer={"rules": [each.as_values() for each in laws[:MOST]]},
+        notes=[f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against],
+    )
+
+
+def _laws(cases: Cases, target: str | None, is_closed: bool, size: int, effort: Effort) -> Iterator[Law]:
+    """All rules with up to `size` conditions that some case follows."""
+    having, naming = defaultdict[Trait, set[str]](set), defaultdict[str, set[str]](set)
+    for name, traits in cases.items():
+        for trait in traits:
+            having[trait].add(name)
+            naming[trait[0]].add(name)
+    ends = [each for each in having if target in (None, each[0])]
+    if not ends:
+        raise InputError(f"no case has the target {target!r:.60}", hint=f"there are {', '.join(sorted(naming))[:200]}")
+    for when in (some for count in range(1, size + 1) for some in combinations(sorted(having), count)):
+        held, features = set.intersection(*(having[each] for each in when)), {feature for feature, _ in when}
+        effort.spend(1 + len(ends))
+        for then in ends if held and target not in features else ():
+            judged = held if is_closed else held & naming[then[0]]
+            if then[0] not in features and (right := judged & having[then]):
+                yield Law(when, then, len(judged), len(right), sorted(judged - right))
+
+
+def _law_changes(laws: list[Law]) -> Iterator[str]:
+    """How many cases against the best rule would let the next one win, or most be against it."""
+    for best, rival in pairwise(laws[:2]):
+        floor = rival.interval[0]
+        more = next((n for n in range(MOST) if wilson(best.right, best.seen + n, Z)[0] < floor), None)
+        yield from [f"{more} more against it: then {rival} would be better supported"] if more else []
+    for best in laws[:1]:
+        yield f"{max(1, 2 * best.right - best.seen + 1)} more against it: then most cases would be"
+
+
+def _from_given(instances: Sequence[Inputs] | None) -> Cases:
+    return {
+        f"case {at}": {
+            (name, _word(value, f"instances[{at - 1}].{name}")) for name, value in case.items() if value is not None
+        }
+        for at, case in enumerate(read(Sequence[Inputs], instances, "instances"), start=1)
+    }
+
+
+def _word(value: Any, place: str) -> str:
+    if not isinstance(value, int | float):
+        return str(read(str, value, place))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _from_store(subjects: str, world: World) -> Cases:
+    cases = defaultdict[str, set[Trait]](set)
+    found = world.facts.query(subjects, limit=MOST + 1)
+    if not 0 < len(found) <= MOST:
+        count = "no" if not found else f"more than {MOST:,}"
+        raise InputError(f"there are {count} facts about such subjects", hint="use another pattern, such as Bird*")
+    for fact in found:
+        cases[fact.subject].add((fact.predicate, fact.object))
+    return cases
+
+
+# What would best explain what was observed.
+
+Some = frozenset[str]
+
+
+class Observation(NamedTuple):
+    observation: str
+    facts: Texts = ()
+    rules: Texts = ()
+    only_given: bool = False
+
+
+class Cause(NamedTuple):
+    """What a cause brings about, each with its chance, and how likely it is beforehand."""
+
+    effects: Several[str] | Named[Share]
+    prior: Share | None = None
+
+    @property
+    def chances(self) -> Mapping[str, float]:
+        return self.effects if isinstance(self.effects, Mapping) else dict.fromkeys(self.effects, 1.0)
+
+
+class Effects(NamedTuple):
+    causes: Named[Cause]
+    observations: Annotated[Texts, sized(1, 300)]
+    absent: Texts = ()
+
+
+@method
+def abductive(given: Observation | Effects, world: World) -> Computed:
+    """The hypotheses that explain an observation, the best first."""
+    if isinstance(given, Effects):
+        return _by_causes(given, world.effort())
+    observed = triple_in(given.observation, "observation")
+    known = Supposed(given.facts, given.rules, given.only_given, world)
+
+    def explained(prover: Prover) -> tuple[list[Hypothesis], list[Gap]]:
+        now = At(prover, known.now)
+        return abduce(observed, now, prover.rules), gaps(observed, now, prover.rules)
+
+    # What was observed does not explain itself, though it may be among the facts.
+    found, missing = known.ask(explained, [(observed.subject, observed.predicate, observed.object)])
+    minimal = [str(each) for each in missing if each.missing]
+    steps = [
+        f"by {called(one.rule)} ({one.score:.2f}), assuming {_joined(map(render_part, one.assumptions))}, "
+        f"as it is known that {_joined(sentence(atom.triple) for atom in one.supports)}"
+        for one in found
+    ]
+    assumed = _joined(map(render_part, found[0].assumptions)) if found else ""
+    change = [f"if it were not so that {assumed}"] if found and found[0].assumptions else []
+    change += [f"if it were known that {each}" for each in minimal if each != assumed]
+    hypotheses = [
+        {"rule": called(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
+        for one in found
+    ]
+    return Computed(
+        f"best explained {steps[0]}" if steps else f"no rule leads to {render_part(observed)}",
+        confidence=found[0].score * found[0].confidence if found and found[0].supports else None,
+        steps=steps or ["no rule concludes it"],
+        would_change=change[:SHOWN],
+        answer={"hypotheses": hypotheses, "minimal": minimal},
+        notes=["the best explanation by known rules need not be the true one"],
+    )
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return " and ".join(parts) or "nothing"
+
+
+class Covering:
+    """Parsimonious covering (Peng & Reggia 1990): sets of causes that explain all, with none to spare."""
+
+    def __init__(self, given: Effects, effort: Effort) -> None:
+        self.effects = {name: cause.chances for name, cause in given.causes.items()}
+        self.priors = {name: cause.prior for name, cause in given.causes.items()}
+        self.absent, self.effort = given.absent, effort
+
+    def ranked(self, seen: list[str]) -> list[tuple[float, Some]]:
+        """The minimal explanations with the logarithms of their weights, the likeliest first, then the smallest."""
+        least = [each for each in set(self._covers(seen, frozenset())) if self._is_irredundant(each, seen)]
+        weighed = [(self._weight(one, seen), one) for one in least]
+        return sorted(weighed, key=lambda each: (-each[0], len(each[1]), sorted(each[1])))
+
+    def _covers(self, left: list[str], chosen: Some) -> Iterator[Some]:
+        self.effort.spend(len(self.effects))
+        if not left:
+            yield chosen
+        for name, effects in self.effects.items() if left else ():
+            if left[0] in effects:
+                yield from self._covers([each for each in left if each not in effects], chosen | {name})
+
+    def _is_irredundant(self, some: Some, seen: list[str]) -> bool:
+        """Whether each of these causes alone explains something."""
+        alone = [[name for name in some if each in self.effects[name]] for each in seen]
+        return {names[0] for names in alone if len(names) == 1} == some
+
+    def _weight(self, some: Some, seen: list[str]) -> float:
+        """Prior odds, times that the causes bring about what was seen, times that they spare the rest."""
+        missed = {each: prod(1 - self.effects[name].get(each, 0) for name in some) for each in (*seen, *self.absent)}
+        factors = [prior / max(1 - prior, 1e-12) for name in some if (prior := self.priors[name]) is not None]
+        factors += [*(1 - missed[each] for each in seen), *(missed[each] for each in self.absent)]
+        return fsum(map(log, factors)) if all(factors) else -inf
+
+    def changes(self, seen: list[str], best: Some) -> Iterator[str]:
+        """Which observation, left out, would let another explanation win, and which would speak against this one."""
+        sure = {each for name in best for each, chance in self.effects[name].items() if chance == 1}
+        yield from (f"if {each} were looked for and not found" for each in sorted(sure - {*seen, *self.absent})[:SHOWN])
+        for gone in seen if len(seen) > 1 else ():
+            _, other = self.ranked([each for each in seen if each != gone])[0]
+            if other != best:
+                yield f"without the observation {gone}: {_joined(sorted(other))}"
+
+
+def _by_causes(given: Effects, effort: Effort) -> Computed:
+    seen, problem = list(dict.fromkeys(given.observations)), Covering(given, effort)
+    for each in seen:
+        if not any(each in effects for effects in problem.effects.values()):
+            raise InputError(f"no cause has the effect {each!r:.60}", hint="add a cause for it, or leave it out")
+        if each in given.absent:
+            raise InputError(f"{each!r:.60} is observed and absent", hint="say one of both")
+    ranked = problem.ranked(seen)
+    explanations = [sorted(one) for _, one in ranked]
+    has_priors = None not in problem.priors.values()
+    shares = _shares([weight for weight, _ in ranked]) if has_priors else [None] * len(ranked)
+    options = [" and ".join(each) for each in explanations]
+    shown = [name if share is None else f"{name} ({share:.3f})" for name, share in zip(options, shares, strict=True)]
+    explained = {name: [each for each in seen if each in problem.effects[name]] for name in explanations[0]}
+    return Computed(
+        f"best explained by {shown[0]}",
+        confidence=shares[0],
+        steps=[
+            *(f"{name} explains {', '.join(effects)}" for name, effects in explained.items()),
+            *(f"minimal explanation: {each}" for each in shown[:SHOWN]),
+        ],
+        would_change=problem.changes(seen, ranked[0][1]),
+        answer={"best": options[0], "options": options, "explanations": explanations, "shares": shares},
+        notes=[
+            "chances are among the minimal explanations only" if has_priors else "chances need all priors",
+            "every explanation is excluded by what was not found" if ranked[0][0] == -inf else "",
+        ],
+    )
+
+
+def _shares(logarithms: list[float]) -> list[float | None]:
+    """Weights as shares of their sum, the heaviest first; None where all are nothing."""
+    if logarithms[0] == -inf:
+        return [None] * len(logarithms)
+    weights = [exp(each - logarithms[0]) for each in logarithms]
+    return [each / fsum(weights) for each in weights]
+
+
+# How intervals of time lie to each other, in Allen's interval algebra.
+
+INVERSES = {"before": "after", "meets": "met by", "overlaps": "overlapped by", "starts": "started by"}
+INVERSES |= {"during": "contains", "finishes": "finished by", "equals": "equals"}
+_ENDS = {"< < < <": "before", "< < < =": "meets", "< < < >": "overlaps", "= < < >": "starts", "> < < >": "during"}
+_ENDS |= {"> = < >": "finishes", "= = < >": "equals"}
+"""By how start to start, end to end, start to end and end to start compare."""
+INVERSES |= {inverse: name for name, inverse in INVERSES.items()}
+ALL = frozenset(INVERSES)
+_NAME = "|".join(sorted((each.replace(" ", r"[\s-]") for each in ALL), key=len, reverse=True))
+_OR = r"\s*(?:,\s*(?:or\b)?|\bor\b)\s*"
+_SAID = re.compile(rf"(.+?)\s+((?:{_NAME})(?:{_OR}(?:{_NAME}))*)\s+(.+)", re.IGNORECASE | re.DOTALL)
+
+Span = tuple[float, float]
+Said = tuple[str, frozenset[str], str]
+Network = dict[tuple[str, str], frozenset[str]]
+
+
+def relation(one: Span, other: Span) -> str:
+    """How one interval lies to another."""
+    pairs = ((one[0], other[0]), (one[1], other[1]), (one[0], other[1]), (one[1], other[0]))
+    signs = " ".join("<" if left < right else ">" if left > right else "=" for left, right in pairs)
+    return _ENDS.get(signs) or INVERSES[relation(other, one)]
+
+
+@lru_cache(maxsize=1)
+def composition() -> Mapping[tuple[str, str], frozenset[str]]:
+    """For two relations, A to B and B to C, those that A may have to C: found in all orders of their six ends."""
+    table = dict[tuple[str, str], set[str]]()
+    for one, two, three in product(combinations(range(6), 2), repeat=3):
+        table.setdefault((relation(one, two), relation(two, three)), set()).add(relation(one, three))
+    return {pair: frozenset(found) for pair, found in table.items()}
+
+
+@lru_cache(maxsize=10_000)
+def composed(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
+    """The same for sets of relations, one of which holds."""
+    return frozenset(each for pair in product(left, right) for each in composition()[pair])
+
+
+class Interval(NamedTuple):
+    start: float | str
+    end: float | str
+
+
+class Intervals(NamedTuple):
+    intervals: Mapping[str, Interval] = EMPTY
+    constraints: Texts = ()
+    between: Texts = ()
+
+
+@method
+def temporal(given: Intervals, world: World) -> Computed:
+    """Whether what is said can be so, and which relations follow."""
+    spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
+    if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
+        raise InputError("intervals have numbers and dates", hint="give all as numbers, or all as dates")
+    said = {each: _said(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
+    for one, other in combinations(spans, 2):
+        known = relation(spans[one], spans[other])
+        said[f"{one} {known} {other}"] = one, frozenset({known}), other
+    names = list(dict.fromkeys([*spans, *(name for one, _, other in said.values() for name in (one, other))]))
+    asked, effort = given.between, world.effort()
+    if len(names) < 2 or (asked and (len(asked) != 2 or not set(asked) <= set(names))):
+        raise InputError("there are no two intervals to compare", hint="name two in intervals, constraints and between")
+    if network := solve(names, said.values(), effort):
+        return _follows(said, network, names, asked, effort)
+    core = smallest(list(said), lambda some: solve(names, [said[each] for each in some], effort) is None)
+    return Computed(
+        f"this cannot all be so: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[f"no order of the starts and ends agrees with all of these: {'; '.join(core)}"],
+        would_change=[f"without {each!r} the rest of these can be so" for each in core],
+        answer={"consistent": False, "conflict": core},
+    )
+
+
+def solve(names: list[str], said: Iterable[Said], effort: Effort) -> Network | None:
+    """The relations that are left where all is consistent; None where no order of the ends agrees with all."""
+    network = {(one, other): ALL if one != other else frozenset({"equals"}) for one in names for other in names}
+    for one, relations, other in said:
+        network[one, other] &= relations
+        network[other, one] &= {INVERSES[each] for each in relations}
+    return network if close(network, names, effort) and _has_scenario(dict(network), names, effort) else None
+
+
+def close(network: Network, names: list[str], effort: Effort) -> bool:
+    """Narrow each relation by all ways over a third interval (Allen 1983); False where nothing is left."""
+    ahead = list(network)
+    while ahead and all(network.values()):
+        one, other = ahead.pop()
+        for start, middle, end in (way for third in names for way in ((one, other, third), (third, one, other))):
+            effort.spend()
+            old = network[start, end]
+            kept = old & composed(network[start, middle], network[middle, end])
+            if kept != old:
+                network[start, end], network[end, start] = kept, frozenset(INVERSES[each] for each in kept)
+                ahead += [(start, end), (end, start)]
+    return all(network.values())
+
+
+def _has_scenario(network: Network, names: list[str], effort: Effort) -> bool:
+    """Whether each pair can be given one relation: path consistency alone does not promise that."""
+    open_pairs = [pair for pair in network if len(network[pair]) > 1]
+    for pair in sorted(open_pairs, key=lambda one: len(network[one]))[:1]:
+        return any(_has_scenario(trial, names, effort) for trial in _narrower(network, pair, names, effort))
+    return True
+
+
+def _narrower(network: Network, pair: tuple[str, str], names: list[str], effort: Effort) -> Iterator[Network]:
+    """The networks in which a pair has one of its relations, as far as they are consistent on the face of it."""
+    for each in sorted(network[pair]):
+        trial = {**network, pair: frozenset({each}), pair[::-1]: frozenset({INVERSES[each]})}
+        if close(trial, names, effort):
+            yield trial
+
+
+def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked: Texts, effort: Effort) -> Computed:
+    pairs = [(asked[0], asked[1])] if asked else list(combinations(names, 2))
+    left = {pair: network[pair] for pair in pairs}
+    if asked:
+        possible = (each for each in _narrower(network, pairs[0], names, effort) if _has_scenario(each, names, effort))
+        left[pairs[0]] = frozenset[str]().union(*(each[pairs[0]] for each in possible))
+    shown = [f"{one} {' or '.join(sorted(some))} {other}" for (one, other), some in left.items() if some != ALL]
+    is_loose = not asked and any(len(some) > 1 for some in left.values())
+    return Computed(
+        "; ".join(shown) or "nothing follows",
+        confidence=1.0,
+        steps=[*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)],
+        would_change=_relation_changes(said, network, names, pairs, effort),
+        answer={
+            "consistent": True,
+            "relations": {f"{one} | {other}": sorted(some) for (one, other), some in left.items()},
+        },
+        notes=["of several relations that are left, some may be impossible: ask between two" if is_loose else ""],
+    )
+
+
+def _relation_changes(
+    said: Mapping[str, Said], network: Network, names: list[str], pairs: list[tuple[str, str]], effort: Effort
+) -> Iterator[str]:
+    """Without which words less would be known."""
+    for gone in said:
+        rest = solve(names, [said[each] for each in said if each != gone], effort)
+        looser = (pair for pair in pairs if rest and rest[pair] != network[pair])
+        yield from (f"without {gone!r} less is known of {one} and {other}" for one, other in islice(looser, 1))
+
+
+def _span(given: Interval, place: str, world: World) -> Span:
+    start, end = (_moment(each, f"{place}.{name}", world) for name, each in given._asdict().items())
+    if start >= end or isinstance(given.start, str) != isinstance(given.end, str):
+        raise InputError(f"{place} does not end after it starts", hint="give an end that is later than the start")
+    return start, end
+
+
+def _moment(value: float | str, place: str, world: World) -> float:
+    if not isinstance(value, str):
+        return value
+    try:
+        read = datetime.fromisoformat(value)
+        return (read if read.tzinfo else read.replace(tzinfo=world.now.tzinfo)).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{place} is {value!r:.60}", hint="give a number or a date such as 2026-11-15") from error
+
+
+def _said(text: str, place: str) -> Said:
+    found = _SAID.fullmatch(text)
+    if not found:
+        hint = f"write: A before or meets B; there are {', '.join(sorted(ALL))}"
+        raise InputError(f"{place} is {text!r:.80}", hint=hint)
+    return found[1], frozenset(re.sub(r"[\s-]+", " ", each) for each in re.split(_OR, found[2].lower())), found[3]
+
+
+# Values for variables that meet all constraints, or the constraints that cannot be met together.
+
+Value = int | float | str
+Values = Mapping[str, Value]
+Domains = Mapping[str, Sequence[Value]]
+FEW = 64
+"""Up to so many combinations of the other values are tried to see whether a value can stay."""
+HIGHEST = 20
+"""The largest power that is raised to, of numbers up to a million."""
+
+
+def _reckoned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Arithmetic of numbers only; what is divided by 0 is no number, and no comparison with it is met."""
+
+    def reckoned(*parts: Any) -> Any:
+        if any(isinstance(each, str) for each in parts):
+            raise TypeError("a text among numbers")
+        try:
+            return function(*parts)
+        except ZeroDivisionError:
+            return nan
+
+    return reckoned
+
+
+def _power(base: Any, power: Any) -> Any:
+    if abs(base) > 10**6 or abs(power) > HIGHEST:
+        raise OverflowError
+    return base**power
+
+
+OPERATIONS: Operations = {
+    **OPERATORS,
+    **{sign: _reckoned(OPERATORS[sign]) for sign in ("+", "-", "*", "/", "//", "%", "neg")},
+    "**": _reckoned(_power),
+    "!=": lambda left, right: left == left and right == right and left != right,
+    "value": lambda value: value,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "alldifferent": lambda *values: len(set(values)) == len(values),
+}
+
+
+def bounds(term: Expression, domains: Domains) -> tuple[Any, Any] | None:
+    """Between which numbers an expression lies, for truths 0 and 1; None where that is not easily said."""
+    if term.op in ("name", "value"):
+        values: Any = domains[str(term.value)] if term.op == "name" else (term.value,)
+        return None if isinstance(values[-1], str) else (values[0], values[-1])
+    inside = [found for each in term.parts if (found := bounds(each, domains))]
+    if len(inside) < len(term.parts):
+        return None
+    if term.op in ("+", "*", "-", "neg"):
+        ends = [OPERATORS[term.op](*each) for each in product(*inside)]
+        return min(ends), max(ends)
+    if term.op not in ("=", "<", "<=", ">", ">="):
+        return None
+    (low, high), (least, most) = inside
+    if term.op == "=":
+        return 0, low <= most and least <= high
+    return 0, any(OPERATORS[term.op](*each) for each in ((low, most), (high, least)))
+
+
+class Check:
+    """A constraint with the variables in it and what it costs to look at it once."""
+
+    def __init__(self, term: Expression, effort: Effort) -> None:
+        self.term, self.names, self._effort = term, sorted(term.names()), effort
+        self._cost = 1 + sum(1 for _ in term.within()) // 10
+
+    def may_be_met(self, domains: Domains) -> bool:
+        """Whether some of these values meet it; where they are many, by their bounds alone."""
+        self._effort.spend(self._cost)
+        near = [domains[each] for each in self.names]
+        if prod(map(len, near)) > FEW:
+            return bool((bounds(self.term, domains) or (0, 1))[1])
+        return any(self._is_met(dict(zip(self.names, values, strict=True))) for values in product(*near))
+
+    def _is_met(self, values: Values) -> bool:
+        self._effort.spend(self._cost)
+        try:
+            return bool(worked_out(self.term, values, OPERATIONS))
+        except (TypeError, OverflowError) as error:
+            hint = f"compare like with like; powers go up to {HIGHEST}"
+            raise InputError(f"{self.term!s:.80} cannot be worked out for {_shown(values):.80}", hint=hint) from error
+
+
+class Problem:
+    """Variables with what may be their values, and constraints by their text."""
+
+    def __init__(self, domains: Domains, constraints: Mapping[str, Expression], effort: Effort) -> None:
+        self.domains, self.constraints, self.effort = domains, constraints, effort
+
+    def solutions(self, labels: Sequence[str], *more: Expression) -> Iterator[dict[str, Value]]:
+        """All assignments that meet the constraints with these texts, and more."""
+        terms = (part for term in (*(self.constraints[each] for each in labels), *more) for part in _split(term))
+        checks = [Check(term, self.effort) for term in terms]
+        about = {name: [each for each in checks if name in each.names] for name in self.domains}
+        start = _narrowed(dict(self.domains), checks, about)
+        return _search(start, about) if start is not None else iter(())
+
+
+def _search(domains: Domains, about: Mapping[str, list[Check]]) -> Iterator[dict[str, Value]]:
+    """Backtracking, first on the variable with the fewest values left."""
+    unsettled = [each for each in domains if len(domains[each]) > 1]
+    if not unsettled:
+        yield {each: values[0] for each, values in domains.items()}
+        return
+    name = min(unsettled, key=lambda one: len(domains[one]))
+    for value in domains[name]:
+        narrowed = _narrowed({**domains, name: (value,)}, about[name], about)
+        if narrowed is not None:
+            yield from _search(narrowed, about)
+
+
+def _narrowed(
+    domains: dict[str, Sequence[Value]], ahead: list[Check], about: Mapping[str, list[Check]]
+) -> Domains | None:
+    """AC-3: strike out values without support until nothing changes; None where a constraint cannot be met."""
+    waiting = dict.fromkeys(ahead)
+    while waiting:
+        check, _ = waiting.popitem()
+        if not check.may_be_met(domains):
+            return None
+        for name in check.names:
+            near = {each: domains[each] for each in check.names}
+            kept = [each for each in domains[name] if check.may_be_met({**near, name: (each,)})]
+            if not kept:
+                return None
+            if len(kept) < len(domains[name]):
+                domains[name] = kept
+                waiting |= dict.fromkeys(about[name])
+    return domains
+
+
+def _split(term: Expression) -> list[Expression]:
+    if term.op == "call" and term.value == "alldifferent" and len(term.parts) > 1:
+        return [Expression("!=", pair) for pair in combinations(term.parts, 2)]
+    return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
+
+
+class WholeRange(NamedTuple):
+    from_: Annotated[int, between(-1e9, 1e9)]
+    to: int
+
+
+class Constraints(NamedTuple):
+    variables: Annotated[Mapping[str, WholeRange | Sequence[Any]], sized(1, 300)]
+    constraints: Texts = ()
+    solutions: Annotated[int, between(1, 10_000)] = 2
+
+
+@method
+def constraint_satisfaction(given: Constraints, world: World) -> Computed:
+    """The solutions, or the smallest set of constraints that cannot be met together."""
+    domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
+    texts = {f"constraints[{at}]": each for at, each in enumerate(given.constraints)}
+    said = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
+    problem, wanted = Problem(domains, said, world.effort()), given.solutions
+    found = list(islice(problem.solutions(list(said)), wanted))
+    if not found:
+        return _contradiction(problem)
+    is_all = len(found) < wanted
+    count = f"{'all' if is_all else 'the first'} {len(found)} solutions"
+    words = "the only solution" if is_all and len(found) == 1 else count
+    return Computed(
+        f"{words}: {'; or '.join(map(_shown, found[:3]))}",
+        confidence=1.0,
+        steps=[
+            f"{len(domains)} variables have {prod(map(len, domains.values())):,} combinations of values",
+            f"values that some constraint of {len(said)} excludes were struck out, and the rest searched",
+        ],
+        would_change=_solution_changes(problem),
+        answer={"solutions": found, "complete": is_all},
+        notes=["" if is_all else f"there may be more than these {len(found)}"],
+    )
+
+
+def _solution_changes(problem: Problem) -> Iterator[str]:
+    """Which constraint, left out, would allow another solution."""
+    for gone, term in problem.constraints.items():
+        rest = [each for each in problem.constraints if each != gone]
+        others = problem.solutions(rest, Expression("not", (term,)))
+        yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
+
+
+def _contradiction(problem: Problem) -> Computed:
+    every = list(problem.constraints)
+    core = smallest(every, lambda some: next(problem.solutions(some), None) is None)
+    freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
+    return Computed(
+        f"there is no solution: these cannot be met together: {'; '.join(core)}",
+        confidence=1.0,
+        steps=[
+            "every combination of values breaks a constraint",
+            f"each of these is needed for that: {'; '.join(core)}",
+        ],
+        would_change=[f"without {each!r} there is a solution" for each in freed],
+        answer={"solutions": [], "complete": True, "conflict": core},
+        notes=["" if freed else "no single constraint, left out, is enough: there are several conflicts"],
+    )
+
+
+def _domain(values: WholeRange | Sequence[Any], place: str) -> Sequence[Value]:
+    """The values of a variable, numbers by their size before texts."""
+    if isinstance(values, WholeRange):
+        low = values.from_
+        return range(low, int(number_in(f"{place}.to", values.to, low, low + 10_000)) + 1)
+    if not values:
+        raise InputError(f"{place} is []", hint='give a list of values, or {"from": 1, "to": 9}')
+    for at, each in enumerate(values):
+        if not isinstance(each, str):
+            number_in(f"{place}[{at}]", each, -1e30, 1e30)
+    return sorted(dict.fromkeys(values), key=lambda each: (isinstance(each, str), each))
+
+
+def _shown(values: Values) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
