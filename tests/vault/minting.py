@@ -20,5 +20,5 @@ def mint(
 def render_entry(entry: Entry, tz: tzinfo) -> str:
     """The block of `entry`: ends with a line end, has no blank lines around it."""
     item = entry.item
-    shown = show(item.event_time or item.created_at, tz, is_told=item.event_time not in (None, item.created_at))
+    shown = show(item.event_time or item.created_at, tz, in_full=item.event_time not in (None, item.created_at))
     return render(item, item.id, label_of(item, entry.by), shown, tz)

@@ -22,7 +22,7 @@ from memfolio.vault.git.repository import STAGED, can_hold, is_current, is_led_b
 from memfolio.vault.journal import Books, Record, Written, rebuild
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import AUDIT, is_tracked
-from memfolio.vault.reconcile import RETURNED, tell_moved
+from memfolio.vault.reconcile import RETURNED, alert_moved
 from memfolio.vault.trail import is_sealed
 from memfolio.vault.writer import Writer
 
@@ -219,7 +219,7 @@ class Committer:
         if not any(record.line.by == RETURNED for record in waiting):
             with self._writer.ready():
                 line = self._books.enter(Action.RESTORE, RETURNED, sync=True)
-                tell_moved(self._books, [line.seq])
+                alert_moved(self._books, [line.seq])
 
     def _settle(self, paths: list[str]) -> None:
         """Record what people committed, as their edits, before we build on it."""

@@ -81,11 +81,11 @@ class Label(NamedTuple):
     spare: Mapping[str, Any]
 
 
-def show(moment: datetime, tz: tzinfo, *, is_told: bool) -> Shown:
+def show(moment: datetime, tz: tzinfo, *, in_full: bool) -> Shown:
     """`moment` in the home's zone; told in full if it must be, or if the clock shows that time twice."""
     here = local(moment, tz)
     iso = iso_of(here)
-    return Shown(here.date(), iso[11:19], f"at: {iso}" if is_told or is_ambiguous(here) else "")
+    return Shown(here.date(), iso[11:19], f"at: {iso}" if in_full or is_ambiguous(here) else "")
 
 
 def label_of(item: MemoryItem | Draft, by: Attribution) -> Label:
@@ -333,7 +333,7 @@ class Mint:
     def _try(self, draft: Draft, label: Label, now: Instant) -> Minted | None:
         """The entry as made in this millisecond; None when its id is taken."""
         event_time = None if draft.event_time == now.created else draft.event_time
-        shown = show(event_time, self._tz, is_told=True) if event_time else now.shown
+        shown = show(event_time, self._tz, in_full=True) if event_time else now.shown
         blank = encoded(render(draft, now.mark + BLANK, label, shown, self._tz))
         digits = checksum(now.salt, blank)
         fresh = now.mark + digits
@@ -348,7 +348,7 @@ class Mint:
         if not 0 <= ms <= MAX_MS:
             raise InputError(f"{ms} is not a time an id can carry", hint="set the clock between 1970 and 9999")
         created = from_ms(ms)
-        shown = show(created, self._tz, is_told=False)
+        shown = show(created, self._tz, in_full=False)
         self._instants[ms] = instant = Instant(f"M-{ms}-", created, shown, salt_of(self._agent, ms))
         return instant
 

@@ -407,7 +407,7 @@ class Books:
         """Called after every change that is entered here."""
         self.epoch = 0
         """Grows whenever there may be changes that the listeners were not told about."""
-        self._told: Head | None = None
+        self._notified: Head | None = None
         """The last change that they were told about; None before the first look."""
         self._git_lock: Stamp | None = None
         """A lock of git that was waited for in vain."""
@@ -433,7 +433,7 @@ class Books:
         """Forget what a forked process has from its parent: it may be half of a change that a thread was making."""
         self.recent.clear()
         self.forget_keys()
-        self._told = None
+        self._notified = None
         self.epoch += 1
 
     def await_git(self) -> None:
@@ -480,8 +480,8 @@ class Books:
     def follow(self, records: Sequence[Record]) -> None:
         """Carry remembered tails over the changes of other processes, and tell the listeners of them."""
         for record in records:
-            if self._told is not None and is_sealed(record.raw, self._told.hash):
-                self._tell(record)
+            if self._notified is not None and is_sealed(record.raw, self._notified.hash):
+                self._notify(record)
             self.learn(record.line)
             self.is_loose |= any(write.start is None for write in record.writes)
             for write in record.writes:
@@ -489,18 +489,18 @@ class Books:
                 if tail and write.start == tail.size and write.data:
                     self._tails[write.path] = tail.then(write.data)
 
-    def note_told(self) -> None:
+    def note_notified(self) -> None:
         """Let the epoch grow if what was caught up with is not what the listeners were told, change by change."""
-        if not self._is_told(self.recent.head):
+        if not self._is_notified(self.recent.head):
             self.epoch += 1
             self.forget_keys()
-        self._told = self.recent.head
+        self._notified = self.recent.head
 
-    def _is_told(self, head: Head) -> bool:
-        return self._told is None or self._told.hash == head.hash
+    def _is_notified(self, head: Head) -> bool:
+        return self._notified is None or self._notified.hash == head.hash
 
-    def _tell(self, record: Record) -> None:
-        self._told = record.head
+    def _notify(self, record: Record) -> None:
+        self._notified = record.head
         for listener in self.listeners:
             try:
                 listener(record)
@@ -576,10 +576,10 @@ class Books:
             if sync or strict:
                 raise
             return line
-        if not self._is_told(head):
+        if not self._is_notified(head):
             self.epoch += 1
         before = {each.path: each.before for each in done if each.before is not None}
-        self._tell(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
+        self._notify(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
         self.when_entered()
         return line
 
@@ -627,7 +627,7 @@ def catch_up(books: Books) -> None:
         rebuild(books)
     elif not _in_step(books) or (is_new and books.trail.tail() != books.recent.head):
         realign(books)
-    books.note_told()
+    books.note_notified()
 
 
 def _in_step(books: Books) -> bool:

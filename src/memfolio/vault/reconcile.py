@@ -221,7 +221,7 @@ def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
     return by.approval is not Approval.APPROVED and by.actor != "system:init"
 
 
-def tell_moved(books: Books, about: Sequence[int]) -> None:
+def alert_moved(books: Books, about: Sequence[int]) -> None:
     """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
     if not any(line.by == MOVED for line in open_alerts(books.trail)):
         books.enter(Action.ALERT, MOVED, about=about)
@@ -306,10 +306,10 @@ class Settler:
         if batches:
             catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
         if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
-            tell_moved(self._books, [line.seq for line in lines])
+            alert_moved(self._books, [line.seq for line in lines])
         return [each.path for each in done]
 
-    def tell(self) -> None:
+    def alert_removed(self) -> None:
         """Alert the owner, once for all, of what persons' commits took out of the files."""
         if self._taken_out:
             self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)

@@ -311,7 +311,7 @@ class Vault:
                 self.books.look_again(known)
                 suspects |= known
             changed = [*back, *(path for path in sorted(suspects) if self._settle_one(path))]
-            self._settler.tell()
+            self._settler.alert_removed()
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
             with suppress(OSError):  # the file is large, not wrong

@@ -164,7 +164,7 @@ class Writer:
         """Record what others did to these files; returns the files that had changed."""
         with self.ready():
             changed = [path for path in paths if self._settler.settle(path)]
-            self._settler.tell()
+            self._settler.alert_removed()
             return changed
 
     def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
@@ -245,7 +245,7 @@ class Writer:
         if path in known and self._books.stamp(path) is None and not self._settler.bring_back(known):
             check_not_emptied(self._home.root, set(known), {each for each in known if self._books.stamp(each)})
         self._settler.settle(path)
-        self._settler.tell()
+        self._settler.alert_removed()
 
     def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
