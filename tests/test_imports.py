@@ -17,7 +17,6 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = (
     *(
         "errors",
-        "frozen",
         "expression",
         "types",
         "clock",

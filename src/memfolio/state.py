@@ -7,12 +7,12 @@ values that make no sense are passed over, since a newer version or a person may
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from memfolio.types import TOKEN_PATTERN, MemoryItem, Store
+from memfolio.types import TOKEN_PATTERN, MemoryItem, Store, frozen
 
 Line = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class Op(StrEnum):
     REVIEW = "review"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class State:
     """A memory as it is, and when it was superseded."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from memfolio.index.lookup import Counts, count_memories, newest
 from memfolio.index.search import Filter
 from memfolio.recall.library import Library
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, frozen
 from memfolio.vault.paths import AUDIT, INTERNAL
 from memfolio.vault.vault import Vault
 
@@ -20,7 +19,7 @@ OWN = Filter(forms=("memory",))
 """Memories that stand for themselves, and are no passages of pages."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Status:
     """How a home is doing. `obstacle` says why changes wait for git, `trouble` why it cannot be written here."""
 

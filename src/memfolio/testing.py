@@ -6,16 +6,17 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, field, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from memfolio.clock import SettableClock
+from memfolio.types import frozen
 
 __all__ = ["Reply", "ScriptedModel", "SettableClock"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """What a ScriptedModel sends as it is, after `delay` seconds; a body in parts may come slowly, or never end."""
 

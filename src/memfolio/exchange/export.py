@@ -12,7 +12,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from hashlib import sha256
 from io import BufferedReader, BytesIO, FileIO
@@ -38,7 +38,7 @@ from memfolio.knowledge.rule import Rule, render, rule_record
 from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
 from memfolio.mind.mind import Mind
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, frozen
 from memfolio.vault.cut import cut, excerpts
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.journal import to_bytes, to_text
@@ -62,7 +62,7 @@ def is_plain(path: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contents:
     """The agents and the files to export; `check` raises ConflictError where the home has changed since."""
 
@@ -501,7 +501,7 @@ FOLDERS = {"obsidian": obsidian_files, "mabos": mabos_files}
 FORMS = (*FILES, *FOLDERS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exported:
     """What was exported, or would be: where to, whose, how many files of the home, and why some could not be."""
 

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 from functools import cache
 from itertools import chain, count
@@ -20,7 +20,7 @@ from memfolio.errors import InputError
 from memfolio.graph.entities import slug
 from memfolio.index.read_files import front_matter, page_date, page_fields, page_tags, told_date
 from memfolio.text import counted
-from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type
+from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.disk import Disk
 from memfolio.vault.log import closed_fences, read_log
 from memfolio.vault.paths import MAX_TRACKED_BYTES
@@ -28,7 +28,7 @@ from memfolio.vault.paths import MAX_TRACKED_BYTES
 # What a source holds, in the form in which everything is taken over. Values only.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImportedMemory:
     """Something to be remembered: the fields of a memory as they are there, and `ref`, by which it is known again.
 
@@ -47,7 +47,7 @@ class ImportedMemory:
     """Further fields of `Memory.remember`: type, importance, tags, confidence, kind, valid_from, attributes …"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sheet:
     """A page that is kept as one: `path` is relative to the folder of the agent, such as `memory/procedures/x.md`."""
 
@@ -56,7 +56,7 @@ class Sheet:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lore:
     """A fact, a rule or a case, with the fields that `facts.assert_`, `rules.create` or `cases.store` takes."""
 
@@ -71,7 +71,7 @@ def fact(subject: str, predicate: str, object: str, **more: Any) -> Lore:
     return Lore(ref=f"{subject} {predicate} {object}", room="facts", fields={**spo, **more})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImportProblem:
     """Something that cannot be taken over, and why; it stops nothing."""
 
@@ -206,7 +206,7 @@ Rule = tuple[str, Reader]
 """A pattern for places relative to the folder, and what reads the files there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Layout:
     """A source that is a folder of files; the first rule that fits a file decides, and what fits none is no part."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +16,7 @@ from memfolio.exchange.take_in import batches
 from memfolio.govern.agents import Renaming
 from memfolio.memory import Memory
 from memfolio.policy import Deed
-from memfolio.types import AGENT_PATTERN, Action, Approval, Attribution
+from memfolio.types import AGENT_PATTERN, Action, Approval, Attribution, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.disk import Disk, full_error
 from memfolio.vault.home import is_home
@@ -38,7 +37,7 @@ RESTORER = Attribution(actor="human", approval=Approval.APPROVED, trigger="impor
 Files = Callable[[], Iterable[tuple[str, bytes]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Restored:
     """What came back, or would: how many files, how many were there, and which of the home's own were left."""
 

@@ -35,7 +35,7 @@ from memfolio.policy import Deed, Policy, Role, Verdict
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import Query
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.agents import EVERYBODY, PROPOSES, AgentSettings, agent_file, read_agent, written
 from memfolio.vault.change import AddBlocks, Change, Operation, PutPage
 from memfolio.vault.cut import Excerpt, cut, excerpts
@@ -260,7 +260,7 @@ class Renaming:
 BY = Attribution(actor="bot:auto-detect", trigger="agent")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Agent:
     """An agent: its settings, how much it remembers, and when it last did; None where it has no index yet."""
 

@@ -18,7 +18,7 @@ from memfolio.errors import ContentError, InputError
 from memfolio.intake import CHECKS, choose, nearest
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.state import moment
-from memfolio.types import check_token
+from memfolio.types import check_token, frozen
 from memfolio.vault.fields import (
     encoded,
     iso_of,
@@ -116,7 +116,7 @@ class ProposedCall:
         return str(term) if term else " ".join(str(self.arguments[name]) for name in _TRIPLE if name in self.arguments)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proposal:
     """What somebody wants done, as its page tells."""
 

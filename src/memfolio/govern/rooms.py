@@ -28,7 +28,7 @@ from memfolio.vault.vault import Vault
 Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
-class Proposing:
+class ProposingRoom:
     """A room whose verbs are proposed where the policy wants somebody's leave."""
 
     def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
@@ -36,7 +36,7 @@ class Proposing:
         self._propose = propose
 
 
-class GovernedCore(Proposing, Core):
+class GovernedCore(ProposingRoom, Core):
     """Core memory under the policy."""
 
     def __init__(self, *args: Any, gate: Gate, **kwargs: Any) -> None:
@@ -61,7 +61,7 @@ class GovernedCore(Proposing, Core):
 # Facts, rules and terms under the policy, and what is done with several of them at once.
 
 
-class GovernedFacts(Proposing, Facts):
+class GovernedFacts(ProposingRoom, Facts):
     """Facts that are proposed where the policy wants somebody's leave; `inference` opens what concludes from them."""
 
     def __init__(
@@ -80,7 +80,7 @@ class GovernedFacts(Proposing, Facts):
     retract = proposable("facts.retract")(Facts.retract)
 
 
-class GovernedRules(Proposing, Rules):
+class GovernedRules(ProposingRoom, Rules):
     """Rules under the policy."""
 
     toggle = proposable("rules.toggle")(Rules.toggle)
@@ -93,7 +93,7 @@ class GovernedRules(Proposing, Rules):
         return self._create(text, **fields, by=by, dry_run=dry_run)
 
 
-class GovernedOntology(Proposing, Ontology):
+class GovernedOntology(ProposingRoom, Ontology):
     """Terms under the policy."""
 
     def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:

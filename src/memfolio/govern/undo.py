@@ -20,7 +20,7 @@ from memfolio.knowledge.facts import triple_of
 from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores.edit import is_made, leaving_lines
-from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, check_attribution, check_token, sums_up
+from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, check_attribution, check_token, frozen, sums_up
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.journal import to_text
 from memfolio.vault.move import departure
@@ -41,7 +41,7 @@ Cut = Callable[[Vault, Index, Collection[str]], list[PutPage]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Undone:
     """What was taken back, or would be."""
 

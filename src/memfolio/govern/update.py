@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from memfolio.errors import ConflictError, EditConflictError, RefusedError
@@ -22,7 +22,7 @@ from memfolio.stores import edit
 from memfolio.stores.core import CRITICAL, Core, CorePage
 from memfolio.stores.edit import kin_of
 from memfolio.stores.flush import resolved, stated
-from memfolio.types import CORRECTION, Attribution, MemoryItem, Origin
+from memfolio.types import CORRECTION, Attribution, MemoryItem, Origin, frozen
 from memfolio.vault.change import NewId, Receipt
 from memfolio.vault.past.merge import merge_blocks, unified
 from memfolio.vault.vault import Vault
@@ -32,7 +32,7 @@ _BETWEEN = re.compile(rf"(?=\n)|(?<=[.!?;…])(?=\s+(?!{_PRONOUN})[^\sa-z])|(?<=
 """Where a line or a sentence ends; one that begins with a pronoun belongs to the one before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Updated:
     """What an update did: the memory that holds, what it took the place of, and what it stands against."""
 

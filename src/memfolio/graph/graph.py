@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
@@ -24,7 +23,7 @@ from memfolio.graph.page import (
 from memfolio.index.graph import EntityRelation, Node, nodes, nodes_named, promised, ties, ties_of
 from memfolio.index.index import Index
 from memfolio.index.read_files import BOOKKEEPING, OWN_KEYS
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
 
@@ -231,7 +230,7 @@ def _closed(lines: list[str]) -> list[str]:
 # The graph of one agent as a small object: who and what is known, and how they are related.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entity:
     """Somebody or something, with all that its page tells; facts and events end with the ids of their memories."""
 
@@ -252,7 +251,7 @@ class Entity:
     """Further entities of that name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Merged:
     """What a merge did, or would do: then there is no receipt."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_
 from memfolio.index.index import Index
 from memfolio.state import Op
 from memfolio.text import name_key
-from memfolio.types import Action, Approval, Attribution
+from memfolio.types import Action, Approval, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
@@ -330,7 +330,7 @@ LONGEST_SUMMARY = 400
 EVENTS = frozenset({"event", "decision", "outcome"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Grown:
     """What a growth did: the entities whose pages were written, how much was new, and what a person should know."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from memfolio.graph.entities import EntityDraft
 from memfolio.index.graph import EntityRelation, Node
 from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_fields, read_entity
 from memfolio.text import name_key
+from memfolio.types import frozen
 from memfolio.vault.fields import without_surrogates
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
@@ -40,7 +40,7 @@ def page_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NewEntityPage:
     """A page as it will be."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.read_files import predicate_key
 from memfolio.learn.learned import ENTITY_TYPES
+from memfolio.types import frozen
 
 ANY = "relates-to"
 _NAMES = re.compile(r"[-*+][ \t]+`([^`]{1,64})`(?:[ \t]*/[ \t]*`([^`]{1,64})`)?(.*)")
@@ -30,7 +30,7 @@ class Predicate(NamedTuple):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RelationVocabulary:
     """What `relations.md` says."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from memfolio.index.lookup import state_lines
 from memfolio.index.rows import from_us
 from memfolio.index.search import LEVELS, Sieve
 from memfolio.text import name_key
+from memfolio.types import frozen
 
 # What memories have to do with each other: causes, corrections, links, the same people and things, digests.
 
@@ -152,7 +152,7 @@ def made_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, frozen
 # What growing and walking the graph ask of the index.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Node:
     """An entity that has a page."""
 
@@ -179,7 +179,7 @@ class EntityRelation(NamedTuple):
     target: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EntityFact:
     """A memory that was learned about somebody or something."""
 
@@ -199,7 +199,7 @@ class EntityFact:
     """Whether it was replaced, forgotten or undone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Material:
     """All that a graph grows from."""
 

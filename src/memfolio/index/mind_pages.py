@@ -14,9 +14,8 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.frozen import frozen
 from memfolio.intake import nearest
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number
 from memfolio.vault.log import closed_fences

@@ -19,7 +19,7 @@ from memfolio.intake import choose, nearest
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
-from memfolio.types import Action, Attribution, Origin, check_attribution
+from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
 from memfolio.vault.change import AddLines, Change, Receipt
 from memfolio.vault.fields import read_moment
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -41,7 +41,7 @@ PARTS = ("situation", "solution", "outcome")
 Key = tuple[bool, frozenset[str], frozenset[str], str, str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CaseSituation:
     """The ids of what was believed and wanted, and the situation in words."""
 
@@ -50,7 +50,7 @@ class CaseSituation:
     context: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Solution:
     """The plan that was followed, and what was done."""
 
@@ -58,7 +58,7 @@ class Solution:
     actions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome:
     """How it went; lessons are one a line."""
 
@@ -67,7 +67,7 @@ class Outcome:
     lessons: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Case:
     """A case as it stands; `outcome` has the success and metrics of the latest use, and the lessons of all."""
 
@@ -241,7 +241,7 @@ OUTCOME = 0.2
 MONTH = 30 * 86400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SimilarCase:
     """A case that is like a situation: `similarity` says how much, `score` also counts how well it worked."""
 

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,6 +39,7 @@ from memfolio.knowledge.rule import (
     variables,
 )
 from memfolio.knowledge.tree import called
+from memfolio.types import frozen
 
 if TYPE_CHECKING:
     from memfolio.index.database import Connection
@@ -66,7 +66,7 @@ class StoredProof(NamedTuple):
     premises: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Derivation:
     """What follows, and why."""
 
@@ -334,7 +334,7 @@ class StoredRelations:
         return list(map(Atom._make, self._db.execute(sql, (key,))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refreshed:
     """What was done to bring conclusions in line with facts and rules."""
 
@@ -581,7 +581,7 @@ _FIRST = 1 << 61
 _WORST = {severity: place for place, severity in enumerate(reversed(Severity))}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleFinding:
     """Facts that meet the conditions of a constraint or a policy, and what that rule has to say about them."""
 

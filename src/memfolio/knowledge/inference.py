@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, permutations
 from typing import TypeVar
 
@@ -44,7 +44,7 @@ from memfolio.knowledge.prove import (
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, render_part, spoken_of
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
-from memfolio.types import Approval, Attribution, Origin
+from memfolio.types import Approval, Attribution, Origin, frozen
 from memfolio.vault.vault import Vault
 
 # Answers to questions from what is known: facts, what follows from them, what is missing, and what would explain it.
@@ -65,7 +65,7 @@ _EMPTY = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownTerms:
     """Which terms and predicates are known."""
 
@@ -74,7 +74,7 @@ class KnownTerms:
     """Those of some spellings that are the subject or object of a fact."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnowledgeAnswer:
     """The answer to a question, from whatever could answer it."""
 
@@ -243,7 +243,7 @@ ATTEMPTS = 3
 """How often what is kept is brought in line while others keep changing rules."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conclusion:
     """Something that follows, the rule by which it does, and what it rests on."""
 
@@ -253,7 +253,7 @@ class Conclusion:
     premises: tuple[Triple, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Drawn:
     """What follows from the facts and is not among them yet."""
 
@@ -267,7 +267,7 @@ class Drawn:
     """What was kept; None for a preview."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleFindings:
     """What constraints or policies found; `truncated` says that the search was cut."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any, NamedTuple, Protocol
@@ -13,6 +13,7 @@ from memfolio.errors import ComparisonError
 from memfolio.index.facts import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, variables
+from memfolio.types import frozen
 
 # Where atoms are looked up, and a place for them in memory.
 
@@ -317,7 +318,7 @@ TRIED = 200
 """How many choices of conditions to meet are tried, of as many that are as large."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Attempt:
     """A rule's conditions as far as they are met: the atoms that meet them, and what would have to hold besides."""
 

@@ -12,7 +12,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -24,7 +23,7 @@ from memfolio.knowledge.facts import ANY, MOST, Facts
 from memfolio.knowledge.join import Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.text import counted
-from memfolio.types import Attribution
+from memfolio.types import Attribution, frozen
 
 _DATA = Path(__file__).parent / "data"
 TABLES = tomllib.loads((_DATA / "model.toml").read_text("utf-8"))
@@ -75,7 +74,7 @@ _SHARES = frozenset("priority urgency importance certainty alignment confidence 
 Members = dict[str, list[dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Seeded:
     """What a file changed, or would: how many members each list has, the facts that it had not said before, and those
     that it says no longer."""

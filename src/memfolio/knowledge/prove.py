@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from itertools import islice
@@ -28,6 +28,7 @@ from memfolio.knowledge.join import (
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
+from memfolio.types import frozen
 
 # Abduction: what would explain an observation, and what each explanation takes for granted. Pure.
 
@@ -37,7 +38,7 @@ HYPOTHESES = 20
 GAPS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hypothesis:
     """A rule that would conclude what was observed.
 
@@ -56,7 +57,7 @@ class Hypothesis:
     """What would explain the assumptions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Gap:
     """Conditions that would complete a proof, the rules that it would use, and the facts that it has already."""
 
@@ -160,7 +161,7 @@ class ProofVerdict(StrEnum):
     UNDECIDED = "not-decided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GoalAnswer:
     """Values for a goal's variables, how sure and when that holds, and its best proof."""
 
@@ -169,7 +170,7 @@ class GoalAnswer:
     proof: ProofNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proof:
     """What came of a goal; `truncated` says that some search for it or its gaps was cut, so that more may follow."""
 

@@ -17,6 +17,7 @@ from memfolio.clock import iso
 from memfolio.errors import RuleError
 from memfolio.intake import nearest
 from memfolio.knowledge.literal import LiteralKind, Operator, read_literal
+from memfolio.types import frozen
 from memfolio.vault.fields import read_moment
 
 # A rule: conditions with variables, and what follows where all of them hold. Pure.
@@ -79,7 +80,7 @@ class Comparison:
 Part = Condition | Comparison
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """A rule as it stands."""
 

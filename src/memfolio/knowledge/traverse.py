@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -25,6 +24,7 @@ from memfolio.knowledge.join import BEGINNING, END, Atom, JoinSolution, Relation
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import Part, bound, check_rule, is_variable, parse
 from memfolio.knowledge.tree import mermaid_text, span_text
+from memfolio.types import frozen
 from memfolio.vault.vault import Vault
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class Path(NamedTuple):
         return max([BEGINNING, *(atom.start for atom in atoms)]), min([END, *(atom.end for atom in atoms)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Paths:
     """Paths, the shortest first and of equally long ones the surest; `is_cut` where there are more."""
 
@@ -95,7 +95,7 @@ class Paths:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Impact:
     """What hangs on a node or a fact, by kind, each with the shortest path to it."""
 
@@ -115,7 +115,7 @@ class Member(NamedTuple):
     facts: tuple[Cited, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Groups:
     """What was counted, the largest group first, and the comparisons that could not be made.
 

@@ -26,6 +26,7 @@ from memfolio.knowledge.join import (
     solve,
 )
 from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
+from memfolio.types import frozen
 
 WAYS = 5
 """How many derivations of one triple are shown, the best ones."""
@@ -54,7 +55,7 @@ class BranchEnd(StrEnum):
     SIZE = "is left out"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProofStep:
     """One derivation: a rule, what meets its conditions, and the comparisons and absences that hold with it."""
 
@@ -66,7 +67,7 @@ class ProofStep:
     tests: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProofNode:
     """A triple in the tree. `fact` is set where somebody asserted it, `ways` where rules conclude it."""
 

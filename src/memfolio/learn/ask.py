@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import chain
@@ -22,7 +22,7 @@ from memfolio.learn.words import LEXICON
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded
 from memfolio.text import estimate_tokens, terms
-from memfolio.types import Type, default_kind
+from memfolio.types import Type, default_kind, frozen
 
 PORTION = 3_000
 """Tokens of conversation that are read at once: few enough for a small model on one's own machine."""
@@ -37,7 +37,7 @@ _SMALL_TALK = 4
 """So many words may be small talk; a sentence that only begins so is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelStatement:
     """A statement as a model gives it."""
 
@@ -50,7 +50,7 @@ class ModelStatement:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelCause:
     """A cause as a model gives it."""
 
@@ -58,7 +58,7 @@ class ModelCause:
     effect: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelReading:
     """What a model reads in a conversation."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from memfolio.learn.words import LEXICON, Voice, is_finite, is_past, lemma_of, names, pattern, third, words
-from memfolio.types import ID_PATTERN
+from memfolio.types import ID_PATTERN, frozen
 
 # What is never learned: code, logs, quotations, injected memories, small talk, questions and suppositions.
 
@@ -225,7 +224,7 @@ class Who(StrEnum):
     THING = "t"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Clause:
     """One clause in the third person, as far as rules need it."""
 
@@ -247,7 +246,7 @@ class Clause:
     """The verb of an opinion that the clause was wrapped in: `think`, `heard`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Antecedent:
     """Whom or what `he`, `her` or `it` may mean."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memfolio.types import LEARNED, Kind, MemoryItem, Origin, Store, Type
+from memfolio.types import LEARNED, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.fields import Draft
 
 # What was learned from a conversation, as values.
@@ -15,7 +14,7 @@ from memfolio.vault.fields import Draft
 ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Turn:
     """What somebody said: `speaker` is who, by name where that is known; `is_person` tells people from machines."""
 
@@ -25,7 +24,7 @@ class Turn:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mention:
     """Somebody or something that is spoken of; `type` is one of `ENTITY_TYPES` or declared by the home."""
 
@@ -35,7 +34,7 @@ class Mention:
     turns: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Statement:
     """Something worth keeping, said so that it is understood by itself.
 
@@ -58,7 +57,7 @@ class Statement:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Relation:
     """How two of the mentioned are related; `predicate` is of the vocabulary in `graph/relations.md`."""
 
@@ -68,7 +67,7 @@ class Relation:
     turns: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CauseHypothesis:
     """A hypothesis: what one turn tells may have caused what another one tells."""
 
@@ -77,7 +76,7 @@ class CauseHypothesis:
     confidence: float = 0.7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Learned:
     """All of it."""
 

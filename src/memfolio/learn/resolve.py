@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.rules import learn
-from memfolio.types import OVERHEARD, MemoryItem
+from memfolio.types import OVERHEARD, MemoryItem, frozen
 from memfolio.vault.change import NewId
 
 _SIGNS = re.compile(r"[^\w+#]+")
@@ -26,7 +26,7 @@ Reference = str | NewId
 Way = Literal["supersede", "keep", "ask"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownStatementAbout:
     """Something that is held to be so: in the files already, or about to be written."""
 
@@ -68,7 +68,7 @@ class KnownStatementAbout:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contradiction:
     """Two statements that cannot both be true."""
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from memfolio.learn.clauses import Clause, Who
 from memfolio.learn.learned import Statement
 from memfolio.learn.words import LEXICON, Voice, lemma_of, names, pattern, tags_of, words
-from memfolio.types import Kind, Type, default_kind
+from memfolio.types import Kind, Type, default_kind, frozen
 
 # The rules for what somebody does or is, as `data/rules.toml` has them.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """What it says that somebody does or is something; `starts` are words that may follow, an empty one anything."""
 

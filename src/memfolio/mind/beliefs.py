@@ -14,10 +14,10 @@ from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memfolio.frozen import frozen
 from memfolio.index.mind_pages import ItemStatus, MindItem
 from memfolio.settings import Minding
 from memfolio.text import counted
+from memfolio.types import frozen
 from memfolio.vault.fields import local
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.

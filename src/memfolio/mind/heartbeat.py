@@ -13,7 +13,6 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
-from memfolio.frozen import frozen
 from memfolio.graph.grow import Maker, Readable
 from memfolio.index.facts import VERIFY, Fact, FactFilter, fact_of, find_facts, history_of, triple_named
 from memfolio.index.lookup import by_ids
@@ -22,7 +21,7 @@ from memfolio.index.mind_pages import BY_PAGE, ItemStatus, MindItem, MindPage
 from memfolio.index.rows import to_us
 from memfolio.knowledge.verify import TELLING
 from memfolio.mind.beliefs import MOST, Conflict, Ground, composed, find_conflicts, midnight, prune, told_on, validate
-from memfolio.types import Action, Approval, Attribution, Origin
+from memfolio.types import Action, Approval, Attribution, Origin, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines

@@ -13,7 +13,6 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
-from memfolio.frozen import frozen
 from memfolio.index.facts import triple_named
 from memfolio.index.mind_pages import (
     KINDS,
@@ -35,7 +34,7 @@ from memfolio.recall.library import Library
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.checkpoint import make
 from memfolio.text import terms
-from memfolio.types import Action, Attribution, Origin, check_attribution
+from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.fields import check_content, local, normalise_content, read_moment, utc
 from memfolio.vault.journal import to_bytes, to_text

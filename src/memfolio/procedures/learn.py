@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.errors import InputError, ModelError
-from memfolio.frozen import frozen
 from memfolio.index.lookup import Located
 from memfolio.index.search import PlainSearch
 from memfolio.learn.clauses import is_secret, sentences
@@ -22,7 +21,7 @@ from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
 from memfolio.procedures.procedure import Procedure, Refinement, Step
 from memfolio.text import match_expression, searchable, terms
-from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type
+from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type, frozen
 
 # What episodes teach: what somebody asked for, how it was done, and whether that worked. By rules, and by a model.
 #

@@ -11,10 +11,10 @@ from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
-from memfolio.frozen import frozen
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
+from memfolio.types import frozen
 from memfolio.vault.log import closed_fences
 from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span
 

@@ -12,8 +12,8 @@ from typing import Any
 from memfolio.clock import format_duration
 from memfolio.errors import ComparisonError
 from memfolio.expression import Infix, Reader
-from memfolio.frozen import frozen
 from memfolio.knowledge.literal import Operator, compare
+from memfolio.types import frozen
 
 # When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
 #

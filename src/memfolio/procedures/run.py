@@ -14,10 +14,10 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from memfolio.clock import EPOCH
-from memfolio.frozen import frozen
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.settings import Practising
 from memfolio.state import moment
+from memfolio.types import frozen
 
 # One run of a procedure, as the lines about it tell it. Values, and a fold without side effects.
 

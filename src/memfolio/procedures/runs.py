@@ -21,7 +21,6 @@ from itertools import chain, product
 from typing import Any, NamedTuple
 
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
-from memfolio.frozen import frozen
 from memfolio.index.lookup import records
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
@@ -29,7 +28,7 @@ from memfolio.procedures.run import Line, Run, RunOutcome, StepMode, Tried, Wait
 from memfolio.procedures.run import after as after_line
 from memfolio.recall.library import Library
 from memfolio.recall.query import check_text
-from memfolio.types import EMPTY, Action, Attribution, check_attribution
+from memfolio.types import EMPTY, Action, Attribution, check_attribution, frozen
 from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import plain, plain_object, without_surrogates
 from memfolio.vault.paths import Form, Ledger, agent_root

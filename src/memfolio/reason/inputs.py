@@ -17,14 +17,13 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from memfolio.errors import InputError
-from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.rules import Rules
 from memfolio.settings import Reasoning
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 from memfolio.vault.fields import without_surrogates
 
 MOST = 10_000

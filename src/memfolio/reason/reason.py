@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Any
 
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
-from memfolio.frozen import frozen
 from memfolio.index.lookup import records
 from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
@@ -35,7 +34,7 @@ from memfolio.reason.registry import (
 from memfolio.recall.library import Library
 from memfolio.recall.query import check_number, words
 from memfolio.text import terms
-from memfolio.types import EMPTY, Action, Attribution, Kind, Type, check_attribution
+from memfolio.types import EMPTY, Action, Attribution, Kind, Type, check_attribution, frozen
 from memfolio.vault.change import AddLines, Change, NewId
 from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import Form, Ledger, agent_root

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.inputs import Method as Code
 from memfolio.reason.inputs import Result
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 
 # What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.
 

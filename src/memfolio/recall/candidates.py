@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import Any
 
@@ -17,6 +17,7 @@ from memfolio.index.vectors import Scan, is_identity, neighbours
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.settings import Ranking
+from memfolio.types import frozen
 
 NEIGHBOURLY = 40
 """How many of the best by words share with their neighbours."""
@@ -38,7 +39,7 @@ SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 """The fields of candidates that say what speaks for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Candidates:
     """Rows, each with its score by words and by meaning, and with what ties it to others."""
 

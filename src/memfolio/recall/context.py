@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -26,7 +26,7 @@ from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_complex, names_in
 from memfolio.settings import Packing
 from memfolio.text import estimate_tokens, terms
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, frozen
 from memfolio.vault.alerts import changes_of, note_seen, unseen
 from memfolio.vault.fields import local
 from memfolio.vault.journal import to_text
@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w+")
 DAY = 86_400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Situation:
     """Whom an agent talks with, what it works on, what is being talked about, and when."""
 
@@ -95,7 +95,7 @@ TRIED = 5
 _CHECKPOINT = re.compile(r"\d{4}-\d\d-\d\d(?:-\d+)*\.md", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StandingPage:
     """Such a page: what it was asked for as, where it lies in the agent's folder, and its lines, at least one."""
 
@@ -342,7 +342,7 @@ def _nothing(_: str) -> Iterable[tuple[str, str]]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Context:
     """What an agent should have before its eyes: the fenced text, None where nothing is worth it, and what is in it."""
 
@@ -356,7 +356,7 @@ class Context:
     """The standing pages that were asked for and have no room in the budget."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """What is to be put together: for which prompt and situation, how much, and which standing pages with it."""
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from memfolio.index.database import Connection
 from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
-from memfolio.types import MemoryItem
+from memfolio.types import MemoryItem, frozen
 from memfolio.vault.past.view import Event
 
 MAX_CHAIN = 10_000
 """How far a chain of sources or of corrections is followed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Explanation:
     """The provenance of a memory."""
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from memfolio.text import estimate_tokens
-from memfolio.types import EMPTY, MemoryItem
+from memfolio.types import EMPTY, MemoryItem, frozen
 from memfolio.vault.paths import agent_of
 
 # A long memory shortened to the sentences that a question is about. Pure.
@@ -134,7 +133,7 @@ class Reason(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hit:
     """A memory that was found: how well it fits, after how many hops, why, and where it stands."""
 

@@ -13,13 +13,13 @@ from memfolio.learn.learned import moment
 from memfolio.recall.fence import bullet, heading
 from memfolio.recall.hit import Hit, above, snippet
 from memfolio.text import estimate_tokens
-from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.types import Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.fields import local
 
 # Packing: what goes into so many tokens. Each section has its share; what it leaves goes to the others. Pure.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ContextLine:
     """Something that may go in: `text` as it would stand there, `says` what must not be said twice."""
 
@@ -37,7 +37,7 @@ class ContextLine:
         return estimate_tokens(f"{self.text}\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ContextSection:
     """Lines of one kind, the best first, and the share of the room that is theirs."""
 
@@ -156,7 +156,7 @@ def about(hit: Hit) -> list[str]:
     return [*([own] if own else []), *mentions(hit.memory.content)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LineFormat:
     """How lines are drawn: in which time zone, around which words, for which budget."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from itertools import islice
@@ -16,7 +16,7 @@ from memfolio.index.search import INCLUDABLE, LEVELS, Filter
 from memfolio.intake import CHECKS, check_span, choose, nearest
 from memfolio.recall.dates import moment_of
 from memfolio.text import name_key
-from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type
+from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type, frozen
 from memfolio.vault.fields import read_importance, read_tags
 
 # Arguments of those who ask, checked one by one: InputError says what is wrong and what would be right.
@@ -196,7 +196,7 @@ MAX_LIMIT = 1000
 MAX_DEPTH = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Query:
     """What is asked of a memory."""
 

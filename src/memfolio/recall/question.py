@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from itertools import pairwise
@@ -12,6 +11,7 @@ from unicodedata import normalize
 
 from memfolio.recall.dates import TimeMention, mentions, pattern, without_times
 from memfolio.text import MAX_QUERY, match_expression, name_key, terms
+from memfolio.types import frozen
 
 # What kind of answer a question wants, by its words: of 316 labelled ones in nine languages they tell all. Pure.
 
@@ -67,7 +67,7 @@ SAME_MONTH = 0.5
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """A question, understood as far as rules go."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -34,6 +34,7 @@ from memfolio.recall.rank import (
     with_hops,
 )
 from memfolio.settings import Decay, Ranking
+from memfolio.types import frozen
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -63,7 +64,7 @@ class NamesInIndex(NamedTuple):
         return cls(speakers(connection), entities, names_of(connection, entities), latest(connection))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Search:
     """One question to some indexes, and how its answers are ranked."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, tzinfo
 from itertools import chain, count
 from typing import TypeVar
@@ -13,7 +13,7 @@ from typing import TypeVar
 from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
 from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints
 from memfolio.recall.query import check_text as given_text
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.fields import check_content, encoded, local
 from memfolio.vault.journal import to_text
@@ -62,7 +62,7 @@ _TO_ESCAPE, _ESCAPED = (re.compile(rf"(?m)^{sign}{_MARKUP}") for sign in ("", r"
 """Lines that Markdown would take for a heading, a fence or a comment get a backslash in front."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checkpoint:
     """What an agent works on, and what it has decided, found out, planned and still asks."""
 
@@ -85,7 +85,7 @@ class Checkpoint:
         return not any(getattr(self, each.name) for each in fields(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WrittenCheckpoint:
     """A checkpoint on disk, or with a dry run what it would be."""
 

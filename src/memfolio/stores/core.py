@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
@@ -14,7 +14,7 @@ from memfolio.intake import ANY_ID, nearest
 from memfolio.state import Op
 from memfolio.stores.checkpoint import make
 from memfolio.text import estimate_tokens
-from memfolio.types import EMPTY, Action, Attribution
+from memfolio.types import EMPTY, Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import encoded
 from memfolio.vault.journal import to_bytes, to_text
@@ -38,7 +38,7 @@ _BREAKING = re.compile(r"#|`{3}|~{3}|<!--|[-=]+$")
 _MARK = re.compile(rf"[ \t]*\[({ANY_ID.pattern})\]$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CoreLine:
     """What a bullet or a line of its own says; it stands in the lines from `first` to before `end`."""
 
@@ -58,7 +58,7 @@ class CoreLine:
         return mark[1] if mark else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CoreBlock:
     """A block: its heading, its items, and how many tokens it has by estimate."""
 
@@ -225,7 +225,7 @@ Find = Callable[[str], Located | None]
 Compose = Callable[[CorePage], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CoreMemory:
     """What core memory says, how many tokens that are, and how many it may have."""
 
@@ -255,7 +255,7 @@ class CoreMemory:
         return f"{', '.join(crowded)} of {self.path} is longer than meant; shorten it" if crowded else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CoreEdit:
     """What an edit did, or would do: nothing where it says so already, and then there is no receipt."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from memfolio.types import (
     Origin,
     Store,
     Type,
+    frozen,
     sums_up,
 )
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage, Receipt
@@ -100,7 +101,7 @@ ELSEWHERE = {
 """What to do with what is no memory, by what it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mended:
     """What a change of memories did, or would do: which memories, the difference, and the receipt when it was done."""
 

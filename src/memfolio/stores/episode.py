@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from memfolio.errors import InputError
 from memfolio.intake import ANY_ID, draft_of, nearest
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, Type
+from memfolio.types import Action, Attribution, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft, plain_object, read_importance
 from memfolio.vault.paths import state_ledger
@@ -29,7 +28,7 @@ MOST_CONTEXT = 16 * 1024
 BY = Attribution(actor="bot:auto-detect", trigger="episode")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Episode:
     """A memory that is yet to be made, and the ties that it gets."""
 

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
@@ -33,7 +33,7 @@ from memfolio.settings import Flush
 from memfolio.state import Op, moment
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
-from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind
+from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates
 from memfolio.vault.paths import state_ledger
@@ -55,7 +55,7 @@ _SPEAKER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TranscriptTurn:
     """One turn: who spoke, as the host names them, what, and when where that is known."""
 
@@ -79,7 +79,7 @@ class TranscriptTurn:
         return Turn(content=self.content, speaker=speaker, is_person=self.is_person, at=self.at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Transcript:
     """The turns of a conversation, and what could not be read, each as a sentence."""
 
@@ -295,7 +295,7 @@ _FIELD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FlushItem:
     """Something to be kept, and where: in the daily log, or in a block of core memory."""
 
@@ -303,7 +303,7 @@ class FlushItem:
     block: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FlushSource:
     """What a transcript or an answer tells, before it is known what of it is to be kept, and what was wrong with it."""
 
@@ -378,7 +378,7 @@ SOURCE = "flush"
 MOST_TOKENS = 10**9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Flushed:
     """What was saved, or would be: the checkpoint and where it lies, the memories, and what could not be read."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ from memfolio.stores.checkpoint import HEADINGS, Checkpoint, latest
 from memfolio.stores.core import PAGE, Core, CoreMemory
 from memfolio.stores.episode import as_object
 from memfolio.text import estimate_tokens
-from memfolio.types import EMPTY, Attribution, MemoryItem, check_token
+from memfolio.types import EMPTY, Attribution, MemoryItem, check_token, frozen
 from memfolio.vault.change import Receipt
 from memfolio.vault.fields import local
 from memfolio.vault.journal import to_text
@@ -46,7 +46,7 @@ _SIGN = re.compile(r"^\s*[-*+]\s+")
 _NAME = re.compile(r"(?im)^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?name(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*(\S[^\n]{0,80})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentContext:
     """Everything that an agent should know when a session begins."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core
 from memfolio.stores.flush import lines, resolved, stated
 from memfolio.text import terms
-from memfolio.types import OVERHEARD, Action, Attribution, Kind, MemoryItem, Store, Type, default_kind
+from memfolio.types import OVERHEARD, Action, Attribution, Kind, MemoryItem, Store, Type, default_kind, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft, check_text, normalise_content
 from memfolio.vault.paths import state_ledger
@@ -62,7 +62,7 @@ _BLOCKS = {CRITICAL: _CUES["critical"], ACTIVE: _CUES["active"], IDENTITY: _CUES
 _TAG = re.compile(r"[^\w.+#-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Routed:
     """Where something belongs, what it is, and how sure that is."""
 
@@ -77,7 +77,7 @@ class Routed:
     """The block of core memory that it would go to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Classified:
     """What a model says; each field counts for itself, and where it makes no sense the rules decide."""
 
@@ -187,7 +187,7 @@ class TriggerRequest(StrEnum):
     SEARCH = "search"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trigger:
     """What is asked for, with which phrase, and about what; only reflection may be about nothing in particular."""
 
@@ -318,7 +318,7 @@ def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
 BY = Attribution(actor="bot:trigger-remember", trigger="heed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Heeded:
     """What a message asked for, and what came of it."""
 

@@ -12,13 +12,13 @@ import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
 from memfolio.errors import DiskError, InputError
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.paths import INTERNAL, is_junk
 from memfolio.vault.vault import Vault
@@ -31,7 +31,7 @@ _LEFT_OUT = frozenset({f"{INTERNAL}/lock", f"{INTERNAL}/commit.lock"})
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d-\d{6})(?:-(?P<number>\d+))?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Copy:
     """A backup that exists: its file, and how large that is."""
 
@@ -39,7 +39,7 @@ class Copy:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BackedUp:
     """A backup that was made, or would be: the file, what is in it, and older ones that went for it."""
 

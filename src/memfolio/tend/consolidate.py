@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import floor, inf
 from typing import Any
 
@@ -18,7 +18,7 @@ from memfolio.state import Op
 from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import terms
-from memfolio.types import Action, Kind, MemoryItem, Store
+from memfolio.types import Action, Kind, MemoryItem, Store, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
@@ -99,7 +99,7 @@ FEW = 4
 STOPS = (".", "!", "?", "…", ":", "。", "！", "？")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Consolidated:
     """What was promoted: each alone, or together with others as a summary."""
 

@@ -8,7 +8,7 @@ import re
 from calendar import monthrange
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import date, time, timedelta, tzinfo
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -27,7 +27,7 @@ from memfolio.state import Op
 from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
 from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
 from memfolio.text import counted, terms
-from memfolio.types import LEARNED, PATTERN, Action, Type
+from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.entry import moment_of
 from memfolio.vault.fields import Draft, encoded, local
@@ -42,7 +42,7 @@ LEVELS = (WEEKLY, MONTHLY, QUARTERLY)
 NOUNS = {WEEKLY: "week", MONTHLY: "month", QUARTERLY: "quarter"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Period:
     """A week, month or quarter; both days belong to it."""
 
@@ -131,7 +131,7 @@ class DigestLine(NamedTuple):
         return f"{self.speaker and f'{self.speaker}: '}{self.text} ({', '.join(self.ids)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Gist:
     """What a day comes down to."""
 
@@ -464,7 +464,7 @@ PARAGRAPH = 150
 """Tokens of what a model writes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Built:
     """The pages that were written, those that were left alone because a person changed them, and how many are fresh."""
 

@@ -16,7 +16,7 @@ from memfolio.index.index import Index
 from memfolio.index.maintenance import CONCLUDED, DayMemory, known_patterns, told_between
 from memfolio.tend.extract import keys, shortened
 from memfolio.tend.hand import Hand, tender
-from memfolio.types import PATTERN, Action, Kind, Type
+from memfolio.types import PATTERN, Action, Kind, Type, frozen
 from memfolio.vault.change import AddEntries, Change
 from memfolio.vault.fields import Draft, local
 
@@ -107,7 +107,7 @@ _COUNTED = {"hour": "hours", "weekday": "days"}
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pattern:
     """Something that happens more often than chance explains; `key` names it, `examples` are ids of memories."""
 
@@ -120,7 +120,7 @@ class Pattern:
     examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Test:
     """What may be a pattern, how likely it is by chance, and how unlikely it could have been at most."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
@@ -20,7 +19,7 @@ from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores.edit import Mended
 from memfolio.tend.hand import Hand, tender
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.cut import cut, excerpts, into_archive, is_bare, memories_in
 from memfolio.vault.journal import to_bytes, to_text
@@ -166,7 +165,7 @@ SHOWN = 200_000
 """Characters of difference after which a preview only counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Retained:
     """What moved to the archive, or would."""
 

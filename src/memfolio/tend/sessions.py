@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
@@ -30,7 +30,7 @@ from memfolio.tend.extract import clipped, extract
 from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
 from memfolio.tend.tend import tending
 from memfolio.text import counted
-from memfolio.types import Action, MemoryItem, Origin
+from memfolio.types import Action, MemoryItem, Origin, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
@@ -187,7 +187,7 @@ def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
 MACHINES = ROLES - {"user", "human"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionResult:
     """What one conversation brought."""
 
@@ -198,7 +198,7 @@ class SessionResult:
     conflicts: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ended:
     """Which conversations are over: those that fell silent, or all, or all that are named, besides one."""
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import partial
@@ -26,6 +26,7 @@ from memfolio.recall.library import Library
 from memfolio.state import moment
 from memfolio.tend.hand import Hand, tender
 from memfolio.text import counted
+from memfolio.types import frozen
 from memfolio.vault.vault import Vault
 
 # When a job is due: by the clock on the wall of the home, once in each period, and late rather than never. Pure.
@@ -70,7 +71,7 @@ LATELY = timedelta(days=7)
 """Conversations that have been over for longer have taught what they could."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JobContext:
     """What a job has at hand."""
 
@@ -305,7 +306,7 @@ LOOKED = "tended"
 Told = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JobResult:
     """What one job did, or would do."""
 
@@ -318,7 +319,7 @@ class JobResult:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tending:
     """What was done, and what has to wait for the next time because the time was up."""
 

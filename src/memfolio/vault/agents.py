@@ -6,12 +6,11 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from memfolio.errors import ConfigError
-from memfolio.types import AGENT_PATTERN
+from memfolio.types import AGENT_PATTERN, frozen
 from memfolio.vault.paths import SHARED, agent_root
 
 FILE = "agent.toml"
@@ -21,7 +20,7 @@ MOST_BYTES = 1 << 16
 _VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\]]*\]|\w+)"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentSettings:
     """How an agent stands in its home; one without a file writes its own memory and reads the shared one."""
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from memfolio.errors import InputError
-from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem
+from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem, frozen
 from memfolio.vault.fields import Draft
 from memfolio.vault.journal import Tail, Written
 from memfolio.vault.paths import Form, Ledger
@@ -86,7 +86,7 @@ def _known(value: Any, ids: Sequence[str]) -> Any:
 Operation = AddEntries | AddLines | AddBlocks | PutPage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """Operations that happen together or not at all, by one actor."""
 
@@ -105,7 +105,7 @@ class Allowed:
     change: Change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Receipt:
     """An acknowledged change: it is on disk. `repeated` says that its key had been used and nothing was written."""
 

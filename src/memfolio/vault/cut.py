@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 
+from memfolio.types import frozen
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import MARK
 from memfolio.vault.journal import to_bytes, to_text
@@ -17,7 +17,7 @@ RULE = "\n---\n"
 """Keeps an indented note apart from a bullet above it, which it would otherwise continue."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Excerpt:
     """One place of a memory in a log: its own text, and all that goes with it; a note has no entry heading."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import lru_cache
 from itertools import count
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memfolio.clock import from_ms
 from memfolio.errors import InputError
-from memfolio.types import EMPTY, HUMAN, Approval, Attribution, MemoryItem, Type, default_kind
+from memfolio.types import EMPTY, HUMAN, Approval, Attribution, MemoryItem, Type, default_kind, frozen
 from memfolio.vault.fields import (
     BLANK,
     COMMENT_FIELDS,
@@ -152,7 +151,7 @@ FOREIGN_TYPES = {
 """Types of other systems: what they are here, and whether the word is kept as `attributes.episode_type`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """A memory as it was when it was made, and who made it."""
 
@@ -167,7 +166,7 @@ def attributed(session: str | None, source: str, actor: str, approval: Approval,
     return attribution(actor, approval, trigger, within, source if is_token(source) else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ParsedEntry:
     """An entry as it was read, and which of its values could not be."""
 

@@ -6,14 +6,14 @@ import json
 import secrets
 import zlib
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from memfolio.clock import iso, to_ms
 from memfolio.errors import DiskError, InputError
-from memfolio.types import Approval, Attribution
+from memfolio.types import Approval, Attribution, frozen
 from memfolio.vault.fields import plain, read_object
 
 # The signature on a JSON-lines record: its id, its time, and who wrote it with whose leave.
@@ -59,7 +59,7 @@ def attribution(actor: str, approval: str, trigger: str, session: str | None, so
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Line:
     """A record and the bytes it takes up, line end included."""
 
@@ -68,7 +68,7 @@ class Line:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LinesReading:
     """The records of a ledger, what could not be read, and how many bytes at the end have no line end.
 

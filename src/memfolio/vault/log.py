@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, time, tzinfo
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from memfolio.types import EMPTY, HUMAN, MemoryItem
+from memfolio.types import EMPTY, HUMAN, MemoryItem, frozen
 from memfolio.vault.entry import Entry, moment_of, parse_entry
 from memfolio.vault.fields import (
     AFTER_SIGNS,
@@ -45,7 +45,7 @@ _TIMED_HEADING = rf"({TIME})(?![\w:])"
 _TIMED_TEXT = rf"(?:\*\*)?\[({TIME})\]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HandWrittenNote:
     """One hand-written memory and where it stands."""
 
@@ -266,7 +266,7 @@ class Block(NamedTuple):
     kind: BlockKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LogEntry:
     """A memory of a log and every place where it stands, as offsets into the text; the first place is the one read."""
 
@@ -274,7 +274,7 @@ class LogEntry:
     places: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LogReading:
     """All memories of a log, in order, and what could not be read as it was meant."""
 

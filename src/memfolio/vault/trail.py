@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.disk import Disk
 from memfolio.vault.lines import attribution
 from memfolio.vault.paths import AUDIT, audit_ledger
@@ -41,7 +41,7 @@ class FileMark:
         return {name: value for name, value in fields.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TrailLine:
     """One change as the trail tells it."""
 

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -25,7 +25,7 @@ from memfolio.learn.learned import Statement, Turn, moment
 from memfolio.learn.resolve import ABOUT, LONG, KnownStatementAbout, about, plain_words
 from memfolio.learn.rules import learn
 from memfolio.recall.fence import strip_fences
-from memfolio.types import EMPTY, OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
+from memfolio.types import EMPTY, OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type, frozen
 
 # What a reflection found: numbered proposals that a person can judge one by one, insights and questions. Pure.
 
@@ -53,7 +53,7 @@ class ReflectionVerb(StrEnum):
 LEARN, CONNECT, MERGE, ARCHIVE, RESOLVE, CORE = ReflectionVerb
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReflectionItem:
     """One proposal. Only the fields that its verb names count; `why` and `quotes` are for the reader."""
 
@@ -88,7 +88,7 @@ class ReflectionItem:
         return (_mark(self.verb, self.text, *ends, self.predicate, memory, self.by),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Insights:
     """What the reflections of before and this one together show; empty where there is nothing to say."""
 
@@ -97,7 +97,7 @@ class Insights:
     theme: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Findings:
     """What came of looking through a memory: proposals, the most worthwhile of each verb first."""
 
@@ -114,7 +114,7 @@ class Findings:
     """What did not work as it should, such as a model that did not answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reflected:
     """One reflection of before, as its line in the log tells it."""
 

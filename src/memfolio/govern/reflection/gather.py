@@ -50,7 +50,7 @@ from memfolio.recall.library import Library
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreMemory, CorePage
 from memfolio.stores.core import CoreLine as Line
 from memfolio.text import counted, estimate_tokens, terms
-from memfolio.types import OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
+from memfolio.types import OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type, frozen
 from memfolio.vault.vault import Vault
 
 # The fourth phase: what core memory should say, as changes of its blocks that fit under the cap. Pure.
@@ -406,7 +406,7 @@ def _tokens(item: ReflectionItem) -> int:
     return sum(map(estimate_tokens, (*words, *item.quotes.values())))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Looking:
     vault: Vault
     index: Index

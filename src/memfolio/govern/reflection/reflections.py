@@ -65,7 +65,7 @@ from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, Core, CorePage
 from memfolio.stores.flush import resolved, said_again
-from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, MemoryItem
+from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, MemoryItem, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import Draft, check_text, local
 from memfolio.vault.journal import to_bytes, to_text
@@ -332,7 +332,7 @@ SHOWN = 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DecidedReflection:
     """What became of a reflection, by the numbers of its items."""
 

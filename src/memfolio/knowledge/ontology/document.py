@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -34,6 +34,7 @@ from memfolio.knowledge.ontology.term import (
     TermKind,
     Vocabulary,
 )
+from memfolio.types import frozen
 
 # Pages of an ontology: JSON-LD in a normal form that is read without any library, and terms made of it. Pure.
 #
@@ -66,7 +67,7 @@ ORDER = (
 Node = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Document:
     """A page: the nodes of its graph as they stand there, the terms among them, and the prefixes that it uses."""
 
@@ -445,7 +446,7 @@ _SERVICE = re.compile(rf"service{_GAP}(?:silent{_GAP})?(?:<[^>]*>|[^\s{{]+){_GAP
 _CODES = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answers:
     """What a query found: rows of a SELECT, triples of a CONSTRUCT, or with `holds` the answer to an ASK."""
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any, Protocol
@@ -48,7 +48,7 @@ from memfolio.knowledge.ontology.term import (
     spoken,
 )
 from memfolio.knowledge.rule import check_rule, parse
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.paths import agent_root
 from memfolio.vault.vault import Vault
@@ -72,7 +72,7 @@ class Flaw(StrEnum):
     MORE = "more than one object"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NonconformingFact:
     """A fact that does not fit, and why."""
 
@@ -81,7 +81,7 @@ class NonconformingFact:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conformity:
     """How facts fit: how many were looked at, how many of what is known has no known type, and what does not fit."""
 
@@ -184,7 +184,7 @@ Meanings = tuple[list[str], Any]
 """Ids of terms, and a row of numbers for what each of them means."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """What a term was found to be: with errors it cannot be added, and warnings are for whoever decides."""
 
@@ -355,7 +355,7 @@ class OntologyReader(Readable, Protocol):
     meaning: Meaning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Domain:
     """A page of an ontology, and how much is in it."""
 
@@ -367,7 +367,7 @@ class Domain:
     rules: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Added:
     """What was added, or would be: then there is no receipt."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -14,6 +14,7 @@ from typing import Any
 from memfolio.errors import NotFoundError, OntologyError
 from memfolio.graph.entities import distance
 from memfolio.knowledge.literal import LiteralKind
+from memfolio.types import frozen
 
 # A term of an ontology: a class, a property or a business rule, with what it means. Pure.
 
@@ -55,7 +56,7 @@ class TermKind(StrEnum):
 PROPERTIES = (TermKind.OBJECT, TermKind.DATATYPE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Term:
     """A term; `id` and whatever it refers to are written `domain:Name`."""
 

@@ -41,7 +41,7 @@ from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import Rules
 from memfolio.recall.library import Library
 from memfolio.text import counted
-from memfolio.types import Origin
+from memfolio.types import Origin, frozen
 from memfolio.vault.journal import Record
 from memfolio.vault.vault import Vault
 
@@ -531,7 +531,7 @@ ALL = -1  # as many as there are, to the index
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Synced:
     """How many rows of each sort a sync added and removed, or would; a changed row counts as both."""
 
@@ -541,7 +541,7 @@ class Synced:
     """The change up to which the server has everything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MirrorStatus:
     """How the copy stands; `synced` is the change up to which it is complete, None where it never was."""
 
@@ -555,7 +555,7 @@ class MirrorStatus:
     trouble: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QueryRows:
     """What a raw query found, as many rows as may be shown, and how many more there were."""
 

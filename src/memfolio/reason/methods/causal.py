@@ -12,7 +12,6 @@ from itertools import combinations, groupby, product
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.frozen import frozen
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import (
     LARGEST,
@@ -33,7 +32,7 @@ from memfolio.reason.inputs import (
     read,
     sized,
 )
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 
 # A graph of causes: what is above and below what, and what is separated once other things are known.
 

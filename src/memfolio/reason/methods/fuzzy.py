@@ -8,11 +8,11 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.frozen import frozen
 from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
 from memfolio.reason.inputs import Amount, Computed, Named, Texts, World, method, number_in, only, sized
 from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip
+from memfolio.types import frozen
 
 SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
 POINTS = 1001

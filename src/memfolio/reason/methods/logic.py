@@ -9,7 +9,6 @@ from operator import and_
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from memfolio.errors import InputError, RuleError
-from memfolio.frozen import frozen
 from memfolio.index.rows import to_us
 from memfolio.knowledge.engine import Beside, findings
 from memfolio.knowledge.inference import as_goal
@@ -20,7 +19,7 @@ from memfolio.knowledge.rules import as_rule
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
 from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, method, one_of, smallest
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 
 T = TypeVar("T")
 

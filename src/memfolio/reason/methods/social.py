@@ -11,7 +11,6 @@ from math import comb, lcm, prod
 from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.frozen import frozen
 from memfolio.reason.inputs import (
     Computed,
     Effort,
@@ -29,7 +28,7 @@ from memfolio.reason.inputs import (
     read,
     sized,
 )
-from memfolio.types import EMPTY
+from memfolio.types import EMPTY, frozen
 
 # Which arguments can be accepted together, given which attack which (Dung 1995).
 

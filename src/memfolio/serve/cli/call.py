@@ -16,7 +16,7 @@ from memfolio.errors import ContentError, HomeMissingError, InputError, RefusedE
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.output import Lines, Screen
 from memfolio.serve.cli.wait import Wait
-from memfolio.types import Approval, Attribution
+from memfolio.types import Approval, Attribution, frozen
 from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Answer:
         screen.show(self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Options:
     """The options that may stand before or after the command's name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from memfolio.serve.cli.output import (
     tagged,
 )
 from memfolio.serve.cli.typed import read_importance
-from memfolio.types import MemoryItem, Origin
+from memfolio.types import MemoryItem, Origin, frozen
 from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def recall(
     return Answer(hits_document(query, hits), view.draw)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HitsView:
     """What was found, as people read it."""
 
@@ -232,7 +231,7 @@ def explain(memory: Memory, id: str) -> Answer:
     return Answer(view.document(), view.draw)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ExplanationView:
     """A memory's provenance, for programs and for people."""
 

@@ -7,12 +7,12 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.errors import HistoryError, InputError, MemfolioError, NaiveTimeError, PathError
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, full_error
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ _SEQ = re.compile(rb"^Seq: ?([\d, -]+)$", re.MULTILINE)
 _CHAIN = re.compile(rb"^Chain: ?([0-9a-f]{32})$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommitDraft:
     """A commit to be: `writes` maps paths to their whole new content, None deletes; `author` is an actor tag."""
 

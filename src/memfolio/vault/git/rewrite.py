@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, RefusedError
+from memfolio.types import frozen
 from memfolio.vault.git import history, repository
 from memfolio.vault.paths import AUDIT
 
@@ -34,7 +35,7 @@ _PACKED = "packed-refs"
 _STALE = ("ORIG_HEAD", "FETCH_HEAD", "objects/info/commit-graph", "objects/pack/multi-pack-index")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rewritten:
     """What became of a history: how many commits it has, and how many of them have another id."""
 

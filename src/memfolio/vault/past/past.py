@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
 from memfolio.text import counted
-from memfolio.types import Action, Approval, Attribution, check_attribution
+from memfolio.types import Action, Approval, Attribution, check_attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.past.merge import difference
@@ -128,7 +127,7 @@ ATTEMPTS = 3
 """How often an undo is composed without holding up other writers, before it is composed under the lock."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UndoResult:
     """What undo or rollback did, or would do: the difference, and the receipt when it was done."""
 

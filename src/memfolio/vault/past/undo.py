@@ -11,7 +11,7 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
-from memfolio.types import Action, Attribution
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.cut import Excerpt, excerpts, is_bare, lead, memories_in
 from memfolio.vault.entry import parse_entry
@@ -196,7 +196,7 @@ Files = Mapping[str, bytes | None]
 Label = str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UndoTarget:
     """What to take back: the numbered changes, or all of an actor, session or source."""
 

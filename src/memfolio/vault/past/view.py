@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Any
 
-from memfolio.types import Action
+from memfolio.types import Action, frozen
 from memfolio.vault.cut import by_hand
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.journal import to_bytes, to_text
@@ -172,7 +172,7 @@ MOVES = frozenset({"tombstone", "purge", "restore", "archive"})
 """Operations of state lines that say why a memory left its log or came back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Event:
     """One thing that was done to a memory, by whom, and in which change; `text` is what it said from then on."""
 
@@ -340,7 +340,7 @@ DEEDS = {"tombstone": "forget", "supersede": "correct"}
 """What people call the operations of state lines, where they call them otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TrailEntry:
     """One change, ready to be shown. The summary is made when shown; the trail itself holds no content."""
 
@@ -358,7 +358,7 @@ class TrailEntry:
     commit: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TrailFilter:
     """Which changes to show; patterns may use `*`, and a path also stands for everything below it."""
 

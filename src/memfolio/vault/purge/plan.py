@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from memfolio.errors import NotFoundError, RefusedError
-from memfolio.types import MemoryItem, sums_up
+from memfolio.types import MemoryItem, frozen, sums_up
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
@@ -35,7 +35,7 @@ class Quotes(StrEnum):
     KEEP = "keep"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Doomed:
     """A memory that is to be destroyed; `why` is empty for one that was named."""
 
@@ -46,7 +46,7 @@ class Doomed:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgePlan:
     """Everything that a purge would do."""
 

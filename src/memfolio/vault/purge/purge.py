@@ -7,13 +7,13 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, Store, check_attribution
+from memfolio.types import Action, Attribution, Store, check_attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.cut import is_bare
 from memfolio.vault.disk import disk_errors
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # It holds the very texts that are to go, which nothing else tells once the files are clean; it is deleted last.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgeJob:
     """What is to be destroyed, and who wants it."""
 
@@ -110,7 +110,7 @@ FOREIGN = "another agent's files"
 """What is said of places that whoever purges may not read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgeProof:
     """What was searched, and where something was found; a place that cannot be read counts as found."""
 
@@ -200,7 +200,7 @@ Rebuild = Callable[[Sequence[str]], Iterable[str]]
 """Builds the search indexes anew; gets the texts, and returns where something of them is left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Purged:
     """What a purge did, or would do; `proof` is there when it was done."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from memfolio.errors import DiskError
 from memfolio.state import Op
+from memfolio.types import frozen
 from memfolio.vault.cut import cut, excerpts
 from memfolio.vault.fields import read_comment, read_meta
 from memfolio.vault.journal import to_bytes, to_text
@@ -292,7 +293,7 @@ class Scrub:
         return value in self.ids or self.fine.are_in(value.encode("utf-8", "replace"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """What is to be destroyed."""
 
