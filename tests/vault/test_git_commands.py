@@ -163,7 +163,8 @@ def test_git_commands_that_take_nothing_away_leave_everything(
     home = quick_path / "home"
     done = with_writers(home, quick_path, commands, writers)
     with check(home, done) as vault:
-        assert vault.alerts() == []
+        # Beside writers git may refuse to switch back to the branch; who then switches by force moves files.
+        assert {line.by.trigger for line in vault.alerts()} <= ({"git-moved"} if writers else set())
 
 
 @pytest.mark.parametrize("writers", [0, 1, 3])
