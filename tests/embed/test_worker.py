@@ -126,7 +126,7 @@ def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
     with Memory.open(home, embedder=Unsteady()) as memory:
         for text in ("tea in the morning", "coffee at noon"):
             memory.remember(text)
-            until(lambda: waiting(memory) == 0 and not memory.vault.books.recent.pending)
+            until(lambda: waiting(memory) == 0 and not memory.vault.file_states.journal.pending)
             until(lambda: not {"memfolio-embed", "memfolio-commit"} & {each.name for each in threading.enumerate()})
 
 
