@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from memfolio.arguments import text_of
 from memfolio.errors import ConflictError, EditConflictError, RefusedError
 from memfolio.govern.gate import AGENT, OWNER
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
-from memfolio.intake import text_of
 from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores import edit

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from memfolio.arguments import ANY_ID, one_id
 from memfolio.clock import EPOCH
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
@@ -20,7 +21,6 @@ from memfolio.index.lookup import Located, by_id, by_ids, by_rows, lines_about, 
 from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
-from memfolio.intake import ANY_ID, one_id
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query

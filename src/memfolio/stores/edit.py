@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from memfolio.arguments import one_id
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
 from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working
-from memfolio.intake import one_id
 from memfolio.recall.library import Library
 from memfolio.settings import StoreTuning
 from memfolio.state import Op

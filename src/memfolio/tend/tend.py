@@ -14,12 +14,12 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
+from memfolio.arguments import nearest
 from memfolio.embed.vectorizer import Embedded
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
 from memfolio.govern.proposals import Proposals
 from memfolio.index.index import Index
 from memfolio.index.lookup import last_runs
-from memfolio.intake import nearest
 from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.recall.library import Library

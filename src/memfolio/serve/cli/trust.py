@@ -47,7 +47,7 @@ def log(
     limit: int = 20,
     digest: str | None = None,
 ) -> Answer:
-    from memfolio.intake import choose
+    from memfolio.arguments import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
