@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bench.board import Board, a_folder, run, sentence, timed
-from memfolio.embed import meaning
+from memfolio.embed import vectorizer
 from memfolio.memory import Memory
 from memfolio.vault import committer
 
@@ -49,7 +49,9 @@ def at_rest(count: int) -> tuple[float, int]:
 
 def bench_many(board: Board) -> None:
     """Memory, threads and the first recall of each further home."""
-    meaning.LINGER = committer.LINGER = 0.1  # idle threads end sooner, so that the measurement does not wait for them
+    vectorizer.LINGER = committer.LINGER = (
+        0.1  # idle threads end sooner, so that the measurement does not wait for them
+    )
     with a_folder() as folder:
         subprocess.run([sys.executable, "-m", "bench.homes", "make", str(folder)], check=True)
         memories, first, warm = [], [], []

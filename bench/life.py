@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
 from bench.board import Board, a_folder, run, sentence, timed
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.index.maintenance import due
 from memfolio.index.rows import to_us
-from memfolio.intake import draft_of
 from memfolio.memory import Memory
 from memfolio.settings import Consolidation, Retention
 from memfolio.tend.consolidate import belonging, group

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from random import Random
 
 from bench.board import Board, a_folder, run, sentence, timed
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.govern.reflection.findings import Findings
 from memfolio.govern.reflection.gather import look_through
-from memfolio.intake import draft_of
 from memfolio.memory import Memory
 from memfolio.vault.vault import OWNER
 

@@ -133,7 +133,7 @@ def bench_visible(board: Board) -> None:
     """From the call of `observe` to the memory in the answer of `recall`, in a home at rest."""
     with a_folder() as folder, Memory.open(folder / "home") as memory:
         memory.observe_many(turns(10_000))
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         memory.vault.commit()
         memory.recall("warm up")
         os.sync()  # what the turns before left to be written is not part of this
@@ -163,7 +163,7 @@ def one_bulk(rows: Sequence[dict[str, Any]]) -> tuple[float, float, float, float
         with Memory.open(folder / "home", background=False) as memory:
             memory.observe("user", "the first one opens the index")
             ours = timed(lambda: memory.observe_many(rows))
-            vectors = timed(lambda: memory.library.meaning.fill(memory.library.index))
+            vectors = timed(lambda: memory.library.vectorizer.fill(memory.library.index))
         floor = bare_loop(folder, rows, logs_of(folder / "home"))
     embedder = LocalEmbedder()
     embedder.embed(["warm up"])
@@ -186,7 +186,7 @@ def bench_large(board: Board) -> None:
             floor = bare_loop(folder, rows, logs_of(home))
             note = f"{MANY / ours:,.0f} memories/s over {MANY / floor:,.0f}"
             board.show("reindex", ours / floor, 6, note=note)
-            memory.library.meaning.fill(memory.library.index)
+            memory.library.vectorizer.fill(memory.library.index)
             sizes = memory.status().bytes
             for name, verb, limit in (("status", memory.status, 100), ("log of 50 changes", memory.audit.log, 50)):
                 times = sorted(timed(verb) * 1e3 for _ in range(7))

@@ -28,7 +28,7 @@ LEVELS = (
         "config",
         "state",
     ),
-    *("redact", "vault", "intake", "index", "embed", "llm", "learn", "graph", "recall", "stores"),
+    *("redact", "vault", "arguments", "index", "embed", "llm", "learn", "graph", "recall", "stores"),
     *(
         "knowledge",
         "procedures",
@@ -85,7 +85,7 @@ a folder that is thrown away; the demo plays the person with an editor, in such 
 beside its target; a workspace that becomes an agent's folder leaves a link; a hook only answers its host. An agent is
 renamed by a verb of its room."""
 
-INSIDE = re.compile(r"vault\.(?:writer|books|committer|_\w+)|home\.disk$")
+INSIDE = re.compile(r"vault\.(?:writer|file_states|committer|_\w+)|home\.disk$")
 """What of the vault is its own: other rooms use its methods."""
 KEPT = frozenset({"memfolio.vault.lock", "memfolio.vault.survey"})
 """How the vault keeps others away and looks at its folder, for it and the doors alone."""
@@ -94,7 +94,7 @@ FOLDER = re.compile(r"vault\.trail$|home\.(?:root|path|internal)$|config\.home$"
 DOORS = frozenset({"serve", "bench"})
 INSIDES = frozenset(
     f"memfolio.vault.{name}"
-    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.Books")
+    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.FileStates")
 )
 REACHING_IN = {
     "serve/tokens.py": {"self._home.disk"},
@@ -225,7 +225,9 @@ def is_inside(path: Path, name: str) -> bool:
     return any(f"{name}.".startswith(f"{each}.") for each in closed)
 
 
-@pytest.mark.parametrize("code", ["vault.writer", "self._vault.books", "f().vault.committer", "memory.vault._access"])
+@pytest.mark.parametrize(
+    "code", ["vault.writer", "self._vault.file_states", "f().vault.committer", "memory.vault._access"]
+)
 def test_the_door_test_sees_who_reaches_in(code: str) -> None:
     node = ast.parse(code, mode="eval").body
     assert isinstance(node, ast.Attribute)

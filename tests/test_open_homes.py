@@ -12,10 +12,10 @@ import pytest
 MEASURE = """
 import gc, json, sys, threading, time
 from memfolio import Memory
-from memfolio.embed import meaning
+from memfolio.embed import vectorizer
 from memfolio.vault import committer
 
-meaning.LINGER = committer.LINGER = 0.1
+vectorizer.LINGER = committer.LINGER = 0.1
 
 def opened(name):
     memory = Memory.open(f"{sys.argv[1]}/{name}")

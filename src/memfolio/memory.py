@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from memfolio.arguments import ANY_ID, TURN, draft_of, one_id, text_of, turn_of
 from memfolio.clock import Clock
 from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
@@ -23,7 +24,6 @@ from memfolio.govern.proposals import PROPOSER, Proposals, propose_instead
 from memfolio.index.index import Progress
 from memfolio.index.lookup import Located
 from memfolio.index.rows import to_us
-from memfolio.intake import ANY_ID, TURN, draft_of, one_id, text_of, turn_of
 from memfolio.llm.model import Model, open_model
 from memfolio.policy import Deed
 from memfolio.recall.context import Context, Request, compose

@@ -62,7 +62,7 @@ def status_of(
     `misread` is what makes no sense on pages, each behind its path; `inference` and `typedb` say why nothing is
     concluded, and why the copy on that server is not up to date.
     """
-    index, embedder = library.index, library.meaning.embedder
+    index, embedder = library.index, library.vectorizer.embedder
     short_term = library.short_term(vault.home.now())
     counts = index.read(lambda connection: count_memories(connection, short_term))
     waiting = vault.commit()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
-from memfolio.embed import meaning
-from memfolio.embed.meaning import Meaning
+from memfolio.embed import vectorizer
+from memfolio.embed.vectorizer import Vectorizer
 from memfolio.vault import committer
-from tests.embed.test_meaning import Unsteady, fill_up, until, waiting
+from tests.embed.test_vectorizer import Unsteady, fill_up, until, waiting
 from tests.index.proof import assert_index_equals_rebuilt, opened
 
 
@@ -59,7 +59,7 @@ def test_change_of_the_embedder_is_worked_off_in_the_background(home: Path) -> N
 
 
 def test_embedder_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "REST", 0.05)
+    monkeypatch.setattr(vectorizer, "REST", 0.05)
     embedder = Unsteady(costly=True)
     embedder.is_down = True
     with opened(home, embedder=embedder, background=True) as memory:
@@ -70,7 +70,7 @@ def test_embedder_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
 
 
 def test_closing_does_not_wait_for_a_long_queue(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "BATCH", 1)
+    monkeypatch.setattr(vectorizer, "BATCH", 1)
 
     class Slow(Unsteady):
         def embed(self, texts, *, query=False):  # type: ignore[no-untyped-def]
@@ -109,7 +109,7 @@ def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None
         for _ in range(2):
             memory.recall("tea")
             until(lambda: waiting(memory) == 0)
-            Meaning(Unsteady(name="two")).fill(memory.library.index, seconds=0)
+            Vectorizer(Unsteady(name="two")).fill(memory.library.index, seconds=0)
         until(lambda: "another process" in "".join(memory.recall("tea").degraded))
         time.sleep(0.5)
         used = time.process_time()
@@ -121,18 +121,18 @@ def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None
 def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "LINGER", 0.05)
+    monkeypatch.setattr(vectorizer, "LINGER", 0.05)
     monkeypatch.setattr(committer, "LINGER", 0.05)
     with Memory.open(home, embedder=Unsteady()) as memory:
         for text in ("tea in the morning", "coffee at noon"):
             memory.remember(text)
-            until(lambda: waiting(memory) == 0 and not memory.vault.books.recent.pending)
+            until(lambda: waiting(memory) == 0 and not memory.vault.file_states.journal.pending)
             until(lambda: not {"memfolio-embed", "memfolio-commit"} & {each.name for each in threading.enumerate()})
 
 
 def test_call_in_the_moment_in_which_the_thread_ends_is_heard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "LINGER", 0.001)
-    monkeypatch.setattr(meaning, "CALM", 0.0005)
+    monkeypatch.setattr(vectorizer, "LINGER", 0.001)
+    monkeypatch.setattr(vectorizer, "CALM", 0.0005)
     with opened(home, embedder=Unsteady(), background=True) as memory:
         for number in range(60):
             memory.remember(f"tea number {number}")

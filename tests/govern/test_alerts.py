@@ -24,7 +24,7 @@ from memfolio.vault.change import Allowed, Change, PutPage
 from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:
-    from memfolio.embed.meaning import Floats
+    from memfolio.embed.vectorizer import Floats
 
 BOT = Attribution(actor="bot:core", trigger="observe")
 SOUL = "agents/main/SOUL.md"

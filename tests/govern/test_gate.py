@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.errors import ConfigError, PageChangedError, PolicyError, ProposedError, RefusedError
-from memfolio.intake import draft_of
 from memfolio.types import Action, Approval, Attribution, Origin, Store
 from memfolio.vault.agents import agent_file
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId, Operation, PutPage

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.govern.reflection.findings import Findings, Insights, Reflected, ReflectionItem, ReflectionVerb
 from memfolio.govern.reflection.gather import EPISODES, LINES, QUESTIONS, look_through
-from memfolio.intake import draft_of
 from memfolio.memory import Memory
 from memfolio.stores.core import CorePage
 from memfolio.testing import ScriptedModel

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memfolio import Memory
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder, HashedEmbedder
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.vectorizer import Vectorizer
 from memfolio.index.index import Index
 from memfolio.index.lookup import count_memories
 from memfolio.recall.hit import Hit
@@ -89,9 +89,9 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
     """The index in use holds and answers what one does that is built from the same files, vectors included."""
     for index in memory.library.indexes():
         held = dump_of(index)  # first: an index that is damaged where nobody looked before is built again by this
-        memory.library.meaning.fill(index)
+        memory.library.vectorizer.fill(index)
         with rebuilt(memory.vault, index.agent) as other:
-            Meaning(memory.library.meaning.embedder).fill(other)
+            Vectorizer(memory.library.vectorizer.embedder).fill(other)
             found = differences(held, dump_of(other))
             assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
@@ -107,4 +107,4 @@ def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
     config = memory.vault.config
     search = Search(indexes=[index], query=query, ranking=config.recall, decay=config.decay)
     question = search.understand()
-    return answers(search.answer(question, search.sense(question, memory.library.meaning)))
+    return answers(search.answer(question, search.query_vector(question, memory.library.vectorizer)))

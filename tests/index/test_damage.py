@@ -164,7 +164,7 @@ def recalled(memory: Memory, question: str) -> Hits:
     """The answer with all vectors: an index that was built anew has none at first, and says so."""
     hits = memory.recall(question)
     if any(each.startswith("vectors: ") for each in hits.degraded):
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         hits = memory.recall(question)
     return hits
 

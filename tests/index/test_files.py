@@ -14,14 +14,14 @@ from memfolio.index.database import JOURNAL_BYTES, newest
 from memfolio.index.index import Keeper
 from memfolio.index.schema import VERSION
 from memfolio.index.vectors import text_hash
-from tests.embed.test_meaning import Unsteady, fill_up, waiting
+from tests.embed.test_vectorizer import Unsteady, fill_up, waiting
 from tests.index.proof import assert_index_equals_rebuilt, opened
 
 PAGE = 4096
 
 
 def fill(memory: Memory) -> None:
-    memory.library.meaning.fill(memory.library.index)
+    memory.library.vectorizer.fill(memory.library.index)
     assert waiting(memory) == 0
 
 

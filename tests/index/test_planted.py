@@ -19,7 +19,7 @@ from memfolio.index.index import Index, Keeper
 from memfolio.index.read_files import FileReading, Searchable
 from memfolio.index.write import Filing, RowFiling
 from memfolio.recall.rank import Weighing
-from tests.embed.test_meaning import (
+from tests.embed.test_vectorizer import (
     test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder as mix_vectors,
 )
 from tests.index.dump import differences

@@ -125,15 +125,15 @@ def test_filter_leaves_exactly_the_nearest_that_pass(home: Path) -> None:
     with opened(home, embedder=HashedEmbedder(32)) as memory:
         turns = ({"role": "user", "content": f"{n} tea {n * n}", "user": "b" if n % 9 else "a"} for n in range(5000))
         users = {item.id: item.user for item in memory.observe_many(turns)}
-        index, meaning = memory.library.index, memory.library.meaning
+        index, meaning = memory.library.index, memory.library.vectorizer
         assert meaning.fill(index) == 0
-        sense = meaning.of("81 tea")
-        assert sense is not None
+        asked = meaning.of("81 tea")
+        assert asked is not None
         ids, vectors = zip(*index.read(vectors_by_id).items(), strict=True)
-        values = np.array(vectors) @ (sense.vector - np.sum(vectors, axis=0) / (len(vectors) + 50))
+        values = np.array(vectors) @ (asked.values - np.sum(vectors, axis=0) / (len(vectors) + 50))
         worth = dict(zip(ids, values.tolist(), strict=True))
         for user in ("a", "b"):  # few pass, and many
-            found = index.read(partial(near, index=index, vector=sense.vector, wanted=Filter(user=user)))
+            found = index.read(partial(near, index=index, vector=asked.values, wanted=Filter(user=user)))
             best = sorted((worth[each] for each in ids if users[each] == user), reverse=True)[:100]
             assert {users[each] for each in found} == {user}
             assert [worth[each] for each in found] == pytest.approx(best, abs=1e-6)

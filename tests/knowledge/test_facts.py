@@ -169,9 +169,9 @@ def test_what_is_not_given_stays_as_it_was(memory: Memory, facts: Facts) -> None
     untouched: dict[str, Any] = {"valid_until_us": None, "updated_us": 0, "more": None}
     assert ended._replace(**untouched) == first._replace(**untouched)
     assert (ended.valid_until, facts.about_memory(seen[0])) == (datetime(2027, 1, 1, tzinfo=UTC), [ended])
-    head = memory.vault.books.recent.head
+    head = memory.vault.file_states.journal.head
     assert facts.assert_many([{"subject": "a", "predicate": "p", "object": "b", "source": "cfo"}]) == [ended]
-    assert memory.vault.books.recent.head == head
+    assert memory.vault.file_states.journal.head == head
     bare = facts.assert_("a", "p", "b", valid_from="", valid_until="", category="")
     assert (bare.valid_from, bare.valid_until, bare.category, bare.source) == (None, None, None, "cfo")
     facts.assert_("a", "p", "b", valid_from="2026-01-01")
@@ -190,9 +190,9 @@ def test_links_that_a_person_wrote_badly_do_not_stand_in_the_way(memory: Memory,
 
 def test_what_is_known_exactly_so_is_not_written_again(memory: Memory, facts: Facts) -> None:
     one = facts.assert_("a", "p", "b", memories=["M-1763217005123-5f2c91ab"], valid_from="2026-01-01")
-    head = memory.vault.books.recent.head
+    head = memory.vault.file_states.journal.head
     assert facts.assert_("a", "p", "b", memories=["M-1763217005123-5f2c91ab"], valid_from="2026-01-01") == one
-    assert memory.vault.books.recent.head == head
+    assert memory.vault.file_states.journal.head == head
     assert facts.about_memory("M-1763217005123-5f2c91ab") == [one]
 
 

@@ -91,14 +91,14 @@ def test_tend_embeds_what_is_missing_and_a_dry_run_only_counts_it(home: Path, cl
 KILLED = """
 import sys, time
 from memfolio import Memory
-from memfolio.embed import meaning
+from memfolio.embed import vectorizer
 from memfolio.embed.local import LocalEmbedder
 class Slow(LocalEmbedder):
     def embed(self, texts, *, query=False):
         time.sleep(0.05)
         print("made", flush=True)
         return super().embed(texts, query=query)
-meaning.BATCH = 20
+vectorizer.BATCH = 20
 with Memory.open(sys.argv[1], background=False, embedder=Slow()) as memory:
     memory.library.embed()
 """

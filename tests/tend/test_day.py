@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memfolio import Memory
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
-from memfolio.intake import draft_of
 from memfolio.stores.edit import purge
 from memfolio.tend.digest import build, close_days
 from memfolio.tend.hand import Hand, tender

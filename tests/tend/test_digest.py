@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from memfolio import Memory
+from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, ModelError
-from memfolio.intake import draft_of
 from memfolio.llm.model import Model
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.life import digest

@@ -227,7 +227,7 @@ def all_at_once(stage: Stage) -> None:
         stage.together(vault, "y")
 
 
-def settled(stage: Stage) -> None:
+def reconciled(stage: Stage) -> None:
     one_memory(stage)
     with stage.vault() as vault:
         stage.put(vault, PAGE, b"as we wrote it\n")
@@ -302,7 +302,7 @@ SCENARIOS = (
     Scenario("ledger in JSON lines", two_notes, one_memory),
     Scenario("page created, replaced, deleted", page_life, one_memory),
     Scenario("several files at once", all_at_once, one_memory),
-    Scenario("a person's edits are settled", go_on_after_a_person, settled),
+    Scenario("a person's edits are reconciled", go_on_after_a_person, reconciled),
     Scenario("a stale editor saved over memories", add_two, overwritten),
     Scenario("a person is quicker", lose_to_a_person, with_page),
     Scenario("a page is extended", extend_page, with_page),

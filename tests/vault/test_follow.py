@@ -98,7 +98,7 @@ def test_a_file_written_afresh_is_no_gap_for_whoever_knew_everything(ours: Vault
     first = add(theirs, "one")
     ours.refresh()
     theirs.commit()
-    theirs.books.recent.rewrite()
+    theirs.file_states.journal.rewrite()
     second = add(theirs, "two")
     assert ours.refresh()
     assert ear.seqs == [first, second]
@@ -108,7 +108,7 @@ def test_a_file_written_afresh_is_no_gap_for_whoever_knew_everything(ours: Vault
 def test_a_file_written_afresh_with_all_bytes_leaves_no_gap(ours: Vault, theirs: Vault) -> None:
     ear = Ear(ours)
     told = [add(theirs, "one"), add(theirs, "two")]
-    theirs.books.recent.rewrite()
+    theirs.file_states.journal.rewrite()
     assert ours.refresh()
     assert (ear.seqs, ours.epoch) == (told, 0)
 
@@ -117,7 +117,7 @@ def test_changes_that_were_dropped_let_the_epoch_grow(ours: Vault, theirs: Vault
     ear = Ear(ours)
     add(theirs, "one")
     theirs.commit()
-    theirs.books.recent.rewrite()
+    theirs.file_states.journal.rewrite()
     assert ours.refresh()
     assert (ear.seqs, ours.epoch) == ([], 1)
     assert ours.states() == theirs.states()
@@ -130,24 +130,24 @@ def test_a_key_used_in_a_dropped_change_is_not_used_again(ours: Vault, theirs: V
     ours.add("main", [item("something")], BOT, key="mine")
     theirs.add("main", [item("once")], BOT, key="k-1")
     theirs.commit()
-    theirs.books.recent.rewrite()
+    theirs.file_states.journal.rewrite()
     assert ours.add("main", [item("once")], BOT, key="k-1").repeated
 
 
 def test_a_lost_file_is_rebuilt_without_a_gap_when_nothing_was_missed(ours: Vault, theirs: Vault) -> None:
     ear = Ear(ours)
     add(ours, "one")
-    ours.books.recent.path.unlink()
+    ours.file_states.journal.path.unlink()
     assert not ours.refresh()
     assert (len(ear.seqs), ours.epoch) == (1, 0)
     add(theirs, "two")
-    theirs.books.recent.path.unlink()
+    theirs.file_states.journal.path.unlink()
     assert ours.refresh()
     assert (len(ear.seqs), ours.epoch) == (1, 1)
 
 
 class DyingDisk(Disk):
-    """Dies before the recent bytes can be written."""
+    """Dies before the journal can be written."""
 
     def append(self, path: Path, data: bytes, *, sync: bool) -> Stamp:
         if path.name == journal.NAME:
@@ -250,7 +250,7 @@ def test_states_say_how_every_file_was_left(ours: Vault, home: Path) -> None:
     assert states.keys() == files(home).keys()
     for path, content in files(home).items():
         assert (states[path].hash, states[path].size) == (ours.home.hash(content), len(content))
-        assert states[path].stamp == ours.books.stamp(path)
+        assert states[path].stamp == ours.file_states.stamp(path)
 
 
 def test_states_are_a_copy(ours: Vault) -> None:
@@ -386,10 +386,10 @@ def test_a_critical_file_with_a_forged_stamp_is_noticed(home: Path) -> None:
     with open_vault(home) as vault:
         vault.survey()
         soul.write_text("evil\n")
-        known = vault.books.known("agents/main/SOUL.md")
+        known = vault.file_states.known("agents/main/SOUL.md")
         assert known is not None
-        vault.books.recent.remember(
-            "agents/main/SOUL.md", known._replace(stamp=vault.books.stamp("agents/main/SOUL.md"))
+        vault.file_states.journal.remember(
+            "agents/main/SOUL.md", known._replace(stamp=vault.file_states.stamp("agents/main/SOUL.md"))
         )
         assert vault.survey() == ["agents/main/SOUL.md"]
 
@@ -401,9 +401,9 @@ def test_a_large_record_of_committed_changes_is_read_as_if_it_had_been_followed(
         vault.put_page(PAGE, "one\n", expects=None, by=BOT)
         assert vault.commit() == 0
         add(vault, "waiting")
-        followed = vault.books.recent
+        followed = vault.file_states.journal
         with open_vault(home) as other:
-            read = other.books.recent
+            read = other.file_states.journal
             assert read.known == followed.known
             assert read.head == followed.head
             assert list(read.newest_ids) == list(followed.newest_ids)
@@ -416,9 +416,9 @@ def test_a_home_whose_files_were_noted_line_by_line_opens(home: Path) -> None:
         add(vault, "one")
         vault.commit()
         states = vault.states()
-        vault.books.recent.rewrite()
+        vault.file_states.journal.rewrite()
         for path, state in states.items():
-            vault.books.recent.restamp(path, state)
+            vault.file_states.journal.restamp(path, state)
     with open_vault(home) as vault:
         assert vault.states() == states
         assert vault.trail.problems() == []

@@ -166,10 +166,10 @@ def test_restoring_what_is_in_its_log_writes_only_the_lines(vault: Vault) -> Non
 
 def test_nothing_to_move_and_nothing_to_tell_is_no_change(vault: Vault) -> None:
     one = add(vault, "one")
-    seq = vault.books.recent.head.seq
+    seq = vault.file_states.journal.head.seq
     outcome = put_back(vault, {LOG: one.ids}, by=OWNER)
     assert (outcome.paths, outcome.receipt) == ((), None)
-    assert vault.books.recent.head.seq == seq
+    assert vault.file_states.journal.head.seq == seq
 
 
 def test_what_is_not_there_is_not_found_and_nothing_changes(vault: Vault) -> None:
@@ -217,12 +217,12 @@ def test_memories_of_several_logs_leave_and_return_together(vault: Vault, clock:
 
 def test_a_preview_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
     one = add(vault, "one")
-    before, seq = files(vault), vault.books.recent.head.seq
+    before, seq = files(vault), vault.file_states.journal.head.seq
     outcome = cut_out(vault, {LOG: one.ids}, by=OWNER, records=[{"op": "tombstone"}], dry_run=True)
     assert "-one" in outcome.diff
     assert "+one" in outcome.diff
     assert (outcome.receipt, set(outcome.paths)) == (None, {LOG, ARCHIVE})
-    assert (files(vault), vault.books.recent.head.seq) == (before, seq)
+    assert (files(vault), vault.file_states.journal.head.seq) == (before, seq)
 
 
 def test_an_entry_that_is_archived_already_is_not_archived_twice(vault: Vault) -> None:

@@ -17,10 +17,10 @@ from memfolio.vault import journal, lock, reconcile
 from memfolio.vault.change import Change, Plan, PutPage, Receipt
 from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.journal import Books, Recent, Written
-from memfolio.vault.reconcile import Settler
+from memfolio.vault.journal import FileStates, Journal, Written
+from memfolio.vault.reconcile import Reconciler
 from memfolio.vault.trail import GENESIS, TrailLine, seal
-from memfolio.vault.writer import Finisher, Intents, Writer, _receipt
+from memfolio.vault.writer import FileWriter, Intents, Writer, _receipt
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
@@ -43,7 +43,7 @@ ROLLING = named("trail rolls over")
 MANY = named("many memories over several parts")
 PAGES = named("page created, replaced, deleted")
 SEVERAL = named("several files at once")
-EDITED = named("a person's edits are settled")
+EDITED = named("a person's edits are reconciled")
 STALE = named("a stale editor saved over memories")
 QUICKER = named("a person is quicker")
 EXTENDED = named("a page is extended")
@@ -116,7 +116,7 @@ def appends_whatever_is_there(self: Disk, path: Path, data: bytes, expected: Sta
 
 
 def overwrites_pages(self: Writer, operation: PutPage) -> Written:
-    content = self._books.read(operation.path)
+    content = self._file_states.read(operation.path)
     was = None if content is None else self._home.hash(content)
     assert operation.content is not None
     return Written(operation.path, None, operation.content, was, self._home.hash(operation.content))
@@ -127,26 +127,26 @@ def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     if not self._tells_itself(change, plan):
         return _receipt(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
-    line = self._books.enter(change.action, change.by, plan.files[:1], **details)
+    line = self._file_states.enter(change.action, change.by, plan.files[:1], **details)
     self._append_file(plan.files[0])
     return _receipt(line, plan)
 
 
 def drops_the_intent_too_early(self: Writer, change: Change, plan: Plan) -> TrailLine:
-    intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
-    finisher = Finisher(self._books, self._settler)
-    done = [finisher.finish(planned) for planned in plan.files]
+    intent = self._intents.save(self._file_states.journal.head.seq + 1, change, plan)
+    file_writer = FileWriter(self._file_states, self._reconciler)
+    done = [file_writer.finish(planned) for planned in plan.files]
     self._intents.drop(intent)
-    return self._books.enter(change.action, change.by, done, ids=plan.ids, key=change.key)
+    return self._file_states.enter(change.action, change.by, done, ids=plan.ids, key=change.key)
 
 
 def writes_several_files_without_intent(self: Writer, change: Change, plan: Plan) -> TrailLine:
-    finisher = Finisher(self._books, self._settler)
-    done = [finisher.finish(planned) for planned in plan.files]
-    return self._books.enter(change.action, change.by, done, ids=plan.ids, key=change.key, sync=True)
+    file_writer = FileWriter(self._file_states, self._reconciler)
+    done = [file_writer.finish(planned) for planned in plan.files]
+    return self._file_states.enter(change.action, change.by, done, ids=plan.ids, key=change.key, sync=True)
 
 
-def notes_past_a_gap(self: Recent, lines: Sequence[dict[str, Any]]) -> None:
+def notes_past_a_gap(self: Journal, lines: Sequence[dict[str, Any]]) -> None:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     try:
         stamp = self._disk.append(self.path, data, sync=False)
@@ -156,7 +156,7 @@ def notes_past_a_gap(self: Recent, lines: Sequence[dict[str, Any]]) -> None:
 
 
 def commits_what_is_there_now(self: Committer, write: Written, before: bytes) -> bytes | None:
-    return None if write.state is None else self._books.read(write.path)
+    return None if write.state is None else self._file_states.read(write.path)
 
 
 @contextmanager
@@ -169,11 +169,11 @@ def seals_each_line_alone(line: TrailLine, previous: str) -> tuple[TrailLine, by
 
 
 def keep_nothing_displaced(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Finisher, "keep_displaced", lambda self, files: None)
+    patch.setattr(FileWriter, "keep_displaced", lambda self, files: None)
     patch.setattr(Writer, "sweep", lambda self, leftovers: None)
 
 
-def shows_no_stamp_change(self: Settler, path: str, **more: object) -> bool:
+def shows_no_stamp_change(self: Reconciler, path: str, **more: object) -> bool:
     return False
 
 
@@ -199,31 +199,33 @@ BUGS = (
     Bug("the intent is dropped too early", becomes(Writer, "_carry_out", drops_the_intent_too_early), crash(PAGES)),
     Bug("intents are not rolled forward", becomes(Intents, "waiting", lambda self: []), crash(SEVERAL)),
     Bug("intents are rolled forward twice", becomes(Writer, "_is_entered", lambda *_: False), crash(PAGES)),
-    Bug("keys are forgotten", becomes(Books, "made_under", lambda self, key: None), crash(KEYED)),
-    Bug("torn entries are not cut off", becomes(Settler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
+    Bug("keys are forgotten", becomes(FileStates, "made_under", lambda self, key: None), crash(KEYED)),
+    Bug("torn entries are not cut off", becomes(Reconciler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
     Bug(
         "torn entries are taken for whole",
         becomes(reconcile, "whole_length", lambda block, agent: len(block)),
         crash(MORE),
     ),
-    Bug("own entries are taken for a person's", becomes(Settler, "_take_own", lambda *_: False), crash(MORE)),
-    Bug("other people's edits are not seen", becomes(Settler, "settle", shows_no_stamp_change), crash(EDITED)),
-    Bug("stale editors win", becomes(Settler, "_lost", lambda self, seen, before: []), crash(STALE)),
+    Bug("own entries are taken for a person's", becomes(Reconciler, "_take_own", lambda *_: False), crash(MORE)),
+    Bug("other people's edits are not seen", becomes(Reconciler, "reconcile", shows_no_stamp_change), crash(EDITED)),
+    Bug("stale editors win", becomes(Reconciler, "_lost", lambda self, seen, before: []), crash(STALE)),
     Bug("no conflict copies", keep_nothing_displaced, person(EXTENDED, PAGE, in_place)),
     Bug(
         "a person's end of a file is cut",
-        becomes(Finisher, "_is_begun", lambda *_: True),
+        becomes(FileWriter, "_is_begun", lambda *_: True),
         lambda folder: die_before_a_person(SEVERAL, folder / "home", (LOG,)),
     ),
-    Bug("nothing is taken back", becomes(Finisher, "take_back", lambda self: True), errors(SEVERAL)),
-    Bug("the trail is not synced when it must be", becomes(Books, "sync_trail", lambda self: None), power(ROLLING)),
+    Bug("nothing is taken back", becomes(FileWriter, "take_back", lambda self: True), errors(SEVERAL)),
+    Bug(
+        "the trail is not synced when it must be", becomes(FileStates, "sync_trail", lambda self: None), power(ROLLING)
+    ),
     Bug(
         "torn lines of the trail are kept",
-        becomes(journal, "_set_aside_torn", lambda books, head: b""),
+        becomes(journal, "_set_aside_torn", lambda file_states, head: b""),
         crash(MORE),
     ),
     Bug("the chain is not linked", becomes(journal, "seal", seals_each_line_alone), crash(MORE)),
-    Bug("gaps in the recent bytes are overlooked", becomes(Recent, "_append", notes_past_a_gap), errors(PAGES)),
+    Bug("gaps in the journal are overlooked", becomes(Journal, "_append", notes_past_a_gap), errors(PAGES)),
     Bug(
         "there is no lock",
         becomes(lock.FileLock, "__call__", locks_nothing),

@@ -154,7 +154,7 @@ def test_doctor_sees_a_clock_that_went_back(vault: Vault, clock: SettableClock) 
 
 def test_changes_that_no_commit_has_are_found(vault: Vault) -> None:
     add(vault, "never committed")
-    vault.books.recent.mark_committed(vault.books.recent.head.seq)
+    vault.file_states.journal.mark_committed(vault.file_states.journal.head.seq)
     errors = of_level(vault.verify(), "error")
     assert any("no commit of 1 change (4)" in error.message for error in errors)
     assert TRAIL in {error.where for error in errors}

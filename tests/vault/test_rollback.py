@@ -82,9 +82,9 @@ def test_the_trail_is_never_rolled_back(vault: Vault) -> None:
     add(vault, "one")
     commit = tip(vault)
     add(vault, "two")
-    seq = vault.books.recent.head.seq
+    seq = vault.file_states.journal.head.seq
     vault.past.rollback(to=commit, by=OWNER)
-    assert vault.books.recent.head.seq == seq + 1
+    assert vault.file_states.journal.head.seq == seq + 1
     assert vault.trail.problems() == []
 
 

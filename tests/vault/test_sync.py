@@ -49,7 +49,7 @@ STYLES: dict[str, Callable[[str, str], str]] = {
 class Sync:
     """Copies what changed on one side to the other; where both did, the second side's becomes a conflict copy.
 
-    What is memfolio's own (trail, history, books) is not merged by anybody: the first side's version stays.
+    What is memfolio's own (trail, history, journal) is not merged by anybody: the first side's version stays.
     """
 
     def __init__(self, one: Path, other: Path, style: str) -> None:

@@ -191,11 +191,11 @@ def test_alerts_cannot_be_undone(vault: Vault) -> None:
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
     receipt = add(vault, "one")
-    before, seq = files(vault), vault.books.recent.head.seq
+    before, seq = files(vault), vault.file_states.journal.head.seq
     outcome = vault.past.undo([receipt.seq], by=OWNER, dry_run=True)
     assert "-one" in outcome.diff
     assert outcome.receipt is None
-    assert (files(vault), vault.books.recent.head.seq) == (before, seq)
+    assert (files(vault), vault.file_states.journal.head.seq) == (before, seq)
 
 
 def test_a_change_of_several_files_is_undone_as_one(vault: Vault) -> None:
@@ -449,7 +449,7 @@ def test_a_note_that_is_undone_is_kept_in_the_archive(vault: Vault) -> None:
     log.write_bytes(before + b"\n- a note about the red bicycle\n")
     vault.survey()
     now = files(vault)
-    receipt = undo(vault, vault.books.recent.head.seq)
+    receipt = undo(vault, vault.file_states.journal.head.seq)
     assert files(vault)[LOG] == before
     assert b"\n- a note about the red bicycle\n" in files(vault)[ARCHIVE]
     undo(vault, receipt.seq)

@@ -298,7 +298,7 @@ def _measure(path: Path, total: int, ways: Mapping[str, Way], limit: int | None,
 def _take_in(memory: Memory, case: BenchCase, found: Measured) -> None:
     started = time.perf_counter()
     memory.observe_many(observed(number, turn) for number, turn in enumerate(case.turns))
-    memory.library.meaning.fill(memory.library.index)
+    memory.library.vectorizer.fill(memory.library.index)
     found.seconds += time.perf_counter() - started
     found.cases += 1
     found.turns += len(case.turns)

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 from unicodedata import normalize
 
+from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import ConflictError, HomeError, InputError, NotFoundError, PathError
 from memfolio.exchange.reading import safe_path, shifted
@@ -31,7 +32,6 @@ from memfolio.index.lookup import Located, located
 from memfolio.index.mind_pages import MindItem
 from memfolio.index.read_files import body_text, mentions
 from memfolio.index.search import ARCHIVED, INCLUDABLE, Filter
-from memfolio.intake import nearest
 from memfolio.knowledge.cases import Case, Cases
 from memfolio.knowledge.facts import Facts, fact_json
 from memfolio.knowledge.rule import Rule, render, rule_record

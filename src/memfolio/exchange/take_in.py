@@ -12,9 +12,9 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
+from memfolio.arguments import draft_of, turn_of
 from memfolio.errors import ConflictError, InputError, PolicyError
 from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Lore, Sheet, Source, Thing
-from memfolio.intake import draft_of, turn_of
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
 from memfolio.types import EMPTY, Action, Approval, Attribution, MemoryItem, Origin

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from memfolio.arguments import one_id
 from memfolio.config import Config
 from memfolio.errors import (
     ConfigError,
@@ -30,7 +31,6 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import Located, count_memories, newest
 from memfolio.index.read_files import Searchable, is_log, is_state, read_file
 from memfolio.index.search import Filter
-from memfolio.intake import one_id
 from memfolio.policy import Deed, Policy, Role, Verdict
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library

@@ -115,13 +115,13 @@ def _degraded(vault: Vault, library: Library, agent: str, now: datetime) -> Iter
 
 def _troubles(vault: Vault, library: Library, now: datetime) -> list[str]:
     """The parts that do not work at the moment. An embedder is asked for something, so that it has to answer."""
-    embedder = library.meaning.of(f"{now:%Y-%m-%d %H:%M}") and library.meaning.embedder
+    embedder = library.vectorizer.of(f"{now:%Y-%m-%d %H:%M}") and library.vectorizer.embedder
     found = [each.partition(":")[0] for each in library.degraded()]
     with suppress(SearchIndexError):
         waiting = sum(index.read(count_pending) for index in library.indexes())
         found += ["backlog"] if embedder and waiting > BACKLOG else []
     found += ["git"] if vault.commit() and vault.obstacle else []
-    return [part for part in found if part != "vectors" or library.meaning.trouble]  # no embedder is a choice
+    return [part for part in found if part != "vectors" or library.vectorizer.trouble]  # no embedder is a choice
 
 
 def _lasting(vault: Vault, agent: str, troubles: Sequence[str], now: datetime) -> dict[str, datetime]:

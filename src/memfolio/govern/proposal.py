@@ -14,8 +14,8 @@ from itertools import dropwhile, takewhile
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from memfolio.arguments import CHECKS, choose, nearest
 from memfolio.errors import ContentError, InputError
-from memfolio.intake import CHECKS, choose, nearest
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.state import moment
 from memfolio.types import check_token, frozen

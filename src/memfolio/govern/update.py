@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from memfolio.arguments import text_of
 from memfolio.errors import ConflictError, EditConflictError, RefusedError
 from memfolio.govern.gate import AGENT, OWNER
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
-from memfolio.intake import text_of
 from memfolio.recall.library import Library
 from memfolio.state import Op
 from memfolio.stores import edit
 from memfolio.stores.core import CRITICAL, Core, CorePage
-from memfolio.stores.edit import kin_of
+from memfolio.stores.edit import dependents_of
 from memfolio.stores.flush import resolved, stated
 from memfolio.types import CORRECTION, Attribution, MemoryItem, Origin, frozen
 from memfolio.vault.change import NewId, Receipt
@@ -65,7 +65,7 @@ def update(vault: Vault, library: Library, id: str, text: str, by: Attribution, 
             raise EditConflictError(old.id, current=old.content, base=seen, wanted=wanted)
         if both == old.content:
             return Updated(memory=old)
-        kin = kin_of(index, [old.id])
+        kin = dependents_of(index, [old.id])
         replaced, kept = _contradictions(vault, index, old, both, {old.id, *kin.going})
         lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
         lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
@@ -84,13 +84,13 @@ def update(vault: Vault, library: Library, id: str, text: str, by: Attribution, 
 
 def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Located]:
     """The last correction of a memory as it stands in its file, with what people did to it there."""
-    vault.settle([located.path])
+    vault.reconcile([located.path])
     index, here = _found(library, located.item.id)
     seen = {here.item.id}
     while (later := here.item.superseded_by) and later not in seen:
         seen.add(later)
         before = here.item.id
-        vault.settle([_found(library, later)[1].path])
+        vault.reconcile([_found(library, later)[1].path])
         index, here = _found(library, later)
         if here.item.source != CORRECTION:
             raise ConflictError(

@@ -13,8 +13,8 @@ from hashlib import blake2b
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
-from memfolio.intake import nearest
 from memfolio.types import EMPTY, frozen
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number

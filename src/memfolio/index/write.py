@@ -231,7 +231,7 @@ class RecordFiling:
         modified: datetime,
         touched: Iterable[str] = (),
     ) -> None:
-        """Take in lines that come after those that are filed of a file; what else is `touched` is settled with them."""
+        """Take in lines that come after those that are filed of a file; what else is `touched` is filed with them."""
         sql = "SELECT max(ordinal) + 1 FROM records WHERE ledger = ? AND file = ?"
         first = self._rows.value(sql, ledger, file) or first
         rows = [

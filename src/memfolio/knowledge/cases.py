@@ -11,11 +11,11 @@ from math import log2
 from sys import float_info
 from typing import Any, NamedTuple
 
+from memfolio.arguments import choose, nearest
 from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
-from memfolio.intake import choose, nearest
 from memfolio.recall.hit import Hits
 from memfolio.recall.library import Library
 from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from memfolio.arguments import ANY_ID, nearest
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
@@ -38,7 +39,6 @@ from memfolio.index.facts import (
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids
 from memfolio.index.rows import from_us, to_us
-from memfolio.intake import ANY_ID, nearest
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, Origin
 from memfolio.vault.change import AddLines, Change

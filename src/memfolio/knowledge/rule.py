@@ -13,9 +13,9 @@ from itertools import chain, count, repeat
 from typing import Any, NoReturn, TypeVar, cast
 from unicodedata import combining, east_asian_width
 
+from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import RuleError
-from memfolio.intake import nearest
 from memfolio.knowledge.literal import LiteralKind, Operator, read_literal
 from memfolio.types import frozen
 from memfolio.vault.fields import read_moment

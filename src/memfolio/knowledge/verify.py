@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memfolio.arguments import choose
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.facts import VERIFY, Fact, linked
 from memfolio.index.rows import from_us
 from memfolio.index.search import Filter
-from memfolio.intake import choose
 from memfolio.knowledge.facts import ANY, Facts
 from memfolio.knowledge.join import Atom, MemoryRelations, Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal

@@ -12,6 +12,7 @@ from functools import lru_cache, partialmethod
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
+from memfolio.arguments import nearest, text_of
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
 from memfolio.index.facts import triple_named
 from memfolio.index.mind_pages import (
@@ -28,7 +29,6 @@ from memfolio.index.mind_pages import (
     read_value,
     show_value,
 )
-from memfolio.intake import nearest, text_of
 from memfolio.knowledge.facts import Facts
 from memfolio.recall.library import Library
 from memfolio.redact.redactor import Redactor

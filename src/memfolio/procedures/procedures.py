@@ -12,11 +12,11 @@ from functools import partial
 from itertools import chain, count
 from typing import Any
 
+from memfolio.arguments import choose, nearest
 from memfolio.errors import ConflictError, InputError, NotFoundError, PathError
 from memfolio.graph.entities import slug
 from memfolio.index.lookup import newest
 from memfolio.index.search import QUARANTINED, Filter
-from memfolio.intake import choose, nearest
 from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees

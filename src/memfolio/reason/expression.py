@@ -13,9 +13,9 @@ from functools import lru_cache, reduce
 from math import e, pi
 from typing import Any, NamedTuple
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError
 from memfolio.expression import Infix, Reader
-from memfolio.intake import nearest
 
 LARGEST = 1e300
 """How large numbers may be."""

@@ -16,8 +16,8 @@ from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError
-from memfolio.intake import nearest
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference

@@ -10,9 +10,9 @@ from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
+from memfolio.arguments import nearest, text_of
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
 from memfolio.index.lookup import records
-from memfolio.intake import nearest, text_of
 from memfolio.llm.model import Model
 from memfolio.reason.inputs import MOST, Inputs, Result, World, number_in
 from memfolio.reason.methods.experience import score

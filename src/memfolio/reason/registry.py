@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
-from memfolio.intake import nearest
 from memfolio.reason.inputs import Method as Code
 from memfolio.reason.inputs import Result
 from memfolio.types import EMPTY, frozen

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from itertools import chain
 from typing import Any
 
-from memfolio.embed.meaning import Sense
+from memfolio.embed.vectorizer import QueryVector
 from memfolio.index import graph
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
@@ -66,7 +66,7 @@ def gather(
     index: Index,
     query: Query,
     question: Question,
-    sense: Sense | None,
+    vector: QueryVector | None,
     ranking: Ranking,
     previous: Sequence[str] = (),
 ) -> Candidates:
@@ -84,8 +84,8 @@ def gather(
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
-    if sense is not None and ranking.vector and is_identity(connection, sense.whose):
-        scan = index.matrix.scan(connection, sense.vector)
+    if vector is not None and ranking.vector and is_identity(connection, vector.whose):
+        scan = index.matrix.scan(connection, vector.values)
         rows.update(each.row for each in neighbours(scan, sieve, breadth))
     turns = sieve.passing(rows)
     candidates = Candidates(

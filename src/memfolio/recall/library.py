@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from memfolio.arguments import ANY_ID, one_id
 from memfolio.clock import EPOCH
 from memfolio.embed.choose import open_embedder
 from memfolio.embed.embedder import Embedder
-from memfolio.embed.meaning import SOME, Embedded, Meaning, Worker
+from memfolio.embed.vectorizer import SOME, Embedded, Vectorizer, Worker
 from memfolio.errors import ConflictError, EmbedderError, MemfolioError, NotFoundError, SearchIndexError
 from memfolio.index.graph import named
 from memfolio.index.index import Index, Progress
@@ -20,7 +21,6 @@ from memfolio.index.lookup import Located, by_id, by_ids, by_rows, lines_about, 
 from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
-from memfolio.intake import ANY_ID, one_id
 from memfolio.recall.explain import Explanation, explain
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.query import Query
@@ -116,10 +116,10 @@ class Library:
         self.agent = agent
         self._scope = Scope(vault, agent)
         self.index = self._scope.own
-        self.meaning = Meaning(embedder or open_embedder(vault.config))
+        self.vectorizer = Vectorizer(embedder or open_embedder(vault.config))
         self._vault = vault
         self._background = background
-        self._worker = Worker(self.meaning, self.indexes)
+        self._worker = Worker(self.vectorizer, self.indexes)
         self._watcher = Watcher(vault, self.indexes)
         vault.subscribe(self._follow)
         if background and vault.config.watch:
@@ -178,14 +178,14 @@ class Library:
 
     def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question]:
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
-            if query.text.strip() and self.meaning.embedder is not None:
+            if query.text.strip() and self.vectorizer.embedder is not None:
                 self._fill(seconds=BY_THE_WAY)
             indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
             asked = self._with_ids(query, originals=ranking.originals)
             search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
             question = search.understand(None if ranking.intent else Intent.GENERAL)
-            hits = search.answer(question, search.sense(question, self.meaning))
+            hits = search.answer(question, search.query_vector(question, self.vectorizer))
             if builds == [index.builds for index in indexes]:
                 break
         return hits, question
@@ -209,18 +209,18 @@ class Library:
 
     def _fill(self, *, seconds: float) -> None:
         """Make missing vectors, for a while; a thread goes on where there is one."""
-        is_costly = self.meaning.embedder is not None and self.meaning.embedder.is_costly
+        is_costly = self.vectorizer.embedder is not None and self.vectorizer.embedder.is_costly
         until = time.monotonic() + seconds
         for index in self.indexes():
             with suppress(SearchIndexError, EmbedderError):  # vectors can wait; what is in the way will be heard
                 left = max(0.0, until - time.monotonic())
-                if self.meaning.is_filled(index):
+                if self.vectorizer.is_filled(index):
                     continue
                 if is_costly and not self._background:
-                    self.meaning.fill_aside(index, seconds=left)
+                    self.vectorizer.fill_aside(index, seconds=left)
                 elif is_costly or (self._background and self._waiting(index) > SOME):
                     self._notify()  # too much to be waited for
-                elif self.meaning.fill(index, seconds=left, batch=SOME) > 0:
+                elif self.vectorizer.fill(index, seconds=left, batch=SOME) > 0:
                     self._notify()
 
     def _notify(self) -> None:
@@ -342,20 +342,20 @@ class Library:
         Without an embedder, or with one that fails, the rest stays missing, and is said to.
         """
         # In no time nothing is made, but vectors of another embedder give way, and are missing from then on.
-        waiting = {index: self.meaning.fill(index, seconds=0, is_patient=True) for index in self.indexes()}
+        waiting = {index: self.vectorizer.fill(index, seconds=0, is_patient=True) for index in self.indexes()}
         total = sum(waiting.values())
         for index in waiting:
-            while waiting[index] and not self.meaning.is_stuck(index) and not enough():
+            while waiting[index] and not self.vectorizer.is_stuck(index) and not enough():
                 progress(max(0, total - sum(waiting.values())), total)
-                waiting[index] = self.meaning.fill(index, seconds=A_WHILE, is_patient=True)
+                waiting[index] = self.vectorizer.fill(index, seconds=A_WHILE, is_patient=True)
         missing = sum(waiting.values())
-        trouble = self.meaning.trouble.message if self.meaning.trouble else None
-        why = NO_EMBEDDER if self.meaning.embedder is None else trouble
+        trouble = self.vectorizer.trouble.message if self.vectorizer.trouble else None
+        why = NO_EMBEDDER if self.vectorizer.embedder is None else trouble
         return Embedded(made=max(0, total - missing), missing=missing, degraded=why if missing else None)
 
     def embed_all(self) -> None:
         """`embed`, of which EmbedderError says why it could not be done; without an embedder there is nothing to do."""
-        done = self.embed() if self.meaning.embedder is not None else None
+        done = self.embed() if self.vectorizer.embedder is not None else None
         if done and done.missing:
             raise EmbedderError(
                 f"{counted(done.missing, 'memory', 'memories')} could not be embedded: {done.degraded or 'try again'}",
@@ -376,17 +376,17 @@ class Library:
         found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.may_pass else []
         found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
         found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
-        if self.meaning.embedder is None:
+        if self.vectorizer.embedder is None:
             found.append(f"vectors: {NO_EMBEDDER}")
-        elif self.meaning.trouble:
-            found.append(f"vectors: {self.meaning.trouble.message}")
+        elif self.vectorizer.trouble:
+            found.append(f"vectors: {self.vectorizer.trouble.message}")
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)
 
     def _missing(self, query: Query) -> tuple[str, ...]:
         """What a question by meaning could not be compared with, as a sentence."""
-        if not query.text.strip() or self.meaning.embedder is None or self.meaning.trouble:
+        if not query.text.strip() or self.vectorizer.embedder is None or self.vectorizer.trouble:
             return ()
         waiting = self.missing_vectors()
         return (f"vectors: {waiting:,} of the memories have none yet",) if waiting else ()

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any, TypeVar
 from unicodedata import normalize
 
+from memfolio.arguments import CHECKS, check_span, choose, nearest
 from memfolio.errors import InputError
 from memfolio.index.search import INCLUDABLE, LEVELS, Filter
-from memfolio.intake import CHECKS, check_span, choose, nearest
 from memfolio.recall.dates import moment_of
 from memfolio.text import name_key
 from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type, frozen

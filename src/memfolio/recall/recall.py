@@ -9,7 +9,7 @@ from functools import partial
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.decay import Phase, phase, relevance
-from memfolio.embed.meaning import Meaning, Sense
+from memfolio.embed.vectorizer import QueryVector, Vectorizer
 from memfolio.index.database import Connection
 from memfolio.index.graph import named, names_of, predecessors
 from memfolio.index.index import Index
@@ -92,17 +92,17 @@ class Search:
             intent=intent,
         )
 
-    def sense(self, question: Question, meaning: Meaning) -> Sense | None:
+    def query_vector(self, question: Question, vectorizer: Vectorizer) -> QueryVector | None:
         """What the question means, as far as that counts; mere punctuation means nothing, an emoji may."""
         text = question.meaning or self.query.text
         is_telling = any(character.isalnum() or not character.isascii() for character in text)
-        return meaning.of(text) if self.ranking.vector and is_telling else None
+        return vectorizer.of(text) if self.ranking.vector and is_telling else None
 
-    def answer(self, question: Question, sense: Sense | None) -> list[Hit]:
+    def answer(self, question: Question, vector: QueryVector | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
         if len(self.indexes) == 1:  # asked once for all, which is quicker, and everything is of one moment
-            return self.indexes[0].read(lambda db: replace(self, connection=db)._answer(question, sense))
-        return self._answer(question, sense)
+            return self.indexes[0].read(lambda db: replace(self, connection=db)._answer(question, vector))
+        return self._answer(question, vector)
 
     def _ask(self, nth: int, work: Callable[Concatenate[Connection, P], T], *args: P.args, **named: P.kwargs) -> T:
         """Do some work with an index, in the connection that is open where there is one."""
@@ -110,11 +110,11 @@ class Search:
             return work(self.connection, *args, **named)
         return self.indexes[nth].read(lambda db: work(db, *args, **named))
 
-    def _answer(self, question: Question, sense: Sense | None) -> list[Hit]:
+    def _answer(self, question: Question, vector: QueryVector | None) -> list[Hit]:
         query = self.query
-        if not question.words and sense is None:
+        if not question.words and vector is None:
             return self._latest()
-        direct = self._find(question, sense)
+        direct = self._find(question, vector)
         if not query.depth:
             return direct
         return with_hops(
@@ -125,9 +125,9 @@ class Search:
             share=self.ranking.hop_share,
         )
 
-    def _find(self, question: Question, sense: Sense | None, hits: Sequence[Hit] = ()) -> list[Hit]:
+    def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
-        candidates, asking = self._candidates(question, sense, hits)
+        candidates, asking = self._candidates(question, vector, hits)
         weighing = weigh(candidates, question, self.ranking, asking)
         telling = candidates.turns.keys() - asking
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), telling)
@@ -140,12 +140,12 @@ class Search:
         return self._hits(order[: self.query.limit], weighing, phases, question)
 
     def _candidates(
-        self, question: Question, sense: Sense | None, hits: Sequence[Hit]
+        self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
     ) -> tuple[Candidates, frozenset[int]]:
         """What may answer a question, and which of that only asks it; more is looked for while most of it does."""
         ranking, known = self.ranking, -1
         while True:
-            parts = [self._gather(nth, question, sense, hits, ranking) for nth in range(len(self.indexes))]
+            parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
             asking = self._asking(candidates, question) if ranking.echo else frozenset[int]()
             if 2 * len(asking) <= len(candidates.turns) or len(asking) <= known:
@@ -154,10 +154,10 @@ class Search:
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 
     def _gather(
-        self, nth: int, question: Question, sense: Sense | None, hits: Sequence[Hit], ranking: Ranking
+        self, nth: int, question: Question, vector: QueryVector | None, hits: Sequence[Hit], ranking: Ranking
     ) -> Candidates:
         index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
-        return self._ask(nth, gather, index, self.query, question, sense, ranking, previous)
+        return self._ask(nth, gather, index, self.query, question, vector, ranking, previous)
 
     def _asking(self, candidates: Candidates, question: Question) -> frozenset[int]:
         """The candidates that only ask."""

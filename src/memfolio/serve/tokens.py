@@ -12,8 +12,8 @@ from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
 
+from memfolio.arguments import nearest
 from memfolio.errors import HomeError, InputError, MemfolioError, NotFoundError
-from memfolio.intake import nearest
 from memfolio.types import frozen
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.home import Home

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from memfolio.arguments import ANY_ID, nearest
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
 from memfolio.index.lookup import Located
 from memfolio.index.read_files import body_text
-from memfolio.intake import ANY_ID, nearest
 from memfolio.state import Op
 from memfolio.stores.checkpoint import make
 from memfolio.text import estimate_tokens

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from memfolio.arguments import one_id
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
 from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working
-from memfolio.intake import one_id
 from memfolio.recall.library import Library
 from memfolio.settings import StoreTuning
 from memfolio.state import Op
@@ -44,14 +44,14 @@ MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION, CORRECTION})
 """The sources of what may be made of other memories; whatever else names them was said for its own sake."""
 
 
-class Kin(NamedTuple):
+class Dependents(NamedTuple):
     """What goes along, and what was summed up together with it, which can be summed up again without it."""
 
     going: list[str]
     freed: list[str]
 
 
-def kin_of(index: Index, ids: Collection[str]) -> Kin:
+def dependents_of(index: Index, ids: Collection[str]) -> Dependents:
     """What was made of these memories and of no others that are left, and every summary that tells of one of them."""
     made = index.read(partial(made_of, ids=ids))
     items = _items(index, made)
@@ -71,7 +71,7 @@ def kin_of(index: Index, ids: Collection[str]) -> Kin:
     lines = index.read(partial(lines_of, ids=parts, op=Op.STORE.value))
     summed_up = {line["memory"] for line in lines if line.get("into") in going}
     freed = [each for each in parts if each in summed_up and each not in (*going, *ids)]
-    return Kin([each for each in going if each not in ids], freed)
+    return Dependents([each for each in going if each not in ids], freed)
 
 
 def _items(index: Index, ids: Collection[str]) -> dict[str, MemoryItem]:
@@ -138,7 +138,7 @@ def forget_meant(
     going = {
         each.item.id: (place, each) for found in described for place, each in _versions(library, found[0], found[1])
     }
-    kin = kin_of(index, [*going])
+    kin = dependents_of(index, [*going])
     going |= {name: found for name in kin.going if (found := library.locate(name))}
     with_places = [(each, library.places(place, each.item.id)) for place, each in going.values()]
     # What one of them took the place of without being its correction holds again.
@@ -232,7 +232,7 @@ def correct(
     located: Located,
     text: str,
     by: Attribution,
-    kin: Kin,
+    kin: Dependents,
     beside: Sequence[Mapping[str, Any]],
     *,
     origin: Origin,

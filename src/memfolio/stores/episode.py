@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from memfolio.arguments import ANY_ID, draft_of, nearest
 from memfolio.errors import InputError
-from memfolio.intake import ANY_ID, draft_of, nearest
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId

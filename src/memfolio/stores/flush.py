@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
+from memfolio.arguments import OUTSIDE
 from memfolio.errors import ModelError, RefusedError
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest_line
 from memfolio.index.maintenance import About, known_about
-from memfolio.intake import OUTSIDE
 from memfolio.learn import rules
 from memfolio.learn.ask import learn_by_model
 from memfolio.learn.clauses import sentences

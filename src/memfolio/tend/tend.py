@@ -14,12 +14,12 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from memfolio.embed.meaning import Embedded
+from memfolio.arguments import nearest
+from memfolio.embed.vectorizer import Embedded
 from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
 from memfolio.govern.proposals import Proposals
 from memfolio.index.index import Index
 from memfolio.index.lookup import last_runs
-from memfolio.intake import nearest
 from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.recall.library import Library
@@ -253,9 +253,9 @@ def _procedures(context: JobContext) -> str:
 def _embed(context: JobContext) -> str:
     """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
     hand, library = context.hand, context.library
-    if library.meaning.embedder is None and hand.vault.config.embedding.provider == "none":
+    if library.vectorizer.embedder is None and hand.vault.config.embedding.provider == "none":
         return ""
-    is_shown = hand.dry_run and library.meaning.embedder is not None
+    is_shown = hand.dry_run and library.vectorizer.embedder is not None
     found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(context.progress, context.enough)
     if found.missing:
         why = found.degraded or "the time is up"

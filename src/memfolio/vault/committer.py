@@ -1,7 +1,7 @@
 """Committing off the acknowledgement path: changes wait a moment for company, then go into git with their bytes.
 
 Nothing waits for git and nothing fails for it. While git is missing, broken or in somebody's hands, changes stay
-in the recent bytes, and every now and then somebody looks whether the way is free again.
+in the journal, and every now and then somebody looks whether the way is free again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memfolio.errors import DiskFullError, MemfolioError
 from memfolio.types import HUMAN, Action
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.repository import STAGED, can_hold, is_current, is_led_by_us
-from memfolio.vault.journal import Books, Record, Written, rebuild
+from memfolio.vault.journal import FileStates, Record, Written, rebuild
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import AUDIT, is_tracked
 from memfolio.vault.reconcile import RETURNED, alert_moved
@@ -69,10 +69,10 @@ class CommitGroup:
 
 
 class Committer:
-    """Takes changes from the recent bytes into git, in a thread of its own and when asked."""
+    """Takes changes from the journal into git, in a thread of its own and when asked."""
 
-    def __init__(self, books: Books, writer: Writer, lock: FileLock, *, delay: float) -> None:
-        self._books = books
+    def __init__(self, file_states: FileStates, writer: Writer, lock: FileLock, *, delay: float) -> None:
+        self._file_states = file_states
         self._writer = writer
         self._lock = lock
         self._delay = delay
@@ -87,7 +87,7 @@ class Committer:
 
     @property
     def _history(self) -> History:
-        return self._books.history
+        return self._file_states.history
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
@@ -157,7 +157,7 @@ class Committer:
     def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
         self.failure = None
         try:
-            with disk_errors(self._books.home.root):
+            with disk_errors(self._file_states.home.root):
                 if wait:
                     with self._lock():
                         return step()
@@ -168,7 +168,7 @@ class Committer:
             return -1
 
     def _refresh(self) -> int:
-        home, git = self._books.home, self._books.home.root / ".git"
+        home, git = self._file_states.home, self._file_states.home.root / ".git"
         if git.exists() and not is_current(home.disk, git, home.config.git.branch):
             self._history.refresh_index()
             # Packing takes seconds: it is put off while somebody waits for this process to end.
@@ -177,7 +177,7 @@ class Committer:
         return 0
 
     def _commit_all(self) -> int:
-        waiting, home = self._waiting(), self._books.home
+        waiting, home = self._waiting(), self._file_states.home
         if not waiting and is_led_by_us(home.disk, home.root / ".git", home.config.git.branch):
             self.obstacle = None
             return 0
@@ -189,7 +189,7 @@ class Committer:
             self._note_set_back(waiting)
             waiting = self._waiting()
         elif built_on := self._history.built_on():
-            self._settle(built_on)
+            self._reconcile(built_on)
             waiting = self._waiting()
         if self._history.tip() is None:
             self._begin_anew()
@@ -200,45 +200,47 @@ class Committer:
         while (waiting := self._waiting()) and waiting[0].line.seq <= last:
             self._commit([record for record in waiting[:MAX_BATCH] if record.line.seq <= last])
         with self._writer.ready():
-            self._books.recent.rotate_if_large()
+            self._file_states.journal.rotate_if_large()
         return 0
 
     def _obstacle(self, waiting: list[Record]) -> str | None:
         """What is in the way; that the index has older versions of files that were put back is not."""
-        obstacle, books = self._history.obstacle(), self._books
+        obstacle, file_states = self._history.obstacle(), self._file_states
         returned = {path for record in waiting if record.line.by == RETURNED for path in record.line.paths}
-        states = {path: books.known(path) for path in returned}
-        returned = {path for path, known in states.items() if books.stamp(path) == (known.stamp if known else None)}
+        states = {path: file_states.known(path) for path in returned}
+        returned = {
+            path for path, known in states.items() if file_states.stamp(path) == (known.stamp if known else None)
+        }
         if obstacle != STAGED or not returned:
             return obstacle
-        self._history.unstage([*returned, *books.trail.parts()])
+        self._history.unstage([*returned, *file_states.trail.parts()])
         return self._history.obstacle()
 
     def _note_set_back(self, waiting: list[Record]) -> None:
         """Record that the branch is led back to our newest commit, unless it says so already that files were."""
         if not any(record.line.by == RETURNED for record in waiting):
             with self._writer.ready():
-                line = self._books.enter(Action.RESTORE, RETURNED, sync=True)
-                alert_moved(self._books, [line.seq])
+                line = self._file_states.enter(Action.RESTORE, RETURNED, sync=True)
+                alert_moved(self._file_states, [line.seq])
 
-    def _settle(self, paths: list[str]) -> None:
+    def _reconcile(self, paths: list[str]) -> None:
         """Record what people committed, as their edits, before we build on it."""
         for path in paths:
             if is_tracked(path) and not path.startswith(f"{AUDIT}/"):
                 with suppress(OSError, MemfolioError):  # what stands in the way of one file is said by the next look
-                    self._writer.settle([path])
+                    self._writer.reconcile([path])
 
     def _begin_anew(self) -> None:
         """A history without commits needs every change, also those that were in one that somebody deleted."""
         with self._writer.ready():
-            if self._books.recent.committed:
-                rebuild(self._books)
+            if self._file_states.journal.committed:
+                rebuild(self._file_states)
 
     def _waiting(self) -> list[Record]:
         with self._writer.ready():
-            if self._books.recent.has_gap():
-                rebuild(self._books)
-            return list(self._books.recent.pending)
+            if self._file_states.journal.has_gap():
+                rebuild(self._file_states)
+            return list(self._file_states.journal.pending)
 
     def _found_in_git(self, waiting: list[Record]) -> int:
         """The newest of these that a process committed and did not live to say so; 0 when there is none."""
@@ -251,7 +253,7 @@ class Committer:
         return 0
 
     def _commit(self, records: list[Record]) -> None:
-        disk, home = self._books.home.disk, self._books.home
+        disk, home = self._file_states.home.disk, self._file_states.home
         for part in dict.fromkeys(record.head.part for record in records):
             disk.sync_file(home.path(part))
         self._history.commit([self._draft(group) for group in self._fold(records)])
@@ -259,7 +261,7 @@ class Committer:
 
     def _mark_committed(self, seq: int) -> None:
         with self._writer.ready():
-            self._books.recent.mark_committed(seq)
+            self._file_states.journal.mark_committed(seq)
 
     def _fold(self, records: list[Record]) -> Iterator[CommitGroup]:
         """Group the changes and work out the content each group leaves in each file."""
@@ -290,14 +292,14 @@ class Committer:
 
     def _content_after(self, write: Written, before: bytes) -> bytes | None:
         """The bytes the writer wrote; a file that proves by its hash to be the same serves where they are lost."""
-        home = self._books.home
+        home = self._file_states.home
         if write.state is None:
             return None
         if not write.is_unknown:
             after = write.after(before)
             if after is not None and home.hash(after) == write.state.hash:
                 return after
-        content = self._books.read(write.path)
+        content = self._file_states.read(write.path)
         return content if content is not None and home.hash(content) == write.state.hash else None
 
     def _trail_behind(self, record: Record, before: bytes | None) -> bytes:
@@ -310,7 +312,7 @@ class Committer:
     def _trail_before(self, record: Record, start: int) -> bytes:
         """What is in front of a line: as git has it, or as the file has it where git's does not lead up to the line."""
         part = record.head.part
-        ours = self._books.read(part) or b""
+        ours = self._file_states.read(part) or b""
         for content in (self._history.read(part) or b"", ours):
             if len(content) >= start and _is_chain(content[:start] + record.raw):
                 return content[:start]

@@ -62,7 +62,7 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
     page = vault.page(copy)
     if page is None:
         return ()
-    rest, forgotten = parted(original, page.content, vault.books.recent.known, partial(_state, vault))
+    rest, forgotten = parted(original, page.content, vault.file_states.journal.known, partial(_state, vault))
     operations = [
         *_missing_blocks(vault, original, rest),
         *_set_aside(vault, original, page, rest),
@@ -74,7 +74,7 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
 
 def _state(vault: Vault, path: str) -> bytes | None:
     try:
-        return vault.books.read(path)
+        return vault.file_states.read(path)
     except OSError as error:
         raise DiskError(f"{path} does not tell what was forgotten: {error}", hint="make it readable") from error
 
@@ -106,7 +106,7 @@ def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]
 
 
 def _parts(vault: Vault, ledger: Ledger) -> list[bytes]:
-    paths = [ledger.part(number) for number in range(1, vault.books.newest_part(ledger) + 1)]
+    paths = [ledger.part(number) for number in range(1, vault.file_states.newest_part(ledger) + 1)]
     return [page.content for path in paths if (page := vault.page(path))]
 
 

@@ -143,7 +143,7 @@ class Record:
         return datetime.fromisoformat(self.line.at)
 
 
-class Recent:
+class Journal:
     """The file, and what it says: files as last left, the trail's head, and changes that wait for git."""
 
     def __init__(self, folder: Path, disk: Disk, *, window: timedelta | None = None) -> None:
@@ -381,18 +381,18 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-# The books: how each file was last left, and the one place where a change is entered into the trail.
+# The file states: how each file was last left, and the one place where a change is entered into the trail.
 
 GIT_SECONDS = 2.0
 """How long a git command that is changing files is waited for."""
 
 
-class Books:
+class FileStates:
     """Everything the writer must know before it writes and enter after it wrote; used under the write lock."""
 
-    def __init__(self, home: Home, recent: Recent, trail: Trail) -> None:
+    def __init__(self, home: Home, journal: Journal, trail: Trail) -> None:
         self.home = home
-        self.recent = recent
+        self.journal = journal
         self.trail = trail
         self._history: History | None = None
         self.unrecorded: set[str] = set()
@@ -431,7 +431,7 @@ class Books:
 
     def begin_anew(self) -> None:
         """Forget what a forked process has from its parent: it may be half of a change that a thread was making."""
-        self.recent.clear()
+        self.journal.clear()
         self.forget_keys()
         self._notified = None
         self.epoch += 1
@@ -452,10 +452,10 @@ class Books:
         return self.home.disk.read(self.home.path(path))
 
     def known(self, path: str) -> FileState | None:
-        return self.recent.known.get(path)
+        return self.journal.known.get(path)
 
     def tail_of(self, path: str) -> Tail:
-        """How a settled file ends; read once, then followed from append to append."""
+        """How a reconciled file ends; read once, then followed from append to append."""
         known, tail = self.known(path), self._tails.get(path)
         if known is None:
             return self.tail_behind(None)
@@ -470,9 +470,9 @@ class Books:
 
     def newest_part(self, ledger: Ledger) -> int:
         number = self._parts.get(ledger, 1)
-        while number > 1 and ledger.part(number) not in self.recent.known:
+        while number > 1 and ledger.part(number) not in self.journal.known:
             number -= 1
-        while ledger.part(number + 1) in self.recent.known:
+        while ledger.part(number + 1) in self.journal.known:
             number += 1
         self._parts[ledger] = number
         return number
@@ -491,10 +491,10 @@ class Books:
 
     def note_notified(self) -> None:
         """Let the epoch grow if what was caught up with is not what the listeners were told, change by change."""
-        if not self._is_notified(self.recent.head):
+        if not self._is_notified(self.journal.head):
             self.epoch += 1
             self.forget_keys()
-        self._notified = self.recent.head
+        self._notified = self.journal.head
 
     def _is_notified(self, head: Head) -> bool:
         return self._notified is None or self._notified.hash == head.hash
@@ -529,7 +529,7 @@ class Books:
         """Have these files read at the next look, whatever their stamps say."""
         for path in paths:
             if known := self.known(path):
-                self.recent.remember(path, known._replace(stamp=None))
+                self.journal.remember(path, known._replace(stamp=None))
 
     def enter(
         self,
@@ -549,7 +549,7 @@ class Books:
         A change of ours is durable already, so trouble here must not make it fail: the line is written later from
         what the files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement yet.
         """
-        head = self.recent.head
+        head = self.journal.head
         at = iso(self.home.now())
         line, raw = seal(
             TrailLine(
@@ -585,29 +585,29 @@ class Books:
 
     def sync_trail(self) -> None:
         """Make every line so far durable."""
-        if self.recent.head.part:
-            self.home.disk.sync_file(self.home.path(self.recent.head.part))
+        if self.journal.head.part:
+            self.home.disk.sync_file(self.home.path(self.journal.head.part))
         self.is_loose = False
 
     def _write(self, line: TrailLine, raw: bytes, done: Sequence[Written], *, month: str, sync: bool) -> Record:
-        part = part_for(self.recent.head, month, len(raw), self.home.config.max_ledger_bytes)
-        if part != self.recent.head.part:
+        part = part_for(self.journal.head, month, len(raw), self.home.config.max_ledger_bytes)
+        if part != self.journal.head.part:
             self.sync_trail()  # a part that begins must not outlive the end of the one before
         # A line without files has nothing that it could be written from again: it is made to last itself.
         self.home.disk.append(self.home.path(part), raw, sync=sync or not done)
         # Where the line should end: if it does not, somebody has moved the file, which whoever looks next puts right.
-        end = (self.recent.head.size if part == self.recent.head.part else 0) + len(raw)
+        end = (self.journal.head.size if part == self.journal.head.part else 0) + len(raw)
         record = Record(line, raw, Head(line.seq, line.hash, part, end), tuple(done))
-        self.recent.add(record)
+        self.journal.add(record)
         self.is_loose = not sync and (self.is_loose or any(each.start is None for each in done))
         return record
 
 
-# Bringing the books up to date: other processes' changes, and what a crash or a power cut left half done.
+# Bringing the file states up to date: other processes' changes, and what a crash or a power cut left half done.
 #
-# The trail and the recent bytes are written after a change is durable and are not synced with it, so either may be
-# behind the other. Lines that only the recent bytes know are written to the trail again, byte for byte; lines that
-# only the trail knows get their bytes back from the files. When the recent bytes are lost altogether, they are
+# The trail and the journal are written after a change is durable and are not synced with it, so either may be
+# behind the other. Lines that only the journal knows are written to the trail again, byte for byte; lines that
+# only the trail knows get their bytes back from the files. When the journal is lost altogether, it is
 # rebuilt from the whole trail.
 
 MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
@@ -617,122 +617,122 @@ _MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 """What git puts between the sides of a conflict."""
 
 
-def catch_up(books: Books) -> None:
-    """Read what others did; repair trail and recent bytes when they disagree."""
-    books.follow(books.recent.catch_up())
-    is_new = books.recent.is_new_to_us()
+def catch_up(file_states: FileStates) -> None:
+    """Read what others did; repair trail and journal when they disagree."""
+    file_states.follow(file_states.journal.catch_up())
+    is_new = file_states.journal.is_new_to_us()
     if is_new:
-        books.close()  # who began the file afresh may have rewritten git's history
-    if books.recent.damaged:
-        rebuild(books)
-    elif not _in_step(books) or (is_new and books.trail.tail() != books.recent.head):
-        realign(books)
-    books.note_notified()
+        file_states.close()  # who began the file afresh may have rewritten git's history
+    if file_states.journal.damaged:
+        rebuild(file_states)
+    elif not _in_step(file_states) or (is_new and file_states.trail.tail() != file_states.journal.head):
+        realign(file_states)
+    file_states.note_notified()
 
 
-def _in_step(books: Books) -> bool:
-    head = books.recent.head
+def _in_step(file_states: FileStates) -> bool:
+    head = file_states.journal.head
     if not head.part:
-        return not books.trail.parts()
-    stamp = books.stamp(head.part)
-    return stamp is not None and stamp.size == head.size and books.stamp(_next_part(books)) is None
+        return not file_states.trail.parts()
+    stamp = file_states.stamp(head.part)
+    return stamp is not None and stamp.size == head.size and file_states.stamp(_next_part(file_states)) is None
 
 
-def _next_part(books: Books) -> str:
+def _next_part(file_states: FileStates) -> str:
     """Where the trail would go on after a full part: it exists only if somebody died right after starting it."""
-    return part_for(books.recent.head, iso(books.home.now())[:7], sys.maxsize, 0)
+    return part_for(file_states.journal.head, iso(file_states.home.now())[:7], sys.maxsize, 0)
 
 
-def rebuild(books: Books) -> None:
-    """Make the recent bytes anew: every file as its last line in the trail left it, still to be looked at."""
-    recent = books.recent
-    recent.clear()
-    books.forget_keys()
-    books.is_loose = True
-    committed = _newest_in_git(books)
-    lines, head, _ = books.trail.since(Head())
-    is_altered = _is_altered(_set_aside_torn(books, head))
+def rebuild(file_states: FileStates) -> None:
+    """Make the journal anew: every file as its last line in the trail left it, still to be looked at."""
+    journal = file_states.journal
+    journal.clear()
+    file_states.forget_keys()
+    file_states.is_loose = True
+    committed = _newest_in_git(file_states)
+    lines, head, _ = file_states.trail.since(Head())
+    is_altered = _is_altered(_set_aside_torn(file_states, head))
     if is_altered:
-        _append_all(books, head, _lines_in_git(books, head.part), until=sys.maxsize)
-        lines, head, _ = books.trail.since(Head())
+        _append_all(file_states, head, _lines_in_git(file_states, head.part), until=sys.maxsize)
+        lines, head, _ = file_states.trail.since(Head())
     for sealed in lines:
-        recent.learn_ids(sealed.line.ids)
+        journal.learn_ids(sealed.line.ids)
         for mark in sealed.line.files:
-            recent.remember(mark.path, _state(mark))
-    recent.committed = min(committed, head.seq)
-    recent.head = head
-    recent.pending = [_record(books, sealed) for sealed in lines if sealed.line.seq > recent.committed]
-    recent.rewrite()
+            journal.remember(mark.path, _state(mark))
+    journal.committed = min(committed, head.seq)
+    journal.head = head
+    journal.pending = [_record(file_states, sealed) for sealed in lines if sealed.line.seq > journal.committed]
+    journal.rewrite()
     if is_altered:
-        _report(books, "the trail could not be read to its end: the lines that git has were put back", alert=True)
+        _report(file_states, "the trail could not be read to its end: the lines that git has were put back", alert=True)
 
 
-def realign(books: Books) -> None:
-    """Let the trail and the recent bytes tell the same story again."""
-    recent = books.recent
-    books.is_loose = True
-    books.await_git()
-    if not _has_head(books):
-        _write_again(books, books.trail.since(Head())[1])
+def realign(file_states: FileStates) -> None:
+    """Let the trail and the journal tell the same story again."""
+    journal = file_states.journal
+    file_states.is_loose = True
+    file_states.await_git()
+    if not _has_head(file_states):
+        _write_again(file_states, file_states.trail.since(Head())[1])
         return
-    lines, head, torn = books.trail.since(recent.head)
+    lines, head, torn = file_states.trail.since(journal.head)
     for sealed in lines:
-        record = _record(books, sealed)
-        recent.add(record)
-        books.follow([record])
+        record = _record(file_states, sealed)
+        journal.add(record)
+        file_states.follow([record])
     if torn:
-        _set_aside_torn(books, head)
-    recent.head = head
-    recent.rewrite()
+        _set_aside_torn(file_states, head)
+    journal.head = head
+    journal.rewrite()
 
 
-def _has_head(books: Books) -> bool:
+def _has_head(file_states: FileStates) -> bool:
     """Whether the newest line that we know of stands where it was written."""
-    head = books.recent.head
+    head = file_states.journal.head
     end = f'{head.hash}"}}\n'.encode()
-    return not head.part or (books.read(head.part) or b"")[head.size - len(end) : head.size] == end
+    return not head.part or (file_states.read(head.part) or b"")[head.size - len(end) : head.size] == end
 
 
-def _write_again(books: Books, tail: Head, looks: int = LOOKS) -> None:
-    """The trail lost lines behind `tail`: write those that git and the recent bytes still have."""
-    recent = books.recent
-    in_git = _lines_in_git(books, tail.part) if tail.seq < recent.committed else []
-    waiting = [(record.head.part, record.raw) for record in recent.pending]
+def _write_again(file_states: FileStates, tail: Head, looks: int = LOOKS) -> None:
+    """The trail lost lines behind `tail`: write those that git and the journal still have."""
+    journal = file_states.journal
+    in_git = _lines_in_git(file_states, tail.part) if tail.seq < journal.committed else []
+    waiting = [(record.head.part, record.raw) for record in journal.pending]
     ours = {raw for _, raw in [*in_git, *waiting]}
-    is_altered, is_gone = _is_altered(_set_aside_torn(books, tail, ours)), not tail.seq
-    heads = _append_all(books, tail, [*in_git, *waiting], until=recent.head.seq)
-    there = books.trail.since(Head())[1]
+    is_altered, is_gone = _is_altered(_set_aside_torn(file_states, tail, ours)), not tail.seq
+    heads = _append_all(file_states, tail, [*in_git, *waiting], until=journal.head.seq)
+    there = file_states.trail.since(Head())[1]
     if looks and heads and there != heads[-1]:  # a git command has put back other files meanwhile
-        _write_again(books, there, looks - 1)
+        _write_again(file_states, there, looks - 1)
         return
     tail = heads[-1] if heads else tail
     found = {head.seq: head for head in heads}
-    recent.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in recent.pending]
-    if tail.hash == recent.head.hash:
-        recent.head = tail
-        recent.rewrite()
+    journal.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in journal.pending]
+    if tail.hash == journal.head.hash:
+        journal.head = tail
+        journal.rewrite()
         if (in_git and heads) or is_altered:
             wrong = "could not be read" if is_altered else "was cut off"
             first = heads[0].seq if heads else tail.seq + 1
             said = f"the trail {wrong} from change {first} on: its lines were put back"
             # A person who looks at an old commit cuts it too: nothing to be alarmed about.
-            _report(books, said, alert=is_altered or is_gone)
+            _report(file_states, said, alert=is_altered or is_gone)
         return
     # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
-    part = tail.part or recent.head.part
-    stamp = books.stamp(part)
-    recent.head = recent.head._replace(part=part, size=stamp.size if stamp else 0)
-    recent.rewrite()
-    books.enter(Action.ALERT, TAMPERED)
+    part = tail.part or journal.head.part
+    stamp = file_states.stamp(part)
+    journal.head = journal.head._replace(part=part, size=stamp.size if stamp else 0)
+    journal.rewrite()
+    file_states.enter(Action.ALERT, TAMPERED)
 
 
-def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
+def _append_all(file_states: FileStates, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
     """Write those lines to the trail that follow its end, one after the other; returns the end behind each.
 
     Each file is replaced in one step: a git command that puts back another one meanwhile has nothing added to it.
     """
     heads: list[Head] = []
-    contents = {tail.part: bytearray((books.read(tail.part) or b"")[: tail.size])} if tail.part else {}
+    contents = {tail.part: bytearray((file_states.read(tail.part) or b"")[: tail.size])} if tail.part else {}
     for part, raw in lines:
         if tail.seq < until and is_sealed(raw, tail.hash):
             line, part = read_line(raw), max(part, tail.part)
@@ -741,7 +741,7 @@ def _append_all(books: Books, tail: Head, lines: Iterable[tuple[str, bytes]], *,
             tail = Head(line.seq, line.hash, part, len(content))
             heads.append(tail)
     for part in dict.fromkeys(head.part for head in heads):
-        books.home.disk.put(books.home.path(part), bytes(contents[part]))
+        file_states.home.disk.put(file_states.home.path(part), bytes(contents[part]))
     return heads
 
 
@@ -750,30 +750,30 @@ def _is_altered(cut: bytes) -> bool:
     return b"\n" in cut and b"\0" not in cut
 
 
-def _report(books: Books, what: str, *, alert: bool) -> None:
+def _report(file_states: FileStates, what: str, *, alert: bool) -> None:
     """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
-    books.enter(Action.RESTORE, MENDED)
+    file_states.enter(Action.RESTORE, MENDED)
     if alert:
-        books.enter(Action.ALERT, TAMPERED)
-    books.notices.append(what)
-    books.repairs.append(what)
+        file_states.enter(Action.ALERT, TAMPERED)
+    file_states.notices.append(what)
+    file_states.repairs.append(what)
 
 
-def _newest_in_git(books: Books) -> int:
+def _newest_in_git(file_states: FileStates) -> int:
     """The newest change that is in git; 0 when none is, or git cannot say.
 
     People write commits too: what one of them says is believed if the trail has the very line that it names.
     """
-    hashes = {line.seq: line.hash for line in books.trail.lines()}
+    hashes = {line.seq: line.hash for line in file_states.trail.lines()}
     try:
-        return next((each.seq for each in books.history.anchors() if hashes.get(each.seq) == each.chain), 0)
+        return next((each.seq for each in file_states.history.anchors() if hashes.get(each.seq) == each.chain), 0)
     except HistoryError:
         return 0
 
 
-def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
+def _lines_in_git(file_states: FileStates, part: str) -> list[tuple[str, bytes]]:
     """The trail's lines from this part on as the branch has them, whatever a person has checked out."""
-    history = books.history
+    history = file_states.history
     try:
         parts = sorted(path for path in history.files() if path >= part and path.startswith(f"{AUDIT}/"))
         contents = [(path, history.read(path) or b"") for path in parts if ledger_of(path)]
@@ -782,14 +782,14 @@ def _lines_in_git(books: Books, part: str) -> list[tuple[str, bytes]]:
     return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
-def _set_aside_torn(books: Books, head: Head, ours: Collection[bytes] = ()) -> bytes:
+def _set_aside_torn(file_states: FileStates, head: Head, ours: Collection[bytes] = ()) -> bytes:
     """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
-    parts = [part for part in books.trail.parts() if part >= head.part]
-    return b"".join(_cut_off(books, part, head.size if part == head.part else 0, ours) for part in parts)
+    parts = [part for part in file_states.trail.parts() if part >= head.part]
+    return b"".join(_cut_off(file_states, part, head.size if part == head.part else 0, ours) for part in parts)
 
 
-def _cut_off(books: Books, part: str, size: int, ours: Collection[bytes]) -> bytes:
-    home, cut = books.home, (books.read(part) or b"")[size:]
+def _cut_off(file_states: FileStates, part: str, size: int, ours: Collection[bytes]) -> bytes:
+    home, cut = file_states.home, (file_states.read(part) or b"")[size:]
     lines = cut.splitlines(keepends=True)
     torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
     if torn:
@@ -806,16 +806,16 @@ def _state(mark: FileMark) -> FileState | None:
     return None if mark.now is None else FileState(mark.now, mark.size, None)
 
 
-def _record(books: Books, sealed: SealedLine) -> Record:
+def _record(file_states: FileStates, sealed: SealedLine) -> Record:
     """The record of a line, its bytes taken from the files as far as they still prove to be the same."""
-    writes = tuple(_written(books, mark) for mark in sealed.line.files)
+    writes = tuple(_written(file_states, mark) for mark in sealed.line.files)
     return Record(sealed.line, sealed.raw, sealed.head, writes)
 
 
-def _written(books: Books, mark: FileMark) -> Written:
+def _written(file_states: FileStates, mark: FileMark) -> Written:
     if mark.now is None:
         return Written(mark.path, None, None, mark.was, None)
-    content = books.read(mark.path) or b""
-    if books.home.hash(content[: mark.size]) != mark.now:
+    content = file_states.read(mark.path) or b""
+    if file_states.home.hash(content[: mark.size]) != mark.now:
         return Written(mark.path, mark.start or 0, None, mark.was, mark.now, length=mark.size)
     return Written(mark.path, mark.start, content[mark.start or 0 : mark.size], mark.was, mark.now)

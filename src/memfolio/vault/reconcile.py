@@ -21,7 +21,7 @@ from memfolio.vault.disk import Stamp
 from memfolio.vault.entry import parse_entry
 from memfolio.vault.fields import whole_length
 from memfolio.vault.git.repository import can_hold
-from memfolio.vault.journal import Books, FileState, Tail, Written, catch_up, to_bytes, to_text
+from memfolio.vault.journal import FileState, FileStates, Tail, Written, catch_up, to_bytes, to_text
 from memfolio.vault.lines import attribution_of, read_lines, split_lines
 from memfolio.vault.log import split_log
 from memfolio.vault.paths import (
@@ -221,12 +221,12 @@ def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
     return by.approval is not Approval.APPROVED and by.actor != "system:init"
 
 
-def alert_moved(books: Books, about: Sequence[int]) -> None:
+def alert_moved(file_states: FileStates, about: Sequence[int]) -> None:
     """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
-    if not any(line.by == MOVED for line in open_alerts(books.trail)):
-        books.enter(Action.ALERT, MOVED, about=about)
-    if NOTICE not in books.notices:
-        books.notices.append(NOTICE)
+    if not any(line.by == MOVED for line in open_alerts(file_states.trail)):
+        file_states.enter(Action.ALERT, MOVED, about=about)
+    if NOTICE not in file_states.notices:
+        file_states.notices.append(NOTICE)
 
 
 # Settling a file before it is touched: whatever happened to it behind our back is understood and recorded.
@@ -260,65 +260,65 @@ class FileNow:
     stamp: Stamp
 
 
-class Settler:
-    """Brings the books and one file into agreement."""
+class Reconciler:
+    """Compares one file with its recorded state, and records what somebody else did to it."""
 
-    def __init__(self, books: Books, committed: Callable[[str], bytes | None]) -> None:
-        self._books = books
+    def __init__(self, file_states: FileStates, committed: Callable[[str], bytes | None]) -> None:
+        self._file_states = file_states
         self._committed = committed
         self._taken_out: list[int] = []
         """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
 
-    def settle(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
-        """Whether the file had been changed by somebody else; afterwards the books say what is in it.
+    def reconcile(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
+        """Whether the file had been changed by somebody else; afterwards its recorded state says what is in it.
 
         Without `takes_own`, entries of ours that are not in the trail are left to the change that they belong to.
         """
-        books = self._books
-        known, stamp = books.known(path), books.stamp(path)
+        file_states = self._file_states
+        known, stamp = file_states.known(path), file_states.stamp(path)
         if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
             return False
-        self._books.await_git()
+        self._file_states.await_git()
         seen = self._look(path)
         if seen is None:
             return self._note_missing(path, known)
         if known and (seen.hash == known.hash or self._is_cloned(seen)):
-            books.recent.restamp(path, FileState(seen.hash, known.size, seen.stamp))
+            file_states.journal.restamp(path, FileState(seen.hash, known.size, seen.stamp))
             return False
         if takes_own and self._take_own(seen, known):
             return True
         move = self._move(path, seen.content)
-        if move is GitMove.TREE and self.bring_back([*books.recent.known, path]):
+        if move is GitMove.TREE and self.bring_back([*file_states.journal.known, path]):
             return True
         is_done = not looks or move is not None or self._is_quiet(seen)
-        return (is_done and self._take_human(seen, known, move)) or self.settle(
+        return (is_done and self._take_human(seen, known, move)) or self.reconcile(
             path, looks=max(looks - 1, 0), takes_own=takes_own
         )
 
     def bring_back(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
-        self._books.await_git()
+        self._file_states.await_git()
         done: list[Written] = []
         for path in dict.fromkeys(paths):
-            with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is settled
+            with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is reconciled
                 done += filter(None, [self._returned(path)])
         batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
         if batches:
-            catch_up(self._books)  # the same command has moved the trail: it is put right before anything follows
-        if lines := [self._books.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
-            alert_moved(self._books, [line.seq for line in lines])
+            catch_up(self._file_states)  # the same command has moved the trail: it is put right before anything follows
+        if lines := [self._file_states.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
+            alert_moved(self._file_states, [line.seq for line in lines])
         return [each.path for each in done]
 
     def alert_removed(self) -> None:
         """Alert the owner, once for all, of what persons' commits took out of the files."""
         if self._taken_out:
-            self._books.enter(Action.ALERT, REMOVED, about=self._taken_out)
+            self._file_states.enter(Action.ALERT, REMOVED, about=self._taken_out)
             self._taken_out = []
 
     def _returned(self, path: str) -> Written | None:
         """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
-        books, known = self._books, self._books.known(path)
-        stamp = books.stamp(path)
+        file_states, known = self._file_states, self._file_states.known(path)
+        stamp = file_states.stamp(path)
         if stamp == (known.stamp if known else None):
             return None
         seen = self._look(path) if stamp else None
@@ -329,7 +329,7 @@ class Settler:
         ) is not GitMove.TREE:
             return None
         before = self._before(path) if known else None
-        if known and (before is None or books.home.hash(before) != known.hash):
+        if known and (before is None or file_states.home.hash(before) != known.hash):
             return None
         was = known.hash if known else None
         found = self._replace(path, before, seen)
@@ -337,11 +337,11 @@ class Settler:
 
     def _move(self, path: str, content: bytes | None) -> GitMove | None:
         """How git changed a file, if it was git."""
-        home = self._books.home
+        home = self._file_states.home
         if not home.config.git.enabled or home.has_new_key or not can_hold(path):
             return None
         try:
-            standing = self._books.history.standing(path)
+            standing = self._file_states.history.standing(path)
         except HistoryError:
             return None
         move = judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
@@ -350,28 +350,28 @@ class Settler:
 
     def _is_persons(self, path: str) -> bool:
         """Whether a person was the last to write a file."""
-        lines = self._books.trail.newest_first(containing=[path.encode()])
+        lines = self._file_states.trail.newest_first(containing=[path.encode()])
         return next((line.by == HUMAN for line in lines if path in line.paths), False)
 
     def _is_former(self, path: str, content: bytes) -> bool:
         """Whether the trail has the content as a state of the file."""
-        found = self._books.home.hash(content)
-        lines = self._books.trail.lines(containing=[found.encode()])
+        found = self._file_states.home.hash(content)
+        lines = self._file_states.trail.lines(containing=[found.encode()])
         return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
 
     def _is_cloned(self, seen: FileNow) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""
-        return self._books.home.has_new_key and self._committed(seen.path) == seen.content
+        return self._file_states.home.has_new_key and self._committed(seen.path) == seen.content
 
     def tail(self, path: str, *, takes_own: bool = True) -> Tail:
-        """How the file ends as it was settled, not as somebody left it a moment later."""
+        """How the file ends as it was reconciled, not as somebody left it a moment later."""
         for _ in range(LOOKS):
-            self.settle(path, takes_own=takes_own)
-            tail, known = self._books.tail_of(path), self._books.known(path)
+            self.reconcile(path, takes_own=takes_own)
+            tail, known = self._file_states.tail_of(path), self._file_states.known(path)
             if tail.hash == (known.hash if known else None):
                 return tail
-            # Changed since it was settled, or in the very moment of our last write, which its stamp does not show.
-            self._books.look_again([path])
+            # Changed since it was reconciled, or in the very moment of our last write, which its stamp does not show.
+            self._file_states.look_again([path])
         raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
 
     def _is_quiet(self, seen: FileNow) -> bool:
@@ -379,39 +379,39 @@ class Settler:
         age = time.time() - seen.stamp.mtime_ns / 1e9
         if 0 <= age < QUIET:
             time.sleep(QUIET - age)
-        return self._books.stamp(seen.path) == seen.stamp
+        return self._file_states.stamp(seen.path) == seen.stamp
 
     def _look(self, path: str) -> FileNow | None:
-        books = self._books
-        stamp, content = books.stamp(path), books.read(path)
+        file_states = self._file_states
+        stamp, content = file_states.stamp(path), file_states.read(path)
         for _ in range(LOOKS):
-            if (again := books.stamp(path)) == stamp:
+            if (again := file_states.stamp(path)) == stamp:
                 break
-            stamp, content = again, books.read(path)
+            stamp, content = again, file_states.read(path)
         if content is None or stamp is None:
             return None
         if content and not content.strip(b"\0"):
             raise _not_here(path)
-        return FileNow(path, content, books.home.hash(content), stamp)
+        return FileNow(path, content, file_states.home.hash(content), stamp)
 
     def _note_missing(self, path: str, known: FileState | None) -> bool:
         if known is None:
             return False
         folder, _, name = path.rpartition("/")
-        if self._books.stamp(f"{folder}/.{name}.icloud"):
+        if self._file_states.stamp(f"{folder}/.{name}.icloud"):
             raise _not_here(path)
         move = self._move(path, None)
-        if move is GitMove.TREE and self.bring_back([*self._books.recent.known, path]):
+        if move is GitMove.TREE and self.bring_back([*self._file_states.journal.known, path]):
             return True
         line = self._enter_human(Action.DELETE, Written(path, None, None, known.hash, None))
         self._taken_out += [line.seq] if move else []
         return True
 
     def _enter_human(self, action: Action, write: Written, gone: Sequence[str] = ()) -> TrailLine:
-        first = self._books.recent.head.seq == 0
-        line = self._books.enter(action, HUMAN, [write], ids=gone, strict=True)
+        first = self._file_states.journal.head.seq == 0
+        line = self._file_states.enter(action, HUMAN, [write], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
-            self._books.enter(Action.ALERT, WATCHMAN, about=[line.seq])
+            self._file_states.enter(Action.ALERT, WATCHMAN, about=[line.seq])
         return line
 
     def _take_own(self, seen: FileNow, known: FileState | None) -> bool:
@@ -419,28 +419,28 @@ class Settler:
         size = known.size if known else 0
         if form_of(seen.path) is Form.PAGE or size > len(seen.content):
             return False
-        if known and self._books.home.hash(seen.content[:size]) != known.hash:
+        if known and self._file_states.home.hash(seen.content[:size]) != known.hash:
             return False
-        own = own_end(seen.path, seen.content, size, self._books.home.zone)
+        own = own_end(seen.path, seen.content, size, self._file_states.home.zone)
         if own is None or (size == 0 and not own.pieces) or self._are_known(seen.path, own.ids):
             return False  # a file of ours begins whole, and an id that the trail has was copied by a person
         if own.whole < len(seen.content) and not own.is_followed:
             self._cut_torn(seen, own.whole)
-        self._enter_own(seen, own, self._books.tail_behind(seen.content[:size] if known else None))
-        return not own.is_followed or self._take_human(seen, self._books.known(seen.path))
+        self._enter_own(seen, own, self._file_states.tail_behind(seen.content[:size] if known else None))
+        return not own.is_followed or self._take_human(seen, self._file_states.known(seen.path))
 
     def _are_known(self, path: str, ids: list[str]) -> bool:
         """Whether the trail has one of these, or another log: large changes name only their first and last there."""
         marks = [each.encode() for each in ids]
-        lines = self._books.trail.lines(containing=marks) if ids else iter(())
+        lines = self._file_states.trail.lines(containing=marks) if ids else iter(())
         if any(each in line.ids for line in lines for each in ids):
             return True
-        others = (other for other in self._books.recent.known if other != path and form_of(other) is Form.LOG)
-        return any(mark in (self._books.read(other) or b"") for other in others for mark in marks)
+        others = (other for other in self._file_states.journal.known if other != path and form_of(other) is Form.LOG)
+        return any(mark in (self._file_states.read(other) or b"") for other in others for mark in marks)
 
     def _cut_torn(self, seen: FileNow, whole: int) -> None:
         """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
-        home, fragment = self._books.home, seen.content[whole:]
+        home, fragment = self._file_states.home, seen.content[whole:]
         if b"\0" in fragment:
             self._keep_torn(seen.path, fragment)
         elif fragment.strip():
@@ -451,7 +451,7 @@ class Settler:
             home.disk.remove(home.path(seen.path))
 
     def _keep_torn(self, path: str, fragment: bytes) -> None:
-        home = self._books.home
+        home = self._file_states.home
         home.disk.put(home.internal / TORN / f"{to_ms(home.now())}-{path.rpartition('/')[2]}", fragment)
 
     def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
@@ -459,22 +459,22 @@ class Settler:
         from memfolio.vault.cut import is_bare
         from memfolio.vault.past.rollback import parted
 
-        rest, forgotten = parted(path, content, self._books.recent.known, self._readable)
+        rest, forgotten = parted(path, content, self._file_states.journal.known, self._readable)
         is_empty = not rest.strip() or (rest != content and is_bare(path, rest))
         done = [] if is_empty else [self._put(self._conflict_path(path), rest)]
         done += self._archived(path, forgotten) if forgotten else []
         if done:
-            self._books.enter(Action.CREATE, by, done)
+            self._file_states.enter(Action.CREATE, by, done)
 
     def _put(self, path: str, content: bytes) -> Written:
-        home, known = self._books.home, self._books.known(path)
+        home, known = self._file_states.home, self._file_states.known(path)
         stamp = home.disk.put(home.path(path), content)
         return Written(path, None, content, known.hash if known else None, home.hash(content), stamp)
 
     def _readable(self, path: str) -> bytes | None:
         """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""
         try:
-            return self._books.read(path)
+            return self._file_states.read(path)
         except (OSError, HomeError):
             return None
 
@@ -485,8 +485,8 @@ class Settler:
 
         target = archive_of(path)
         if target != path:  # else whoever asks is about to cut it
-            self.settle(target)
-        before = self._books.read(target) or b""
+            self.reconcile(target)
+        before = self._file_states.read(target) or b""
         missing = missing_from(target, before, forgotten) if target != path else []
         others = [each.body for each in forgotten if each not in missing and to_bytes(each.body) not in before]
         if others:
@@ -497,23 +497,23 @@ class Settler:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
         agent = agent_of(path)
         folder = f"{f'agents/{agent}' if agent and agent != SHARED else SHARED}/memory/conflicts"
-        for ms in count(to_ms(self._books.home.now())):
+        for ms in count(to_ms(self._file_states.home.now())):
             copy = f"{folder}/{stem or suffix}.{ms}{dot}{suffix if stem else 'md'}"
-            if self._books.known(copy) is None and self._books.stamp(copy) is None:
+            if self._file_states.known(copy) is None and self._file_states.stamp(copy) is None:
                 return copy
         raise AssertionError("count() does not end")
 
     def _enter_own(self, seen: FileNow, own: Own, tail: Tail) -> None:
-        home = self._books.home
+        home = self._file_states.home
         for piece in own.pieces:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
             write = Written(seen.path, before.size, data, before.hash, tail.hash, tail=tail)
             key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
-            self._books.enter(Action.APPEND, piece.by, [write], ids=[piece.id], key=key, strict=True)
+            self._file_states.enter(Action.APPEND, piece.by, [write], ids=[piece.id], key=key, strict=True)
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
-            self._books.recent.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
+            self._file_states.journal.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
     def _take_human(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
@@ -525,18 +525,18 @@ class Settler:
             return False
         action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
         if move is not None and (gone or self._is_former(seen.path, seen.content)):
-            self._taken_out.append(self._books.recent.head.seq + 1)
+            self._taken_out.append(self._file_states.journal.head.seq + 1)
         was, stamp = known.hash if known else None, None if lost else seen.stamp
         self._enter_human(action, Written(seen.path, None, seen.content, was, seen.hash, stamp), gone)
         if rescue:
-            self._books.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
-            self._books.notices.append(_put_back(seen.path, len(lost)))
+            self._file_states.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
+            self._file_states.notices.append(_put_back(seen.path, len(lost)))
         return True
 
     def _before(self, path: str) -> bytes:
         """The file's content as we last left it, from git and the changes that are not there yet."""
         content = self._committed(path) or b""
-        for record in self._books.recent.pending:
+        for record in self._file_states.journal.pending:
             for write in record.writes:
                 if write.path == path:
                     content = write.after(content) or b""
@@ -557,7 +557,7 @@ class Settler:
     def _rescue(self, seen: FileNow, texts: list[str]) -> Written | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
         is_log = form_of(seen.path) is Form.LOG
-        tail = self._books.tail_behind(seen.content)
+        tail = self._file_states.tail_behind(seen.content)
         lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
         data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
         # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
@@ -566,7 +566,7 @@ class Settler:
 
     def _replace(self, path: str, content: bytes | None, seen: FileNow | None) -> tuple[Stamp | None] | None:
         """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""
-        home, target = self._books.home, self._books.home.path(path)
+        home, target = self._file_states.home, self._file_states.home.path(path)
         aside, stamp = (home.disk.take(target), None) if content is None else home.disk.swap(target, content)
         if aside and (seen is None or home.hash(home.disk.read(aside) or b"") != seen.hash):
             home.disk.rename(aside, target)
@@ -578,13 +578,13 @@ class Settler:
     def _is_young(self, id: str) -> bool:
         if not ID_PATTERN.fullmatch(id):
             return False
-        home = self._books.home
+        home = self._file_states.home
         age = to_ms(home.now()) - int(id.split("-")[1])
         return age < home.config.stale_editor_window.total_seconds() * 1000
 
     def _is_unseen(self, ids: list[str]) -> bool:
         """Whether the editor cannot have seen all of these: a person who deletes again what came back means it."""
-        lines = self._books.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
+        lines = self._file_states.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
         rescued = {each for line in lines if line.by.actor == RESCUER.actor for each in line.ids}
         return not rescued.issuperset(ids)
 

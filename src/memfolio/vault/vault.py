@@ -39,7 +39,7 @@ from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft, encoded
 from memfolio.vault.home import Home, agents_of, is_home
-from memfolio.vault.journal import Books, FileState, Recent, Record, to_text
+from memfolio.vault.journal import FileState, FileStates, Journal, Record, to_text
 from memfolio.vault.lock import FileLock
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import (
@@ -56,7 +56,7 @@ from memfolio.vault.paths import (
     ledger_of,
     sensitivity,
 )
-from memfolio.vault.reconcile import Settler
+from memfolio.vault.reconcile import Reconciler
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.trail import Head, Trail, TrailLine, read_line
 from memfolio.vault.writer import FOLDER as INTENTS
@@ -156,19 +156,22 @@ class Vault:
         self._condition = Condition()
         self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
         window = None if config.git.enabled else config.stale_editor_window
-        recent = Recent(self.home.internal, self.home.disk, window=window)
-        self.books = Books(self.home, recent, self.trail)
-        self._settler = Settler(self.books, self._committed)
+        journal = Journal(self.home.internal, self.home.disk, window=window)
+        self.file_states = FileStates(self.home, journal, self.trail)
+        self._reconciler = Reconciler(self.file_states, self._committed)
         lock = FileLock(
-            self.home.internal / "lock", self.home.disk, timeout=config.lock_timeout, when_forked=self.books.begin_anew
+            self.home.internal / "lock",
+            self.home.disk,
+            timeout=config.lock_timeout,
+            when_forked=self.file_states.begin_anew,
         )
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
-        self.writer = Writer(self.books, self._settler, lock)
-        self.committer = Committer(self.books, self.writer, self._locks[1], delay=config.commit_delay)
+        self.writer = Writer(self.file_states, self._reconciler, lock)
+        self.committer = Committer(self.file_states, self.writer, self._locks[1], delay=config.commit_delay)
         self._past: Past | None = None
         self._has_left = False
         if config.git.enabled:
-            self.books.when_entered = self.committer.notify
+            self.file_states.when_entered = self.committer.notify
 
     def under(self, guard: Guard, scope: Shows | None = None, *, speaker: str | None = None) -> Self:
         """The same vault for one who may write what `guard` lets pass, and see what `scope` shows; None shows all.
@@ -245,10 +248,10 @@ class Vault:
         return is_home(self.home.root)
 
     def _only_read(self, error: MemfolioError) -> None:
-        """Go on with the files as they are, since the books cannot be brought up to date."""
+        """Go on with the files as they are, since the file states cannot be brought up to date."""
         self._condition.trouble = error
         self._glance_at_others()
-        self.books.epoch += 1
+        self.file_states.epoch += 1
 
     @property
     def can_write(self) -> bool:
@@ -297,10 +300,10 @@ class Vault:
         """
         self._check_open()
         with self.writer.ready(sweeps=False, patience=patience):
-            survey = look_over(self.home.root, self.books.recent.known)
-            known, found = set(self.books.recent.known), set(survey.files)
-            if back := self._settler.bring_back({*survey.altered, *(known - found)}):
-                survey = look_over(self.home.root, self.books.recent.known)
+            survey = look_over(self.home.root, self.file_states.journal.known)
+            known, found = set(self.file_states.journal.known), set(survey.files)
+            if back := self._reconciler.bring_back({*survey.altered, *(known - found)}):
+                survey = look_over(self.home.root, self.file_states.journal.known)
                 found = set(survey.files)
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
@@ -308,41 +311,41 @@ class Vault:
             self._condition.problems = dict(survey.problems)
             suspects = {*survey.altered, *(known - found), *self._tampered(known)}
             if self.home.has_new_key:  # what is known was hashed with another one
-                self.books.look_again(known)
+                self.file_states.look_again(known)
                 suspects |= known
             changed = [*back, *(path for path in sorted(suspects) if self._settle_one(path))]
-            self._settler.alert_removed()
+            self._reconciler.alert_removed()
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
             with suppress(OSError):  # the file is large, not wrong
-                self.books.recent.rotate_if_large()
+                self.file_states.journal.rotate_if_large()
             copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
             if copies:
                 changed += merge_copies(self, copies, originals=found | known)
             if self.may_pass:
                 self._condition.trouble = None
-                self.books.epoch += 1
+                self.file_states.epoch += 1
         return changed
 
     def _tampered(self, known: Iterable[str]) -> list[str]:
         """Critical files that are not what their stamps say; they are read every time, since stamps can be forged."""
         critical = [path for path in known if sensitivity(path) is Sensitivity.CRITICAL]
         found = [path for path in critical if not self._is_as_left(path)]
-        self.books.look_again(found)
+        self.file_states.look_again(found)
         return found
 
     def _is_as_left(self, path: str) -> bool:
-        known = self.books.known(path)
+        known = self.file_states.known(path)
         try:
-            return known is not None and self.home.hash(self.books.read(path) or b"") == known.hash
+            return known is not None and self.home.hash(self.file_states.read(path) or b"") == known.hash
         except (OSError, HomeError):
-            return False  # what stands in the way is said when the file is settled
+            return False  # what stands in the way is said when the file is reconciled
 
     def _settle_one(self, path: str) -> bool:
         """Settle a file; what stands in its way is noted and does not stop the others."""
         try:
             with disk_errors(self.home.root):
-                return self._settler.settle(path)
+                return self._reconciler.reconcile(path)
         except DiskFullError:
             raise  # it is not this file that stands in the way
         except HomeError as error:
@@ -386,7 +389,7 @@ class Vault:
     def content(self, path: str) -> bytes | None:
         """A file's bytes; None where there is none."""
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
-        return self.read(path if self.books.known(path) else check_path(path))
+        return self.read(path if self.file_states.known(path) else check_path(path))
 
     def settings(self, agent: str) -> AgentSettings:
         """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
@@ -435,35 +438,35 @@ class Vault:
         It finds the changes of other processes when it writes itself, and on `refresh`. Each change comes once and in
         order; where that cannot be, `epoch` grows instead, and `states` says how things are.
         """
-        self.books.listeners.append(listener)
+        self.file_states.listeners.append(listener)
 
     def unsubscribe(self, listener: Callable[[Record], None]) -> None:
         """Tell a listener nothing more."""
         with suppress(ValueError):
-            self.books.listeners.remove(listener)
+            self.file_states.listeners.remove(listener)
 
     @property
     def notices(self) -> list[str]:
         """What was put right without being asked, for a person to read once; whoever tells it clears the list."""
-        return self.books.notices
+        return self.file_states.notices
 
     @property
     def head(self) -> int:
         """The number of the newest change that this process knows of; where it only reads, of all."""
         if self.trouble is None:
-            return self.books.recent.head.seq
+            return self.file_states.journal.head.seq
         with disk_errors(self.home.root):
             return self.trail.tail().seq
 
     @property
     def newest(self) -> Head:
         """The newest change that this process knows of, with its place in the chain of the trail."""
-        return self.books.recent.head
+        return self.file_states.journal.head
 
     @property
     def epoch(self) -> int:
         """A number that grows whenever there may be changes that no listener was told about."""
-        return self.books.epoch
+        return self.file_states.epoch
 
     def refresh(self) -> bool:
         """Catch up with other processes; whether they changed anything. Asking costs a look at one file.
@@ -474,13 +477,13 @@ class Vault:
             self.try_survey(patience=0)
         if self.trouble is not None:
             return self._glance_at_others()
-        before = self.books.recent.head.seq, self.epoch
+        before = self.file_states.journal.head.seq, self.epoch
         with disk_errors(self.home.root):
-            is_behind = not self._is_closed and self.books.recent.is_behind()
+            is_behind = not self._is_closed and self.file_states.journal.is_behind()
         if is_behind:
             with self.at_rest():
                 pass
-        return before != (self.books.recent.head.seq, self.epoch)
+        return before != (self.file_states.journal.head.seq, self.epoch)
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -509,7 +512,7 @@ class Vault:
     @property
     def files(self) -> Mapping[str, FileState]:
         """How each tracked file was last left, as far as this process knows; `states` catches up first."""
-        return self.books.recent.known
+        return self.file_states.journal.known
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one of the `files`, whatever its name is; None where it is gone."""
@@ -565,15 +568,15 @@ class Vault:
 
     def was_made(self, key: str) -> TrailLine | None:
         """The change that was made under this key; None where there was none."""
-        return self.books.made_under(key)
+        return self.file_states.made_under(key)
 
-    def settle(self, paths: Sequence[str]) -> list[str]:
+    def reconcile(self, paths: Sequence[str]) -> list[str]:
         """Record what people did to these files; returns those that had changed."""
-        return self.writer.settle(paths)
+        return self.writer.reconcile(paths)
 
     def waiting(self) -> list[TrailLine]:
         """The changes that git does not have yet, as far as whoever speaks here may know of them."""
-        return list(self.told(record.line for record in self.books.recent.pending))
+        return list(self.told(record.line for record in self.file_states.journal.pending))
 
     @property
     def obstacle(self) -> str | None:
@@ -586,7 +589,7 @@ class Vault:
             made = from_ms(int(id.split("-")[1])).astimezone(self.home.zone)
             ledger = day_log(agent, made.date())
             with self.at_rest():
-                newest = self.books.newest_part(ledger)
+                newest = self.file_states.newest_part(ledger)
                 for number in (newest, newest + 1) if self.trouble is None else ():
                     self._settle_one(ledger.part(number))
 
@@ -603,8 +606,8 @@ class Vault:
         now, before = self._condition, self._condition.glance
         now.glance = None
         with suppress(OSError):
-            now.glance = self.home.disk.stamp(self.books.recent.path)
-        self.books.epoch += now.glance != before
+            now.glance = self.home.disk.stamp(self.file_states.journal.path)
+        self.file_states.epoch += now.glance != before
         return now.glance != before
 
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
@@ -615,7 +618,7 @@ class Vault:
         """
         with self.at_rest():
             if self.trouble is None:
-                return dict(self.books.recent.known)
+                return dict(self.file_states.journal.known)
         return self._read_states(earlier or {})
 
     def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
@@ -623,7 +626,7 @@ class Vault:
         states = {path: earlier[path] for path in survey.files if path not in survey.altered}
         for path, stamp in survey.altered.items():
             with suppress(OSError, HomeError):  # a file that cannot be read does not hide the others
-                content = self.books.read(path)
+                content = self.file_states.read(path)
                 if content is not None:
                     states[path] = FileState(self.home.hash(content), len(content), stamp)
         return states
@@ -695,7 +698,7 @@ class Vault:
     @property
     def history(self) -> History:
         """The home's git."""
-        return self.books.history
+        return self.file_states.history
 
     @property
     def past(self) -> Past:
@@ -722,7 +725,7 @@ class Vault:
 
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
-        files = look_over(self.home.root, self.books.recent.known).files
+        files = look_over(self.home.root, self.file_states.journal.known).files
         return [item for path in logs_of(files, agent, day) for item in entries_in(path, self.read, self.home.zone)]
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
@@ -763,11 +766,11 @@ class Vault:
         if self._has_left:
             return
         was_closed, self._condition.is_closed = self._is_closed, True
-        # Books that were never read have nothing that waits: whoever holds the home is not waited for.
-        is_ours = self.trouble is None or (self.may_pass and self.books.recent.head.seq > 0)
+        # File states that were never read have nothing that waits: whoever holds the home is not waited for.
+        is_ours = self.trouble is None or (self.may_pass and self.file_states.journal.head.seq > 0)
         if is_ours and self.config.git.enabled and not was_closed:
             self.committer.close()
-        self.books.close()
+        self.file_states.close()
         for lock in self._locks:
             lock.close()
 

@@ -1,7 +1,7 @@
 """The one writer: compose, take the lock, check, write, enter into the trail.
 
 A change of one ledger is a single append and fsync; the appended bytes are the commit point. Every other change
-goes through an intent. What comes after the commit point (trail, recent bytes) can be made good later from the
+goes through an intent. What comes after the commit point (trail, journal) can be made good later from the
 files, so an acknowledged change never fails for it.
 """
 
@@ -38,11 +38,11 @@ from memfolio.vault.change import (
 from memfolio.vault.disk import Disk, Stamp, disk_errors
 from memfolio.vault.entry import Mint
 from memfolio.vault.fields import check_content
-from memfolio.vault.journal import Books, Tail, Written, catch_up, to_bytes, to_text
+from memfolio.vault.journal import FileStates, Tail, Written, catch_up, to_bytes, to_text
 from memfolio.vault.lines import attribution, new_id, render_line, sign
 from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside, title_line
-from memfolio.vault.reconcile import LOOKS, QUIET, Settler, blocks_of, needs_alert
+from memfolio.vault.reconcile import LOOKS, QUIET, Reconciler, blocks_of, needs_alert
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.trail import TrailLine, shorten_ids
 
@@ -52,12 +52,12 @@ ATTEMPTS = 100
 class Writer:
     """Applies changes, one at a time, for all threads and processes of a home."""
 
-    def __init__(self, books: Books, settler: Settler, lock: FileLock) -> None:
-        self._books = books
-        self._home = books.home
-        self._settler = settler
+    def __init__(self, file_states: FileStates, reconciler: Reconciler, lock: FileLock) -> None:
+        self._file_states = file_states
+        self._home = file_states.home
+        self._reconciler = reconciler
         self._lock = lock
-        self._intents = Intents(books.home.internal, books.home.disk)
+        self._intents = Intents(file_states.home.internal, file_states.home.disk)
         self._swept = False
 
     @contextmanager
@@ -71,14 +71,14 @@ class Writer:
         with disk_errors(self._home.root), self._lock(patience), self._home.disk.trusting():
             self._home.check_present()
             self._home.check_owner()
-            catch_up(self._books)
+            catch_up(self._file_states)
             for intent in self._intents.waiting():
                 self._roll_forward(intent)
-            for path in sorted(self._books.unrecorded):
-                self._settler.settle(path)
-                self._books.unrecorded.discard(path)
+            for path in sorted(self._file_states.unrecorded):
+                self._reconciler.reconcile(path)
+                self._file_states.unrecorded.discard(path)
             if sweeps and not self._swept:
-                self.sweep(look_over(self._home.root, self._books.recent.known).leftovers)
+                self.sweep(look_over(self._home.root, self._file_states.journal.known).leftovers)
             yield
 
     @contextmanager
@@ -90,9 +90,9 @@ class Writer:
     def sweep(self, leftovers: Iterable[tuple[str, str]]) -> None:
         """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
         for leftover, path in leftovers:
-            content, there = self._books.read(leftover) or b"", self._books.read(path)
+            content, there = self._file_states.read(leftover) or b"", self._file_states.read(path)
             if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(content, there):
-                self._settler.set_aside(path, content, DISPLACED)
+                self._reconciler.set_aside(path, content, DISPLACED)
             self._home.disk.discard(self._home.path(leftover))
         self._swept = True
 
@@ -100,7 +100,7 @@ class Writer:
         """Whether a leftover is a state of the file that the trail has, or what a crash left of such a state."""
         if all(byte in (0, wanted) for byte, wanted in zip(content, there, strict=False)):
             return True
-        return next(self._books.trail.lines(containing=[self._home.hash(content).encode()]), None) is not None
+        return next(self._file_states.trail.lines(containing=[self._home.hash(content).encode()]), None) is not None
 
     def apply(self, allowed: Allowed) -> Receipt:
         """Make the change; when this returns, it is on disk."""
@@ -108,7 +108,7 @@ class Writer:
         with self.ready():
             receipt = self._make(change)
             if needs_alert(receipt.paths, change.by) and not receipt.repeated:
-                self._books.enter(Action.ALERT, WATCHMAN, about=[receipt.seq])
+                self._file_states.enter(Action.ALERT, WATCHMAN, about=[receipt.seq])
             return receipt
 
     def preview(self, change: Change) -> dict[str, tuple[bytes | None, bytes | None]]:
@@ -117,23 +117,23 @@ class Writer:
             return {file.path: self._outlook(file) for file in self._compose(change).files}
 
     def _outlook(self, file: Written) -> tuple[bytes | None, bytes | None]:
-        before = self._books.read(file.path)
+        before = self._file_states.read(file.path)
         return before, file.data if file.start is None else (before or b"") + (file.data or b"")
 
     def _make(self, change: Change) -> Receipt:
         for _ in range(ATTEMPTS):
             plan = self._compose(change)
-            # Asked only now: composing has settled the file, and with it what a process that died wrote there. One that
-            # died at midnight wrote to the log of the day beside.
+            # Asked only now: composing has reconciled the file, and with it what a process that died wrote there. One
+            # that died at midnight wrote to the log of the day beside.
             for path in days_beside(plan.files[0].path) if change.key and plan.files else ():
-                self._settler.settle(path)
-            if change.key and (line := self._books.made_under(change.key)):
+                self._reconciler.reconcile(path)
+            if change.key and (line := self._file_states.made_under(change.key)):
                 return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
             if not self._tells_itself(change, plan):
                 return _receipt(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
                 done = [replace(plan.files[0], stamp=stamp)]
-                return _receipt(self._books.enter(change.action, change.by, done, **_details(change, plan)), plan)
+                return _receipt(self._file_states.enter(change.action, change.by, done, **_details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
                 return _receipt(line, plan)
@@ -142,9 +142,9 @@ class Writer:
         )
 
     def _found_again(self, plan: Plan) -> TrailLine | None:
-        self._settler.settle(plan.files[0].path)
-        lines = self._books.trail.newest_first(containing=[plan.ids[0].encode()])
-        return next(lines, None) if plan.ids[0] in self._books.recent.newest_ids else None
+        self._reconciler.reconcile(plan.files[0].path)
+        lines = self._file_states.trail.newest_first(containing=[plan.ids[0].encode()])
+        return next(lines, None) if plan.ids[0] in self._file_states.journal.newest_ids else None
 
     def _tells_itself(self, change: Change, plan: Plan) -> bool:
         """Whether the change is one block in one ledger that says all that the trail must know, so needs no intent.
@@ -160,17 +160,17 @@ class Writer:
                 return len(plan.ids) == 1 and change.key is None
         return False
 
-    def settle(self, paths: Sequence[str]) -> list[str]:
+    def reconcile(self, paths: Sequence[str]) -> list[str]:
         """Record what others did to these files; returns the files that had changed."""
         with self.ready():
-            changed = [path for path in paths if self._settler.settle(path)]
-            self._settler.alert_removed()
+            changed = [path for path in paths if self._reconciler.reconcile(path)]
+            self._reconciler.alert_removed()
             return changed
 
     def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
-            return self._books.enter(action, by, ids=ids, about=about, sync=True)
+            return self._file_states.enter(action, by, ids=ids, about=about, sync=True)
 
     def _compose(self, change: Change) -> Plan:
         plan = Plan()
@@ -194,11 +194,11 @@ class Writer:
     def _check_folders(self, paths: Container[str], new: Iterable[str]) -> None:
         """Refuse a page below a file: no disk can hold it, and the change could be neither finished nor taken back."""
         for folder, below in {str(folder): path for path in new for folder in PurePosixPath(path).parents}.items():
-            if folder in paths or self._books.known(folder):
+            if folder in paths or self._file_states.known(folder):
                 raise InputError(f"{below} would stand below {folder}, which is a file", hint="rename one of them")
 
     def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
-        agent, ms, taken = operation.agent, to_ms(self._home.now()), self._books.recent.newest_ids
+        agent, ms, taken = operation.agent, to_ms(self._home.now()), self._file_states.journal.newest_ids
         mint = Mint(by, agent=agent, tz=self._home.zone, created_ms=ms, taken=taken)
         limit = self._home.config.max_content_bytes
         ids: defaultdict[date, list[str]] = defaultdict(list)
@@ -214,7 +214,7 @@ class Writer:
             plan.place(ids[day], self._lay(day_log(agent, day), blocks[day]))
 
     def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
-        taken, now = Taken(self._books.recent.newest_ids), self._home.now()
+        taken, now = Taken(self._file_states.journal.newest_ids), self._home.now()
         memories = [item.id for item in plan.items]
         lines = []
         for record in operation.records:
@@ -225,7 +225,7 @@ class Writer:
         plan.files += self._lay(operation.ledger, lines)
 
     def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Written]:
-        first = self._books.newest_part(ledger)
+        first = self._file_states.newest_part(ledger)
         return fill_parts(
             ledger,
             blocks,
@@ -236,32 +236,34 @@ class Writer:
         )
 
     def _settled_tail(self, path: str) -> Tail:
-        self._settle(check_path(path))
-        return self._settler.tail(path)
+        self._reconcile(check_path(path))
+        return self._reconciler.tail(path)
 
-    def _settle(self, path: str) -> None:
+    def _reconcile(self, path: str) -> None:
         """Settle a file that is to be written; that it is missing may mean that everything is."""
-        known = self._books.recent.known
-        if path in known and self._books.stamp(path) is None and not self._settler.bring_back(known):
-            check_not_emptied(self._home.root, set(known), {each for each in known if self._books.stamp(each)})
-        self._settler.settle(path)
-        self._settler.alert_removed()
+        known = self._file_states.journal.known
+        if path in known and self._file_states.stamp(path) is None and not self._reconciler.bring_back(known):
+            check_not_emptied(self._home.root, set(known), {each for each in known if self._file_states.stamp(each)})
+        self._reconciler.reconcile(path)
+        self._reconciler.alert_removed()
 
     def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
-        path = operation.path if self._books.known(operation.path) else check_path(operation.path)
-        self._settle(path)
-        known = self._books.known(path)
+        path = operation.path if self._file_states.known(operation.path) else check_path(operation.path)
+        self._reconcile(path)
+        known = self._file_states.known(path)
         if (known.hash if known else None) != operation.expects:
-            raise PageChangedError(path, current=self._books.read(path), current_hash=known.hash if known else None)
+            raise PageChangedError(
+                path, current=self._file_states.read(path), current_hash=known.hash if known else None
+            )
         now = None if operation.content is None else self._home.hash(operation.content)
         return Written(path, None, operation.content, operation.expects, now)
 
     def _append_file(self, planned: Written) -> Stamp | None:
         """Append durably; None when the file is not what the change was composed against."""
-        if self._books.is_loose:
-            self._books.sync_trail()
-        known = self._books.known(planned.path)
+        if self._file_states.is_loose:
+            self._file_states.sync_trail()
+        known = self._file_states.known(planned.path)
         if known is not None and known.stamp is None:
             return None
         return self._home.disk.append_if(
@@ -271,23 +273,23 @@ class Writer:
     def _carry_out(self, change: Change, plan: Plan) -> TrailLine:
         """Make a change of several files, or of a page: completely, or not at all."""
         # Only a trail that cannot lose lines any more has numbers by which to find this change's own line again.
-        self._books.sync_trail()
+        self._file_states.sync_trail()
         for planned in plan.files:
             self._home.disk.sweep(self._home.path(planned.path))
-        intent = self._intents.save(self._books.recent.head.seq + 1, change, plan)
-        finisher = Finisher(self._books, self._settler)
+        intent = self._intents.save(self._file_states.journal.head.seq + 1, change, plan)
+        file_writer = FileWriter(self._file_states, self._reconciler)
         try:
-            done = [finisher.finish(planned, gives_way=False) for planned in plan.files]
+            done = [file_writer.finish(planned, gives_way=False) for planned in plan.files]
         except (OSError, MemfolioError) as error:
-            if not finisher.take_back():
+            if not file_writer.take_back():
                 raise DiskError(
                     f"the change could neither be finished nor taken back: {error}",
                     hint="do not repeat it: it is finished as soon as the home can be written again",
                 ) from error
             self._intents.drop(intent)
             raise
-        line = self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
-        finisher.keep_displaced(plan.files)
+        line = self._file_states.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+        file_writer.keep_displaced(plan.files)
         self._intents.drop(intent)
         return line
 
@@ -295,18 +297,18 @@ class Writer:
         """Finish what a crash interrupted."""
         if intent := self._intents.load(path):
             change, plan = intent
-            finisher = Finisher(self._books, self._settler)
+            file_writer = FileWriter(self._file_states, self._reconciler)
             if not self._is_entered(int(path.stem), change, plan):
-                done = [finisher.finish(planned) for planned in plan.files]
-                self._books.enter(change.action, change.by, done, **_details(change, plan), sync=True)
-            finisher.keep_displaced(plan.files)
+                done = [file_writer.finish(planned) for planned in plan.files]
+                self._file_states.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+            file_writer.keep_displaced(plan.files)
         self._intents.drop(path)
 
     def _is_entered(self, seq: int, change: Change, plan: Plan) -> bool:
         """Whether the crash came after the trail knew of the change, which had this number or a later one."""
         wanted = (change.action, change.by, shorten_ids(plan.ids), change.about, change.key)
         paths = [file.path for file in plan.files]
-        lines = takewhile(lambda line: line.seq >= seq, self._books.trail.newest_first())
+        lines = takewhile(lambda line: line.seq >= seq, self._file_states.trail.newest_first())
         return any(
             (line.action, line.by, line.ids, line.about, line.key) == wanted and line.paths == paths for line in lines
         )
@@ -425,13 +427,13 @@ def _read_file(data: dict[str, Any]) -> Written:
 DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict-copy")
 
 
-class Finisher:
+class FileWriter:
     """Brings each file of one change to its planned content, and can take that back while nothing is entered."""
 
-    def __init__(self, books: Books, settler: Settler) -> None:
-        self._books = books
-        self._home = books.home
-        self._settler = settler
+    def __init__(self, file_states: FileStates, reconciler: Reconciler) -> None:
+        self._file_states = file_states
+        self._home = file_states.home
+        self._reconciler = reconciler
         self._begun: list[Written] = []
         self._displaced: list[tuple[str, bytes]] = []
 
@@ -443,10 +445,10 @@ class Finisher:
         """
         if planned.start is not None:
             return self._finish_append(planned)
-        content = self._books.read(planned.path)
+        content = self._file_states.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
-            return replace(planned, stamp=self._books.stamp(planned.path))
+            return replace(planned, stamp=self._file_states.stamp(planned.path))
         if found != planned.was and not gives_way:
             raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
@@ -458,7 +460,7 @@ class Finisher:
     def _finish_append(self, planned: Written) -> Written:
         disk, path = self._home.disk, self._home.path(planned.path)
         for _ in range(LOOKS):
-            stamp, content = self._books.stamp(planned.path), self._books.read(planned.path)
+            stamp, content = self._file_states.stamp(planned.path), self._file_states.read(planned.path)
             found = None if content is None else self._home.hash(content)
             if found == planned.now:
                 return replace(planned, stamp=stamp)
@@ -480,9 +482,9 @@ class Finisher:
 
     def _moved(self, planned: Written) -> Written:
         """The append at the end of a file that somebody changed; without what is there already."""
-        self._books.look_again([planned.path])
-        tail = self._settler.tail(planned.path, takes_own=False)
-        present = {each for each, _ in blocks_of(planned.path, self._books.read(planned.path) or b"")}
+        self._file_states.look_again([planned.path])
+        tail = self._reconciler.tail(planned.path, takes_own=False)
+        present = {each for each, _ in blocks_of(planned.path, self._file_states.read(planned.path) or b"")}
         blocks = blocks_of(planned.path, planned.data or b"")
         text = "".join(text for each, text in blocks if each is None or each not in present)
         missing = any(each and each not in present for each, _ in blocks)
@@ -492,11 +494,11 @@ class Finisher:
 
     def _stand_aside(self, planned: Written) -> Written:
         """Leave a person's newer page in place and keep ours beside it."""
-        self._settler.settle(planned.path)
+        self._reconciler.reconcile(planned.path)
         if planned.data is not None:
             self._displaced.append((planned.path, planned.data))
-        known = self._books.known(planned.path)
-        content = self._books.read(planned.path)
+        known = self._file_states.known(planned.path)
+        content = self._file_states.read(planned.path)
         now = known.hash if known else None
         return Written(planned.path, None, content, now, now, known.stamp if known else None)
 
@@ -506,7 +508,7 @@ class Finisher:
         path = self._home.path(planned.path)
         if stamp := self._home.disk.create(path, data):
             return replace(planned, stamp=stamp)
-        if self._books.stamp(planned.path) is None:
+        if self._file_states.stamp(planned.path) is None:
             raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
         return self.finish(planned, gives_way=gives_way)
 
@@ -530,7 +532,7 @@ class Finisher:
         if planned.start is None:
             self._put_back_page(planned)
             return True
-        path, content = self._home.path(planned.path), self._books.read(planned.path)
+        path, content = self._home.path(planned.path), self._file_states.read(planned.path)
         if content is None or self._home.hash(content) == planned.was:
             return True
         if not self._is_begun(planned, content):
@@ -568,7 +570,7 @@ class Finisher:
                 if content := self._words_in(aside, planned):
                     self._displaced.append((planned.path, content))
             while self._displaced:
-                self._settler.set_aside(*self._displaced.pop(), DISPLACED)
+                self._reconciler.set_aside(*self._displaced.pop(), DISPLACED)
             if asides:
                 # Durably: what comes back after a power cut would look like another person's work.
                 self._home.disk.sweep(self._home.path(planned.path))

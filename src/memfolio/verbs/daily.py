@@ -6,9 +6,9 @@ from datetime import datetime
 from math import log
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
+from memfolio.arguments import ANY_ID, nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.govern.gate import kept_once
-from memfolio.intake import ANY_ID, nearest
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents
 from memfolio.verbs.documents import ForgottenDocument, HitsDocument, ProposalDocument

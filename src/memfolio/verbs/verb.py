@@ -18,8 +18,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError, PolicyError
-from memfolio.intake import nearest
 from memfolio.types import Kind, MemoryItem, Store, Type
 from memfolio.verbs.documents import as_document
 

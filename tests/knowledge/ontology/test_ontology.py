@@ -121,7 +121,7 @@ def test_likely_duplicate_is_a_warning(shop: Ontology, name: str, label: str, wa
 def test_same_meaning_in_other_letters_is_a_warning(shop: Ontology, library: Library) -> None:
     definition = "Person or organization that buys goods from the business and pays for them."
     known = Vocabulary([*shop.vocabulary(), a_class("shop:Acquirer", definition=definition)])
-    found = validate(a_class("shop:Shopper", definition=definition), known, library.meaning.embedder)
+    found = validate(a_class("shop:Shopper", definition=definition), known, library.vectorizer.embedder)
     assert [each.partition(" (")[0] for each in found.warnings] == ["may be shop:Acquirer: it means much the same"]
     assert not validate(a_class("shop:Shopper", definition=definition), known).warnings
 

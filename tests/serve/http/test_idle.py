@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.embed import meaning
+from memfolio.embed import vectorizer
 from memfolio.errors import HomeError
 from memfolio.memory import Memory
 from memfolio.serve import idle
@@ -36,7 +36,7 @@ class Seconds:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "EVERY", 0.01)
-    monkeypatch.setattr(meaning, "LINGER", 0.05)
+    monkeypatch.setattr(vectorizer, "LINGER", 0.05)
 
 
 @pytest.fixture
@@ -137,8 +137,8 @@ def test_request_that_comes_while_a_memory_is_being_closed_is_served(served: Ser
 def test_many_requests_during_many_closings_are_all_served(
     served: Served, seconds: Seconds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "LINGER", 0.001)
-    monkeypatch.setattr(meaning, "CALM", 0.001)
+    monkeypatch.setattr(vectorizer, "LINGER", 0.001)
+    monkeypatch.setattr(vectorizer, "CALM", 0.001)
     stop, failures, rooms = threading.Event(), list[Exception](), set[Room]()
 
     def ask(number: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.exchange.reading import Source
-from memfolio.intake import nearest
 from memfolio.vault.home import is_home
 
 SOURCES = {

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any, Protocol
 
 from memfolio.embed.embedder import Embedder
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.vectorizer import Vectorizer
 from memfolio.errors import EmbedderError, NotFoundError, OntologyError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.facts import Fact
@@ -352,7 +352,7 @@ _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain
 class OntologyReader(Readable, Protocol):
     """What the ontology needs of `recall.library.Library`."""
 
-    meaning: Meaning
+    vectorizer: Vectorizer
 
 
 @frozen
@@ -443,7 +443,7 @@ class Ontology:
 
     def validate(self, term: Term) -> Report:
         """Whether a term could be added, and what to think of before that."""
-        return validate(self.resolved(term), self.vocabulary(), self._library.meaning.embedder)
+        return validate(self.resolved(term), self.vocabulary(), self._library.vectorizer.embedder)
 
     def fitting(self, term: Term) -> Report:
         """What to think of before a term is added; OntologyError where it does not fit."""
@@ -456,7 +456,7 @@ class Ontology:
     def problems(self) -> dict[str, Report]:
         """What is wrong with the terms that are there, and by their paths the pages that cannot be read."""
         _, broken = self._read_all()
-        return broken | problems(self.vocabulary(), self._library.meaning.embedder)
+        return broken | problems(self.vocabulary(), self._library.vectorizer.embedder)
 
     def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Write a term into the page of its domain, which is made if need be; OntologyError if it does not fit."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
+from memfolio.arguments import nearest
 from memfolio.errors import InputError
-from memfolio.intake import nearest
 from memfolio.reason.expression import Expression, expression
 from memfolio.reason.inputs import Amount, Computed, Named, Texts, World, method, number_in, only, sized
 from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip

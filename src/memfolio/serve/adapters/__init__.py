@@ -12,7 +12,7 @@ from memfolio.errors import ContentError, MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
 from memfolio.stores import edit
-from memfolio.stores.edit import kin_of
+from memfolio.stores.edit import dependents_of
 from memfolio.tend.digest import without_citations
 from memfolio.types import Attribution
 from memfolio.verbs.verb import AGENT, Verb, tools_of
@@ -48,7 +48,7 @@ def schema_of(tool: Verb) -> dict[str, Any]:
 def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
     """Forget memories as one change, with what was made of them alone; whoever calls this holds the write lock."""
     vault, library = memory.vault, memory.library
-    kin = kin_of(library.index, ids)
+    kin = dependents_of(library.index, ids)
     going = [found[1] for name in (*ids, *kin.going) if (found := library.locate(name))]
     with_places = [(each, library.places(library.index, each.item.id)) for each in going]
     pages = partial(without_citations, vault, library.index, [each.item.id for each in going])

@@ -12,10 +12,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from memfolio.arguments import draft_of, nearest
 from memfolio.errors import InputError
 from memfolio.index.lookup import OUT_OF_SIGHT, AdapterItem, namespaces, value, values
 from memfolio.index.rows import from_us
-from memfolio.intake import draft_of, nearest
 from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
 from memfolio.state import Op
 from memfolio.types import CORRECTION, Action, Attribution

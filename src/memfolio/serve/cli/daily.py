@@ -72,7 +72,7 @@ def remember(
     valid_from: str | None = None,
     valid_until: str | None = None,
 ) -> Answer:
-    from memfolio.intake import draft_of
+    from memfolio.arguments import draft_of
 
     config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {
@@ -104,7 +104,7 @@ def observe(
     source: str | None = None,
     at: str | None = None,
 ) -> Answer:
-    from memfolio.intake import turn_of
+    from memfolio.arguments import turn_of
 
     config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
@@ -177,7 +177,7 @@ def context(
 
 
 def show(memory: Memory, what: str = "today", /) -> Answer:
-    from memfolio.intake import ANY_ID, one_id
+    from memfolio.arguments import ANY_ID, one_id
 
     day = find_day(what.lower(), memory.vault.home.zone, memory.vault.home.now())
     if day is not None:

@@ -111,7 +111,7 @@ class Story:
     def settle(self) -> None:
         """Wait for the vectors that are otherwise made in the background."""
         library = self.memory.library
-        library.meaning.fill(library.index)
+        library.vectorizer.fill(library.index)
 
     @property
     def root(self) -> Path:

@@ -15,7 +15,7 @@ from memfolio.serve.cli.output import Line, picked, yellow
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.embed.meaning import Embedded
+    from memfolio.embed.vectorizer import Embedded
     from memfolio.exchange.take_in import ImportReport
     from memfolio.memory import Memory
 
@@ -53,7 +53,7 @@ def import_(
 
 def _embedded(options: Options, memory: Memory, *, dry_run: bool = False) -> Embedded:
     """Make the vectors of what came, and others that are missing; without them it is found by its words."""
-    from memfolio.embed.meaning import Embedded
+    from memfolio.embed.vectorizer import Embedded
 
     if dry_run:
         return Embedded()
@@ -123,7 +123,7 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
 
 def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
     """Make the vectors of several agents' memories."""
-    from memfolio.embed.meaning import Embedded
+    from memfolio.embed.vectorizer import Embedded
 
     found = list[Embedded]()
     for agent in agents:

@@ -47,7 +47,7 @@ def log(
     limit: int = 20,
     digest: str | None = None,
 ) -> Answer:
-    from memfolio.intake import choose
+    from memfolio.arguments import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
@@ -254,7 +254,7 @@ def _search(memory: Memory) -> Iterator[Finding]:
     for index in memory.library.indexes():
         if index.trouble:
             yield Finding("warning", "index", index.trouble.message, index.trouble.hint)
-    if trouble := memory.library.meaning.trouble:
+    if trouble := memory.library.vectorizer.trouble:
         yield Finding("warning", "embedder", trouble.message, trouble.hint)
 
 

@@ -339,7 +339,7 @@ def tool_call(options: Options, name: str, arguments: Text = "{}", /) -> Answer:
 
 
 def _tool(name: str) -> Verb:
-    from memfolio.intake import nearest
+    from memfolio.arguments import nearest
     from memfolio.verbs.verb import verbs_at
 
     tools = verbs_at("cli")

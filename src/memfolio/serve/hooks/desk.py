@@ -13,10 +13,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memfolio.arguments import turn_of
 from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import ConflictError, HomeMissingError, InputError, MemfolioError, RefusedError
 from memfolio.index.search import frequencies
-from memfolio.intake import turn_of
 from memfolio.recall.dates import mentions
 from memfolio.recall.fence import BULLET
 from memfolio.serve.hooks.door import (

@@ -13,8 +13,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from memfolio.arguments import nearest
 from memfolio.errors import ConflictError, InputError
-from memfolio.intake import nearest
 from memfolio.serve import text_of
 from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
 from memfolio.serve.install import files

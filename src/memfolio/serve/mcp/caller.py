@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memfolio.arguments import nearest
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
-from memfolio.intake import nearest
 from memfolio.verbs.documents import as_json, told_inside
 from memfolio.verbs.verb import Told, Verb
 

@@ -18,8 +18,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from memfolio import __version__
+from memfolio.arguments import nearest
 from memfolio.errors import InputError, MemfolioError, NotFoundError
-from memfolio.intake import nearest
 from memfolio.serve import text_of
 from memfolio.serve.mcp.caller import Caller, CallResult
 from memfolio.serve.mcp.messages import Progress, hear, waited_for

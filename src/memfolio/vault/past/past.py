@@ -197,7 +197,7 @@ class Past:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
         wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
-        waiting = {record.line.seq for record in self._vault.books.recent.pending}
+        waiting = {record.line.seq for record in self._vault.file_states.journal.pending}
         if self._vault.config.git.enabled and not (wanted.seqs and waiting.issuperset(wanted.seqs)):
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
         for _ in range(ATTEMPTS):
@@ -227,7 +227,7 @@ class Past:
 
     def _compose(self, wanted: UndoTarget, state: Files) -> Reversal:
         with self._vault.writer.ready():
-            versions, newest = self._versions(), self._vault.books.recent.head.seq
+            versions, newest = self._versions(), self._vault.file_states.journal.head.seq
         reversal = Reversal(self._now)
         # Beside the changes that are named, only reverts matter: they say what is undone already.
         named = [f'"seq":{seq},'.encode() for seq in wanted.seqs]
@@ -277,7 +277,7 @@ class Past:
         """Files as they should become and as they are, for everything that differs between the two moments."""
         commit = self._commit_at(to)
         before, after = self._vault.history.files(commit), self._vault.history.files(tip)
-        newest = {write.path for record in self._vault.books.recent.pending for write in record.writes}
+        newest = {write.path for record in self._vault.file_states.journal.pending for write in record.writes}
         touched = [each for each in {*before, *after, *newest} if before.get(each) != after.get(each) or each in newest]
         touched = [each for each in touched if is_rolled_back(each) and self._vault.shows(each)]
         if path is not None:
@@ -314,7 +314,7 @@ class Past:
 
     def _versions(self) -> Versions:
         vault = self._vault
-        return Versions(vault.trail, vault.history, list(vault.books.recent.pending), vault.home.hash)
+        return Versions(vault.trail, vault.history, list(vault.file_states.journal.pending), vault.home.hash)
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""
@@ -326,7 +326,7 @@ class Past:
 
     def _now(self, path: str) -> bytes | None:
         """A file as it is, with what people did to it recorded first."""
-        self._vault.writer.settle([path])
+        self._vault.writer.reconcile([path])
         return self._vault.read(path)
 
     def _readable(self, path: str) -> bytes | None:
@@ -336,7 +336,7 @@ class Past:
         return None
 
     def _hashes(self, paths: Sequence[str]) -> dict[str, str | None]:
-        known = {path: self._vault.books.known(path) for path in paths}
+        known = {path: self._vault.file_states.known(path) for path in paths}
         return {path: state.hash if state else None for path, state in known.items()}
 
 

@@ -77,11 +77,11 @@ def doctor(vault: Vault) -> list[Finding]:
 
 def _mended(vault: Vault) -> Iterator[Finding]:
     """What was wrong with the trail when the home was opened, each told once."""
-    books = vault.books
-    while books.repairs:
-        message = books.repairs.pop(0)
-        if message in books.notices:
-            books.notices.remove(message)
+    file_states = vault.file_states
+    while file_states.repairs:
+        message = file_states.repairs.pop(0)
+        if message in file_states.notices:
+            file_states.notices.remove(message)
         hint = "`memfolio log` shows when that was; what could not be read is in .memfolio/torn"
         yield Finding("warning", "trail", message, hint)
 
@@ -112,7 +112,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
     """What counts as committed is in a commit, and the newest one has the trail as it is."""
-    committed = vault.books.recent.committed
+    committed = vault.file_states.journal.committed
     try:
         held = vault.history.seqs()
         parts = [part for part in vault.trail.parts() if not _is_in_git(vault, part, committed)]
@@ -128,7 +128,7 @@ def _check_committed(vault: Vault) -> Iterator[Finding]:
 def _is_in_git(vault: Vault, part: str, committed: int) -> bool:
     """Whether the newest commit has the part as it is, up to lines that wait."""
     there = vault.history.read(part) or b""
-    if not (vault.books.read(part) or b"").startswith(there):
+    if not (vault.file_states.read(part) or b"").startswith(there):
         return False
     following = next((raw for _, raw in vault.trail.raw_lines(part, len(there))), None)
     try:
@@ -175,9 +175,9 @@ def _has_key(vault: Vault) -> bool:
 
 
 def _as_left(vault: Vault) -> dict[str, str | None]:
-    """The hash that each file was left with: by the books, or by the trail where they cannot be kept."""
+    """The hash that each file was left with: by the file states, or by the trail where those cannot be kept."""
     if vault.trouble is None:
-        return {path: state.hash for path, state in vault.books.recent.known.items()}
+        return {path: state.hash for path, state in vault.file_states.journal.known.items()}
     return {mark.path: mark.now for line in vault.trail.lines() for mark in line.files}
 
 

@@ -24,7 +24,7 @@ from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_daily_log, 
 from memfolio.vault.reconcile import blocks_of
 from memfolio.vault.trail import FileMark, Trail, TrailLine
 
-# What a change did, as bytes: each file's content in front of and behind it, from git or from the recent bytes.
+# What a change did, as bytes: each file's content in front of and behind it, from git or from the journal.
 
 
 @dataclass(frozen=True, slots=True)

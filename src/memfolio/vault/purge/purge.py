@@ -194,7 +194,7 @@ def _unpacked(data: bytes) -> bytes:
 
 ATTEMPTS = 20
 KEYS = (b"committed", b"change", b"writes")
-"""Words of the recent bytes that are long enough to be looked for."""
+"""Words of the journal that are long enough to be looked for."""
 
 Rebuild = Callable[[Sequence[str]], Iterable[str]]
 """Builds the search indexes anew; gets the texts, and returns where something of them is left."""
@@ -338,7 +338,7 @@ def _commit(vault: Vault) -> None:
 
 def _files(vault: Vault) -> dict[str, bytes]:
     paths = look_over(vault.home.root).files
-    return {path: data for path in paths if (data := vault.books.read(path)) is not None}
+    return {path: data for path in paths if (data := vault.file_states.read(path)) is not None}
 
 
 def _carry_out(
@@ -355,8 +355,8 @@ def _carry_out(
         history = rewrite(vault.history, scrub)
     with vault.writer.ready():
         if not job.rewrites:
-            vault.books.recent.pending.clear()  # git has no use for the bytes, and the trail knows the rest
-        vault.books.recent.rewrite()
+            vault.file_states.journal.pending.clear()  # git has no use for the bytes, and the trail knows the rest
+        vault.file_states.journal.rewrite()
         _sweep(vault, scrub)
         left = _clean_cache(vault, job, rebuild)
         proof = prove(vault, scrub, left, job.unsought())
@@ -408,7 +408,7 @@ def _page(vault: Vault, path: str, before: bytes, after: bytes) -> PutPage:
 def _sweep(vault: Vault, scrub: Scrub) -> None:
     """Take the texts out of what nobody keeps a history of: fragments of ours go, text of others is cut.
 
-    The rest of the home's inside has no texts, once the recent bytes are written afresh.
+    The rest of the home's inside has no texts, once the journal is written afresh.
     """
     disk, root = vault.home.disk, vault.home.root
     for path, data in _loose(vault, scrub):

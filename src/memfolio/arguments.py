@@ -1,4 +1,4 @@
-"""What a caller wants remembered, taken at the door: every value checked, every refusal saying what would do."""
+"""The arguments of verbs that say what is to be remembered: every value checked, every refusal saying what would do."""
 
 from __future__ import annotations
 

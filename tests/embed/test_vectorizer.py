@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memfolio import Memory
-from memfolio.embed import meaning
+from memfolio.embed import vectorizer
 from memfolio.embed.embedder import HashedEmbedder, Identity
 from memfolio.embed.http import HttpEmbedder
-from memfolio.embed.meaning import Meaning
+from memfolio.embed.vectorizer import Vectorizer
 from memfolio.errors import EmbedderError
 from memfolio.index.index import Index
 from memfolio.index.vectors import count_pending, identity_of
@@ -59,7 +59,7 @@ class Unsteady(HashedEmbedder):
 @pytest.fixture(autouse=True)
 def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder that failed is left alone for a moment only."""
-    monkeypatch.setattr(meaning, "REST", 0.05)
+    monkeypatch.setattr(vectorizer, "REST", 0.05)
 
 
 def fill_up(memory: Memory) -> None:
@@ -128,12 +128,12 @@ def test_batches_before_a_failure_are_kept(home: Path, costly: bool) -> None:
     embedder = FailsHalfWay(costly=costly)
     with opened(home, embedder=embedder) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index, batch=7)
+        memory.library.vectorizer.fill(memory.library.index, batch=7)
         assert waiting(memory) == len(TEXTS) - 14
         check_nothing_is_lost(memory)
         embedder.calls, embedder.is_down = -1000, False
         time.sleep(0.2)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert waiting(memory) == 0
         assert_index_equals_rebuilt(memory)
 
@@ -146,8 +146,8 @@ def test_vectors_of_another_embedder_are_made_anew_and_never_compared(home: Path
         fill_up(memory)
         assert strategies(memory) == {"text", "vector"}
     with opened(home, embedder=other) as memory:
-        sense = memory.library.meaning.of("tea number 3")
-        assert sense is not None
+        asked = memory.library.vectorizer.of("tea number 3")
+        assert asked is not None
         assert memory.library.index.read(identity_of) == Unsteady(16).identity.text
         assert strategies(memory) == {"text", "vector"}
         assert memory.library.index.read(identity_of) == other.identity.text
@@ -159,12 +159,12 @@ def test_question_of_one_embedder_is_not_compared_with_vectors_that_another_made
     with opened(home, embedder=Unsteady(name="one")) as one, opened(home, embedder=Unsteady(name="two")) as two:
         fill_up(one)
         assert strategies(one) == {"text", "vector"}
-        sense = one.library.meaning.of("tea number 3")
-        two.library.meaning.fill(two.library.index)
+        asked = one.library.vectorizer.of("tea number 3")
+        two.library.vectorizer.fill(two.library.index)
         config = one.vault.config
         query = Query.from_args("tea number 3", now=one.vault.home.now(), zone=one.vault.home.zone)
         search = Search(indexes=[one.library.index], query=query, ranking=config.recall, decay=config.decay)
-        hits = search.answer(search.understand(), sense)
+        hits = search.answer(search.understand(), asked)
         assert {reason.strategy for hit in hits for reason in hit.why} == {"text"}
 
 
@@ -186,11 +186,11 @@ def test_vectors_that_come_too_late_are_not_mixed_with_those_of_another_embedder
     slow = Interrupted()
     with opened(home, embedder=slow) as one, opened(home, embedder=Unsteady(dimension, name="two")) as two:
         fill_up(one)
-        slow.meanwhile = lambda: two.library.meaning.fill(two.library.index, seconds=0)
-        one.library.meaning.fill(one.library.index, seconds=5)
+        slow.meanwhile = lambda: two.library.vectorizer.fill(two.library.index, seconds=0)
+        one.library.vectorizer.fill(one.library.index, seconds=5)
         assert waiting(two) == len(TEXTS)
-        two.library.meaning.fill(two.library.index)
-        assert two.library.index.read(identity_of) == two.library.meaning.embedder.identity.text  # type: ignore[union-attr]
+        two.library.vectorizer.fill(two.library.index)
+        assert two.library.index.read(identity_of) == two.library.vectorizer.embedder.identity.text  # type: ignore[union-attr]
         assert_index_equals_rebuilt(two)
 
 
@@ -206,7 +206,7 @@ def test_memory_that_is_edited_while_it_is_embedded_gets_the_vector_of_its_new_w
             memory.recall("teapot")
 
         embedder.meanwhile = edit
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert_index_equals_rebuilt(memory)
 
 
@@ -279,9 +279,9 @@ def test_embedder_that_gets_its_index_back_goes_on(home: Path) -> None:
         fill_up(memory)
         for _ in range(2):
             memory.recall("tea")
-            Meaning(Unsteady(name="two")).fill(memory.library.index)
+            Vectorizer(Unsteady(name="two")).fill(memory.library.index)
         assert strategies(memory) == {"text"}
-        Meaning(Unsteady(name="one")).fill(memory.library.index)
+        Vectorizer(Unsteady(name="one")).fill(memory.library.index)
         assert strategies(memory) == {"text", "vector"}
         assert memory.recall("tea").degraded == ()
 
@@ -297,10 +297,10 @@ def test_one_slow_moment_that_many_notice_is_one_failure(home: Path, monkeypatch
             time.sleep(self.pause)
             return super().embed(texts)
 
-    monkeypatch.setattr(meaning, "REST", 0.5)
-    monkeypatch.setattr(meaning, "PATIENCE", 0.2)
+    monkeypatch.setattr(vectorizer, "REST", 0.5)
+    monkeypatch.setattr(vectorizer, "PATIENCE", 0.2)
     embedder = Slow(costly=True)
-    asked = Meaning(embedder)
+    asked = Vectorizer(embedder)
     embedder.pause = 0.6
     threads = [threading.Thread(target=asked.of, args=(f"question {number}",)) for number in range(8)]
     for thread in threads:
@@ -360,7 +360,7 @@ def test_vectors_may_come_as_lists(home: Path, costly: bool) -> None:
     embedder.acts = lambda rows: rows.tolist()
     with opened(home, embedder=embedder) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert strategies(memory) == {"text", "vector"}
         assert memory.recall("tea").degraded == ()
 
@@ -457,7 +457,7 @@ def test_misbehaving_server_loses_nothing(home: Path, server: EmbeddingServer, t
             time.sleep(0.12)
             memory.recall(f"anything {trial}")
             tally("embedder down, slow or wrong", 1)
-        until(lambda: memory.library.meaning.fill(memory.library.index) == 0)
+        until(lambda: memory.library.vectorizer.fill(memory.library.index) == 0)
         check_nothing_is_lost(memory)
         assert_index_equals_rebuilt(memory)
 
@@ -469,7 +469,7 @@ def refuses(handler: Handler) -> bool:
 def test_model_that_was_exchanged_while_the_server_was_down_is_noticed(home: Path, server: EmbeddingServer) -> None:
     with opened(home, embedder=http(server)) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         memory.recall("tea number 3")
         before, answers = memory.library.index.read(identity_of), server.before
         server.before = refuses
@@ -479,7 +479,7 @@ def test_model_that_was_exchanged_while_the_server_was_down_is_noticed(home: Pat
             "data": [{**each, "embedding": [-number for number in each["embedding"][::-1]]} for each in vectors]
         }
         until(lambda: not memory.recall("coffee").degraded)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert memory.library.index.read(identity_of) != before
         assert strategies(memory) == {"text", "vector"}, "an answer of the other model was kept"
         assert_index_equals_rebuilt(memory)
@@ -488,7 +488,7 @@ def test_model_that_was_exchanged_while_the_server_was_down_is_noticed(home: Pat
 def test_vectors_that_were_paid_for_are_not_bought_again(home: Path, server: EmbeddingServer) -> None:
     with opened(home, embedder=http(server)) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         asked = sum(map(len, server.texts))
         memory.reindex()
         assert sum(map(len, server.texts)) == asked
@@ -499,7 +499,7 @@ def test_paid_vectors_survive_damage_of_the_index(home: Path) -> None:
     embedder = Unsteady(costly=True)
     with opened(home, embedder=embedder) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         words = memory.library.index.read(
             lambda db: db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'tags'").get
         )
@@ -511,7 +511,7 @@ def test_paid_vectors_survive_damage_of_the_index(home: Path) -> None:
         calls = embedder.calls
         memory.recall("", tags=["anything"])
         assert len(memory.library.notices()) == 1
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert waiting(memory) == 0
         assert embedder.calls == calls
 
@@ -531,11 +531,11 @@ def test_paid_vectors_are_found_again_though_the_fingerprint_jitters(home: Path)
     second.fingerprint = "f3"
     with opened(home, embedder=first) as memory:
         fill_up(memory)
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
     with opened(home, embedder=second) as memory:
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         memory.remember("one more")
-        memory.library.meaning.fill(memory.library.index)
+        memory.library.vectorizer.fill(memory.library.index)
         assert second.calls == 1
         memory.reindex()
         assert second.calls == 1, "vectors were bought twice"
@@ -546,8 +546,8 @@ def test_fill_by_hand_needs_no_memory_object(home: Path) -> None:
     with opened(home, embedder=Unsteady()) as memory:
         fill_up(memory)
         index: Index = memory.library.index
-        assert Meaning(None).fill(index) == len(TEXTS)
-        assert Meaning(Unsteady()).fill(index) == 0
+        assert Vectorizer(None).fill(index) == len(TEXTS)
+        assert Vectorizer(Unsteady()).fill(index) == 0
 
 
 class Slow(HashedEmbedder):
@@ -565,5 +565,5 @@ def test_a_question_does_not_wait_for_missing_vectors_and_says_that_they_are(hom
         memory.observe_many([{"role": "user", "content": f"tea number {number}"} for number in range(500)])
         hits = memory.recall("tea number 7")
         assert hits[0].memory.content == "tea number 7"
-        assert memory.library.index.read(count_pending) == 500 - meaning.SOME
-        assert hits.degraded == (f"vectors: {500 - meaning.SOME} of the memories have none yet",)
+        assert memory.library.index.read(count_pending) == 500 - vectorizer.SOME
+        assert hits.degraded == (f"vectors: {500 - vectorizer.SOME} of the memories have none yet",)

@@ -50,10 +50,10 @@ SOME = 64
 """How many memories get their vectors at once where somebody waits."""
 
 
-class Sense(NamedTuple):
+class QueryVector(NamedTuple):
     """What a question means: its vector, and whose vectors it can be compared with."""
 
-    vector: Floats
+    values: Floats
     whose: Identity
 
 
@@ -97,7 +97,7 @@ class Tenure:
             self.displaced.add(others)
 
 
-class Meaning:
+class Vectorizer:
     """Vectors for questions and for memories, or the reason why there are none. Threads may share it."""
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -134,7 +134,7 @@ class Meaning:
     def _tenure(self, index: Index) -> Tenure:
         return self._tenures.setdefault(index, Tenure())
 
-    def of(self, question: str) -> Sense | None:
+    def of(self, question: str) -> QueryVector | None:
         """What a question means; None when the embedder has no answer, or none in time."""
         embedder = self.embedder
         if embedder is None or self.is_resting or self._is_outdone or not question.strip():
@@ -146,11 +146,11 @@ class Meaning:
             self._fail(error)
             return None
         self._succeed()
-        return found if found.vector.any() else None
+        return found if found.values.any() else None
 
-    def _embed_question(self, question: str) -> Sense:
+    def _embed_question(self, question: str) -> QueryVector:
         assert self.embedder is not None  # asked only where there is one
-        return Sense(rows_of(self.embedder, [question], query=True)[0], _identity(self.embedder))
+        return QueryVector(rows_of(self.embedder, [question], query=True)[0], _identity(self.embedder))
 
     def is_filled(self, index: Index) -> bool:
         """Whether every memory of an index has a vector of this embedder, as far as that can be told at once."""
@@ -334,8 +334,8 @@ LONGEST_WAIT = 1.0
 class Worker:
     """Fills indexes with vectors, off everybody's way."""
 
-    def __init__(self, meaning: Meaning, indexes: Callable[[], Sequence[Index]]) -> None:
-        self._meaning = meaning
+    def __init__(self, vectorizer: Vectorizer, indexes: Callable[[], Sequence[Index]]) -> None:
+        self._vectorizer = vectorizer
         self._indexes = indexes
         self._begin()
 
@@ -389,8 +389,8 @@ class Worker:
 
     def _fill(self, index: Index) -> None:
         try:
-            while not self._stopping.is_set() and self._meaning.fill(index, seconds=GO, batch=SOME, is_patient=True):
-                if self._meaning.is_stuck(index):
+            while not self._stopping.is_set() and self._vectorizer.fill(index, seconds=GO, batch=SOME, is_patient=True):
+                if self._vectorizer.is_stuck(index):
                     break
                 self._give_way()
             index.tidy()
