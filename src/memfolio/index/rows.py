@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from apsw import Connection, carray
@@ -42,6 +42,12 @@ _TYPES = {each.name: str(each.type).removesuffix(" | None") for each in fields(M
 _values = attrgetter(*_TYPES)
 _TIMES = [name for name, type_ in _TYPES.items() if type_ == "datetime"]
 _ENUMS: dict[str, type[StrEnum]] = {"Kind": Kind, "Type": Type, "Store": Store, "Origin": Origin}
+_BESIDE = ("file", "ordinal", "form", "archived", "happened_at", "superseded_at", "more")
+"""The columns that say where a memory stands, and what follows from its other fields."""
+_GIVEN = (*_TYPES, *_BESIDE)
+_TIME_PLACES = [_GIVEN.index(name) for name in (*_TIMES, "happened_at", "superseded_at")]
+_USER = _GIVEN.index("user")
+_in_order = itemgetter(*map(_GIVEN.index, COLUMNS))
 _MEMBERS = {name: {each.value: each for each in _ENUMS[type_]} for name, type_ in _TYPES.items() if type_ in _ENUMS}
 
 
@@ -72,21 +78,22 @@ def from_us(us: int) -> datetime:
 
 def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) -> MemoryRow:
     """The row of a memory that stands there."""
-    found = dict(zip(_TYPES, _values(item), strict=True))
-    for name in _TIMES:
-        found[name] = found[name] and to_us(found[name])
-    # The one text that JSON may have brought in, which can hold what SQLite cannot.
-    found["user"] = item.user and without_surrogates(item.user)
-    return MemoryRow(
-        **found,
-        file=spot.file,
-        ordinal=spot.ordinal,
-        form=spot.form,
-        archived=spot.archived,
-        happened_at=to_us(item.event_time) if item.event_time else found["created_at"],
-        superseded_at=to_us(superseded_at) if superseded_at else None,
-        more=_more(item, spot),
+    beside = (
+        spot.file,
+        spot.ordinal,
+        spot.form,
+        spot.archived,
+        item.event_time or item.created_at,
+        superseded_at,
+        _more(item, spot),
     )
+    found = [*_values(item), *beside]
+    for place in _TIME_PLACES:
+        if found[place] is not None:
+            found[place] = to_us(found[place])
+    if item.user:  # the one text that JSON may have brought in, which can hold what SQLite cannot
+        found[_USER] = without_surrogates(item.user)
+    return MemoryRow._make(_in_order(found))
 
 
 def _more(item: MemoryItem, spot: Spot) -> str | None:

@@ -485,12 +485,13 @@ class Filing:
 
     def _known_number(self, path: str, state: FileState) -> int:
         """The number of a file whose state is noted hereby."""
-        number = self._db.execute(
+        # Two statements: RETURNING takes a millisecond here, since it needs a journal of its own.
+        self._db.execute(
             "INSERT INTO files (path, hash, size, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
-            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp RETURNING number",
+            "SET hash = excluded.hash, size = excluded.size, stamp = excluded.stamp",
             (path, state.hash, state.size, _stamp(state)),
-        ).get
-        return int(number)
+        )
+        return int(self._db.execute("SELECT number FROM files WHERE path = ?", (path,)).get)
 
     def _note_problems(self, number: int, problems: Sequence[str]) -> None:
         told = json.dumps(problems) if problems else None
