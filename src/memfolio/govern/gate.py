@@ -374,7 +374,7 @@ class Gate:
 
     @contextmanager
     def __call__(self, change: Change) -> Iterator[Change]:
-        """The change as it may be made; while it is, nothing else is decided about."""
+        """Check a change against the policy, and yield it as it may be made; PolicyError where it is refused."""
         decision = self._decision
         if decision is None:
             self._check(change, self.role_of(change.by), can_propose=True)
@@ -625,31 +625,31 @@ def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(remember)
     def call(*args: P.args, **given: P.kwargs) -> R:
-        memory, draft = cast(Any, args[0]), dict(given)
-        text = args[1] if len(args) > 1 else draft.pop("text", None)
-        if draft.pop("key", None) is not None or text is None or not memory.gate.acts_as_agent:
+        memory, arguments = cast(Any, args[0]), dict(given)
+        text = args[1] if len(args) > 1 else arguments.pop("text", None)
+        if arguments.pop("key", None) is not None or text is None or not memory.gate.acts_as_agent:
             return remember(*args, **given)
-        return cast(R, _once(memory, partial(cast(Any, remember), memory), cast(str, text), draft))
+        return cast(R, _once(memory, partial(cast(Any, remember), memory), cast(str, text), arguments))
 
     return call
 
 
-def kept_once(memory: Any, text: str, draft: Mapping[str, Any]) -> MemoryItem:
+def kept_once(memory: Any, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
     """`remember` for what only agents call: once, whoever has opened the memory."""
     if memory.gate.acts_as_agent:
-        return cast(MemoryItem, memory.remember(text, **draft))
-    return _once(memory, memory.remember, text, draft)
+        return cast(MemoryItem, memory.remember(text, **arguments))
+    return _once(memory, memory.remember, text, arguments)
 
 
-def _once(memory: Any, remember: Remember, text: str, draft: Mapping[str, Any]) -> MemoryItem:
+def _once(memory: Any, remember: Remember, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
     """The one memory of a text on a day; what was forgotten since is kept again, what was corrected is not."""
     now = memory.vault.home.now().astimezone(memory.vault.home.zone)
-    before, today = (_mark(memory, text, draft, at) for at in (now - LATE, now))
+    before, today = (_mark(memory, text, arguments, at) for at in (now - LATE, now))
     late = _kept_under(memory, f"{before}-0") if before != today else None
     if late and now - late.created_at < LATE and not late.forgotten_at and not late.superseded_by:
         return late
     keys = (f"{today}-{attempt}" for attempt in count())
-    return next(filter(None, (_kept(memory, partial(remember, text, key=key, **draft), key) for key in keys)))
+    return next(filter(None, (_kept(memory, partial(remember, text, key=key, **arguments), key) for key in keys)))
 
 
 def _kept(memory: Any, remember: Remember, key: str) -> MemoryItem | None:
@@ -672,9 +672,9 @@ def _kept_under(memory: Any, key: str) -> MemoryItem | None:
     return cast("MemoryItem | None", memory.get(line.ids[0])) if line and line.ids else None
 
 
-def _mark(memory: Any, text: str, draft: Mapping[str, Any], at: datetime) -> str:
-    kind = draft.get("type") or Type.OBSERVATION
-    store = draft.get("tier") or draft.get("store") or Store.LONG_TERM
-    further = (f"{name}={draft[name]}" for name in DISTINCT if draft.get(name) is not None)
+def _mark(memory: Any, text: str, arguments: Mapping[str, Any], at: datetime) -> str:
+    kind = arguments.get("type") or Type.OBSERVATION
+    store = arguments.get("tier") or arguments.get("store") or Store.LONG_TERM
+    further = (f"{name}={arguments[name]}" for name in DISTINCT if arguments.get(name) is not None)
     said = map(str, (memory.agent, at.date().isoformat(), kind, store, *further, text))
     return f"once-{blake2b(chr(0).join(said).encode('utf-8', 'replace')).hexdigest()[:24]}"

@@ -296,7 +296,10 @@ class Index:
             self._database.tidy()
 
     def attend(self) -> None:
-        """Be ready to follow, unless so much is to be filed first that a writer would notice."""
+        """Open the index before a write, so that `follow` can file the change at once.
+
+        One that is far behind is left to the next reader, so that the writer does not wait for it.
+        """
         if self._is_followed():
             return
         with self._lock, suppress(SearchIndexError):

@@ -1,4 +1,4 @@
-"""Candidates: everything that may answer a question, with what speaks for it. The only part of recall that reads."""
+"""Candidates: everything that may answer a question, with what speaks for it, gathered from one index."""
 
 from __future__ import annotations
 

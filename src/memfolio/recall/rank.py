@@ -126,7 +126,7 @@ class Weighing:
     turns: Turns
     whole: float = 1.0
     """The score that counts as full."""
-    aside: Set[int] = frozenset()
+    echoing: Set[int] = frozenset()
     """The rows that only ask: what the others are worth is not measured against them."""
     shares: dict[str, Scores] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
@@ -146,12 +146,12 @@ class Weighing:
             scores[row] += share
 
     def lean(self, strategy: str, shares: Scores) -> None:
-        """Give to each row what a hint has for it: in full where its words fit, else as far as it fits like the best.
+        """Add a hint's points: all of them to rows found by their words, to others in proportion to their evidence.
 
         A hint tells two memories apart that both fit; it does not make one fit that does not.
         """
         own, worded = self.evidence, self.shares.get("text", {})
-        most = _best(own, self.aside)
+        most = _best(own, self.echoing)
         parts = {row: 1.0 if row in worded or most <= 0 else min(1.0, max(0.0, own[row] / most)) for row in shares}
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
@@ -192,15 +192,15 @@ class Weighing:
         return 1 + len(ordered) - bisect_right(ordered, share)
 
 
-def weigh(candidates: Candidates, question: Question, ranking: Ranking, aside: Set[int] = frozenset()) -> Weighing:
+def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing: Set[int] = frozenset()) -> Weighing:
     """What words, meaning, company, ties, speaker and time give to each candidate; not yet what its own words do.
 
-    The best of those that are not `aside` is the measure of them all.
+    The best of those that do not echo the question is the measure of them all.
     """
     turns = candidates.turns
-    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, aside=aside)
-    text, vector = _relative(candidates.text, turns, aside), _relative(candidates.vector, turns, aside, least=SURE)
-    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, aside)))
+    weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, echoing=echoing)
+    text, vector = _relative(candidates.text, turns, echoing), _relative(candidates.vector, turns, echoing, least=SURE)
+    weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, echoing)))
     weighing.add("vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
@@ -231,7 +231,7 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.lean("procedure", dict.fromkeys(ways, ranking.procedure))
     recency = ranking.latest if question.intent is Intent.LATEST else ranking.recency
     if recency and turns:
-        weighing.lean("recent", _times(recency, _recent(turns, weighing.aside, ranking.recency_days)))
+        weighing.lean("recent", _times(recency, _recent(turns, weighing.echoing, ranking.recency_days)))
 
 
 def _times(weight: float, scores: Scores) -> dict[int, float]:
@@ -251,16 +251,16 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     return {row: fsum(scores) for row, scores in flow.items()}
 
 
-def _relative(scores: Scores, turns: Turns, aside: Set[int], least: float = 0.0) -> dict[int, float]:
+def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.0) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
     own = {row: score for row, score in scores.items() if row in turns}
-    best = max(_best(own, aside), least)
+    best = max(_best(own, echoing), least)
     return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
 
 
-def _best(scores: Scores, aside: Set[int]) -> float:
-    """The best score of those that are not aside, or else of all."""
-    others = [score for row, score in scores.items() if row not in aside] if aside else None
+def _best(scores: Scores, echoing: Set[int]) -> float:
+    """The best score of those that do not echo the question, or else of all."""
+    others = [score for row, score in scores.items() if row not in echoing] if echoing else None
     return max(others or scores.values(), default=0.0)
 
 
@@ -291,9 +291,9 @@ def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
     }
 
 
-def _recent(turns: Turns, aside: Set[int], half_life: float) -> dict[int, float]:
+def _recent(turns: Turns, echoing: Set[int], half_life: float) -> dict[int, float]:
     """From 1 for the newest of the candidates down to 0."""
-    newest = _best({row: turn.happened_at for row, turn in turns.items()}, aside)
+    newest = _best({row: turn.happened_at for row, turn in turns.items()}, echoing)
     return {row: 0.5 ** max(0.0, (newest - turn.happened_at) / DAY / half_life) for row, turn in turns.items()}
 
 
@@ -429,7 +429,7 @@ def with_hops(direct: Sequence[Hit], step: Step, *, depth: int, limit: int, shar
     return sorted(found, key=lambda hit: (-hit.score, hit.memory.id))
 
 
-def telling(
+def hop_words(
     hits: Sequence[Hit], known: Sequence[str], frequencies: Callable[[Sequence[str]], Mapping[str, int]], count: int
 ) -> list[str]:
     """The most telling words of the best hits and their tags that are not known yet: often there, rare elsewhere."""

@@ -28,8 +28,8 @@ from memfolio.recall.rank import (
     awake,
     diversify,
     echoes,
+    hop_words,
     longest,
-    telling,
     weigh,
     with_hops,
 )
@@ -127,11 +127,11 @@ class Search:
 
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
-        candidates, asking = self._candidates(question, vector, hits)
-        weighing = weigh(candidates, question, self.ranking, asking)
-        telling = candidates.turns.keys() - asking
-        best = weighing.best(max(LEAST_READ, READ * self.query.limit), telling)
-        looks = self._read([*best, *weighing.best(self.query.limit, asking)], look_at)
+        candidates, echoing = self._candidates(question, vector, hits)
+        weighing = weigh(candidates, question, self.ranking, echoing)
+        answering = candidates.turns.keys() - echoing
+        best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
+        looks = self._read([*best, *weighing.best(self.query.limit, echoing)], look_at)
         add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
@@ -142,15 +142,15 @@ class Search:
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
     ) -> tuple[Candidates, frozenset[int]]:
-        """What may answer a question, and which of that only asks it; more is looked for while most of it does."""
+        """The candidates, and those that merely repeat the question; while these are most, the search is widened."""
         ranking, known = self.ranking, -1
         while True:
             parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
-            asking = self._asking(candidates, question) if ranking.echo else frozenset[int]()
-            if 2 * len(asking) <= len(candidates.turns) or len(asking) <= known:
-                return candidates, asking
-            known, wider = len(asking), WIDER * len(asking)
+            echoing = self._echoing(candidates, question) if ranking.echo else frozenset[int]()
+            if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
+                return candidates, echoing
+            known, wider = len(echoing), WIDER * len(echoing)
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 
     def _gather(
@@ -159,8 +159,8 @@ class Search:
         index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
         return self._ask(nth, gather, index, self.query, question, vector, ranking, previous)
 
-    def _asking(self, candidates: Candidates, question: Question) -> frozenset[int]:
-        """The candidates that only ask."""
+    def _echoing(self, candidates: Candidates, question: Question) -> frozenset[int]:
+        """The candidates that only repeat the question."""
         asked = " ".join((self.query.text, *question.words, *question.speakers))
         return echoes(self._read(list(candidates.turns), partial(short_texts, most=longest(asked))), asked)
 
@@ -173,18 +173,18 @@ class Search:
     ) -> list[int]:
         """The rows that are worth showing, best first; those that are sure to belong here are never cut off.
 
-        What only asks is not measured against, and comes last.
+        What only repeats the question is not measured against, and comes last.
         """
         scores, included = weighing.scores, self.query.filter.include
-        order = [row for row in weighing.best(len(looks), looks) if row not in weighing.aside]
+        order = [row for row in weighing.best(len(looks), looks) if row not in weighing.echoing]
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
         order = [row for row in order if row in sure or scores[row] >= least]
-        asking = [row for row in looks if row in weighing.aside and row in sure]
-        weighing.hold_back("echo", asking, 1 - self.ranking.echo, order)
+        echoing = [row for row in looks if row in weighing.echoing and row in sure]
+        weighing.hold_back("echo", echoing, 1 - self.ranking.echo, order)
         order = diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
-        return [*order, *weighing.best(len(asking), asking)]
+        return [*order, *weighing.best(len(echoing), echoing)]
 
     def _hits(
         self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question
@@ -212,7 +212,7 @@ class Search:
 
     def _hop(self, question: Question, hits: Sequence[Hit], count: int) -> list[Hit]:
         """What the words and ties of these hits lead to."""
-        words = telling(hits, question.words, self._frequencies, self.ranking.hop_terms)
+        words = hop_words(hits, question.words, self._frequencies, self.ranking.hop_terms)
         asked = Question(words=tuple(words), without=question.words)
         further = replace(self, query=replace(self.query, limit=max(count, 1)))._find(asked, None, hits)
         best = max((hit.score for hit in hits), default=0.0)

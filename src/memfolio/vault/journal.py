@@ -397,7 +397,7 @@ class FileStates:
         self._history: History | None = None
         self.unrecorded: set[str] = set()
         self.is_loose = False
-        """Whether the trail has lines that are neither synced nor to be told from the files once we append to them."""
+        """Whether the trail has unsynced lines that could not be rebuilt from the files after the next append."""
         self.notices: list[str] = []
         """What was put right without being asked, for a person to read once."""
         self.repairs: list[str] = []
