@@ -38,7 +38,6 @@ from memfolio.stores.edit import ARCHIVER, FORGETTER, PURGER, REMEMBERER, Mended
 from memfolio.tend.tend import Attendant, hand_of, tend, tending
 from memfolio.text import counted
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution, check_token
-from memfolio.vault.change import Operation
 from memfolio.vault.fields import Draft
 from memfolio.vault.journal import Record
 from memfolio.vault.paths import check_agent
@@ -322,12 +321,12 @@ class Memory:
 
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
         self.library.attend()
-        receipt = self.vault.add(self.agent, drafts, by, key=key, beside=self._demoted(drafts))
+        into_working = any(draft.store is Store.WORKING for draft in drafts)
+        demoted = (
+            edit.make_room(self.library.index, self.agent, drafts, self.vault.config.stores) if into_working else ()
+        )
+        receipt = self.vault.add(self.agent, drafts, by, key=key, beside=demoted)
         return edit.made_before(self.library, drafts, receipt, key) if receipt.repeated else list(receipt.items)
-
-    def _demoted(self, drafts: Sequence[Draft]) -> tuple[Operation, ...]:
-        """What working memory sends on to have room for these."""
-        return edit.make_room(self.library.index, self.agent, drafts, self.vault.config.stores)
 
     def recall(
         self,
