@@ -329,9 +329,10 @@ def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key
 
 def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:
     """What goes with adding these memories, some to working memory: that it sends on what it has no room for then."""
-    coming = [NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING]
-    there = index.read(lambda connection: working(connection, least_used=shelves.least_used))
-    leaving: list[str | NewId] = [*there, *coming][: -shelves.working]
+    held: list[str | NewId] = []
+    held += index.read(lambda connection: working(connection, least_used=shelves.least_used))
+    held += (NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING)
+    leaving = held[: -shelves.working]
     return (AddLines(state_ledger(agent), tuple(map(_back_to_short_term, leaving))),) if leaving else ()
 
 
