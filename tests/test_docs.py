@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tools import reference
 
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "memfolio"
+MODULE = re.compile(r"`((?:[a-z_]+/)*[a-z_]+\.py)`")
 PAGES = {
     "verbs": "http.md",
     "index": "search-index.md",
@@ -69,6 +71,15 @@ def test_every_room_has_a_page_that_the_index_links_to() -> None:
     linked = set(links(DOCS / "index.md"))
     assert {PAGES.get(room, f"{room}.md") for room in rooms} <= {path.name for path in DOCS.glob("*.md")}
     assert {path.name for path in DOCS.glob("*.md")} - {"index.md"} <= linked
+
+
+def test_every_module_that_a_page_names_is_there() -> None:
+    modules = {path.as_posix() for path in PACKAGE.rglob("*.py")}
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    named = {(page.name, name) for page in pages for name in MODULE.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 50
+    missing = [each for each in named if not any(path.endswith(f"/{each[1]}") for path in modules)]
+    assert [(page, name) for page, name in missing if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", reference.TABLES)

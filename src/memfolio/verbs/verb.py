@@ -77,8 +77,6 @@ class Verb:
     """Words that people use for it, by which it is found beside those of its description."""
     lacks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The doors, of "http", "mcp" and "cli", at which it is not, each with the reason."""
-    examples: tuple[str, ...] = ()
-    """How it is called at the command line."""
     wraps: bool = False
     """Whether it calls the verb that its argument `name` names, whose scope it needs then."""
 

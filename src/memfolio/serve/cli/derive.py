@@ -249,7 +249,7 @@ def of_verb(verb: Verb) -> typer.core.TyperCommand:
         own.append(Parameter(name, each.POSITIONAL_OR_KEYWORD, default=default, annotation=_typed(shapes[name])))
     run.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
     about = {name: _about(name, shapes[name], each.default) for name, each in verb.parameters.items()}
-    return _built(verb.name, run, verb.description, verb.examples, about)
+    return _built(verb.name, run, verb.description, (), about)
 
 
 def called(options: Options, verb: Verb, given: Mapping[str, Any]) -> Answer:
