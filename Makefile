@@ -8,7 +8,7 @@ CODE   := $(wildcard src tests tools bench)
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-long check size bench ablation docs lock clean
+.PHONY: help install demo test test-long test-page check size bench ablation docs lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,12 +17,16 @@ install: $(VENV)/.installed ## Create .venv with memfolio in it
 
 demo: install ## Show what memfolio does, in a throw-away home
 	$(BIN)/memfolio demo
+	@echo "To look at such a home in the browser: make install, then $(BIN)/memfolio demo --open"
 
 test: check ## Check the code, then run the tests
 	$(BIN)/python tools/run_tests.py $(ARGS)
 
 test-long: $(VENV)/.installed-dev ## Run the long tests at their full counts
 	$(BIN)/python -m pytest -m long --hypothesis-profile=long $(ARGS)
+
+test-page: $(VENV)/.installed-dev ## Run the tests of the page in a browser, and fail where there is none
+	MEMFOLIO_TEST_PAGE=1 $(BIN)/python -m pytest tests/serve/page $(ARGS)
 
 check: $(VENV)/.installed-dev ## Lint, formatting and types
 	$(BIN)/ruff check $(CODE)
@@ -45,6 +49,7 @@ bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its 
 	$(BIN)/python -m bench.http
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.homes
+	$(BIN)/python -m bench.page
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)

@@ -15,7 +15,7 @@ from memfolio.index.mind_pages import BY_PAGE, MindPage
 from memfolio.memory import Memory
 from memfolio.mind.beliefs import find_conflicts
 from memfolio.mind.heartbeat import BdiCycleResult, beat
-from memfolio.tend.hand import Hand
+from memfolio.tend.changes import JobChanges
 from memfolio.vault.vault import OWNER
 
 START = datetime(2026, 11, 15, 8, tzinfo=UTC)
@@ -54,12 +54,12 @@ def cycle(board: Board) -> None:
     with a_folder() as folder, Memory.open(folder / "home", clock=clock, background=False) as memory:
         for name, text in (("Beliefs", beliefs(5000)), ("Intentions", intentions(1000))):
             memory.vault.put_page(f"agents/main/mind/{name}.md", text, expects=None, by=OWNER)
-        memory.library.index.catch_up()
+        memory.searcher.index.catch_up()
         results: list[BdiCycleResult] = []
 
         def step() -> None:
-            hand = Hand(vault=memory.vault, agent="main", now=clock.now())
-            results.append(beat(hand, memory.library, lambda since: "none"))
+            changes = JobChanges(vault=memory.vault, agent="main", now=clock.now())
+            results.append(beat(changes, memory.searcher, lambda since: "none"))
 
         used: list[float] = []
         first, second = (timed(lambda: used.append(computed(step))) for _ in range(2))

@@ -51,7 +51,7 @@ def fill(home: Path, count: int) -> None:
     with Memory.open(home, background=False) as memory:
         for start in range(0, count, BATCH):
             memory.observe_many(rows[start : start + BATCH])
-        memory.library.index.catch_up()
+        memory.searcher.index.catch_up()
 
 
 def prompt(board: Board) -> None:

@@ -40,7 +40,7 @@ def prepare(home: Path, count: int) -> str:
         for first in range(0, count, 1000):
             memory.observe_many(rows[first : first + 1000])
         memory.vault.commit()
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         return Tokens(memory.vault.home).create("bench", "main", "read", now=memory.vault.home.now())[1]
 
 

@@ -212,7 +212,7 @@ def against_clingo(board: Board, name: str, triples: Sequence[Triple]) -> None:
 def an_index(triples: Sequence[Triple]) -> Iterator[Index]:
     """The index of an empty home, with these facts put into it."""
     with a_folder() as folder, Memory.open(folder / "home", background=False) as memory:
-        index = memory.library.index
+        index = memory.searcher.index
         index.catch_up()
         index.write(lambda connection: put(connection, triples))
         yield index

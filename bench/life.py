@@ -17,13 +17,13 @@ from itertools import accumulate
 from bench.board import Board, a_folder, run, sentence, timed
 from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
-from memfolio.index.maintenance import due
 from memfolio.index.rows import to_us
 from memfolio.memory import Memory
 from memfolio.settings import Consolidation, Retention
+from memfolio.tend.changes import JobChanges
 from memfolio.tend.consolidate import belonging, group
 from memfolio.tend.digest import build
-from memfolio.tend.hand import Hand
+from memfolio.tend.retention import due
 from memfolio.types import MemoryItem
 from memfolio.vault.vault import OWNER
 
@@ -54,7 +54,7 @@ def consolidate(board: Board) -> None:
             for number in range(CANDIDATES)
         ]
         memory.vault.add("main", drafts, OWNER)
-        memory.library.index.catch_up()
+        memory.searcher.index.catch_up()
         board.show("consolidating 10,000 candidates", timed(memory.consolidate), 3, unit=" s")
 
 
@@ -100,12 +100,12 @@ def digests(board: Board) -> None:
                     {"role": "user", "content": sentence(day * A_DAY + n), "session": f"s{day}", "at": at}
                     for n in range(A_DAY)
                 )
-            hand = Hand(vault=memory.vault, agent="main", now=clock.now())
-            whole = timed(lambda: build(hand, memory.library.index))
+            changes = JobChanges(vault=memory.vault, agent="main", now=clock.now())
+            whole = timed(lambda: build(changes, memory.searcher.index))
             memory.observe("user", "One more thing", at=START + timedelta(days=180))
-            memory.library.index.catch_up()
-            again = timed(lambda: build(hand, memory.library.index))
-            same = timed(lambda: build(hand, memory.library.index))
+            memory.searcher.index.catch_up()
+            again = timed(lambda: build(changes, memory.searcher.index))
+            same = timed(lambda: build(changes, memory.searcher.index))
             note = f"{whole:.2f} s, {again * 1000:.0f} ms, with nothing changed {same * 1000:.0f} ms"
             board.show("digests with one of 365 days changed beside all", 100 * again / whole, 5, unit=" %", note=note)
 
@@ -114,7 +114,7 @@ def retention(board: Board) -> None:
     """One question to an index of a million memories says what has faded and what is due."""
     with a_folder() as folder, Memory.open(folder / "home", background=False) as memory:
         fill(memory, MANY)
-        index, config = memory.library.index, memory.vault.config
+        index, config = memory.searcher.index, memory.vault.config
         now = to_us(datetime.now(UTC) + timedelta(days=100))
         settings = Retention(faded=True)
         before = resident_mb()

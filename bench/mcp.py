@@ -87,7 +87,7 @@ def filled(folder: Path) -> Path:
             print(f"\r  preparing: {first + 5000:,} of {MANY:,} turns", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         memory.vault.commit()
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
     return home
 
 
@@ -108,7 +108,7 @@ def bench_calls(board: Board) -> None:
         home = folder / "home"
         with Memory.open(home, background=False) as memory:
             memory.observe_many(turns(200))
-            memory.library.vectorizer.fill(memory.library.index)
+            memory.searcher.vectorizer.fill(memory.searcher.index)
             memory.recall("what was said")
             ours = timed(lambda: [memory.recall("what was said about bakora") for _ in range(CALLS)])
         host = Host(home)

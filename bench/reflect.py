@@ -10,8 +10,8 @@ from random import Random
 from bench.board import Board, a_folder, run, sentence, timed
 from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
-from memfolio.govern.reflection.findings import Findings
-from memfolio.govern.reflection.gather import look_through
+from memfolio.govern.reflection.gather import gather_findings
+from memfolio.govern.reflection.page import Findings
 from memfolio.memory import Memory
 from memfolio.vault.vault import OWNER
 
@@ -48,11 +48,11 @@ def reflect(board: Board, memories: int = 10_000, episodes: int = 1_000) -> None
         clock.advance(hours=1)
         told = ((f"s-{number // 20}", number) for number in range(episodes))
         memory.observe_many({"role": "user", "content": spoken(memories + n), "session": s} for s, n in told)
-        memory.library.index.catch_up()
+        memory.searcher.index.catch_up()
 
         def look(since: datetime | None) -> Findings:
             now = clock.now()
-            return look_through(memory.vault, memory.library, "main", now=now, since=since, past=(), rejected=())
+            return gather_findings(memory.vault, memory.searcher, "main", now=now, since=since, past=(), rejected=())
 
         took, first = timed(lambda: look(since)), timed(lambda: look(None))
         note = f"{len(look(since).items)} proposals; {first:.2f} s where there was no reflection before"

@@ -70,7 +70,7 @@ def bench_stream(board: Board) -> None:
         bare, ours, made = [], [], []
         waited = 0.0
         with open_vault(home) as vault:
-            recent = vault.file_states.journal
+            recent = vault.journal
             first = vault.add("main", [turn(0)], BY).seq + 1
             for number in range(count):
                 item = turn(number + 1)
@@ -120,7 +120,7 @@ def add_commits(vault: Vault, commits: int) -> None:
     """A long history, made quickly: without fsync, which changes nothing about its shape."""
     import pygit2
 
-    tip_seq = vault.file_states.journal.head.seq
+    tip_seq = vault.journal.head.seq
     for first in range(0, commits, 500):
         drafts = [
             CommitDraft(

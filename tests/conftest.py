@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +31,15 @@ settings.register_profile(
 )
 settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=5000, derandomize=False)
 settings.load_profile("quick")
+AnyTest = TypeVar("AnyTest", bound=Callable[..., None])
+
+
+def many(examples: int) -> Callable[[AnyTest], AnyTest]:
+    """So many examples of a property with the long profile, where it is a long test, and a fifth of them else."""
+    if settings.get_current_profile_name() != "long":
+        return settings(max_examples=examples // 5)
+    return lambda test: pytest.mark.long(settings(max_examples=examples)(test))
+
 
 START = datetime(2026, 11, 15, 14, 30, 5, 123000, tzinfo=UTC)
 SHARED_MEMORY = Path("/dev/shm")
@@ -35,6 +47,13 @@ TRIALS = "trials of "
 """How the number of trials of a fault is called among what a test reports."""
 ROOM = 4 << 30
 """Bytes that the folders of all tests may take, with plenty to spare."""
+
+# Compiled code is kept, whatever the environment says: tests start hundreds of processes, each of which would compile
+# the package anew, as pytest would every test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+gc.disable()  # until everything is loaded
 
 if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM:
     # Syncing costs nothing there. What a loss of power leaves is tried with disks of `tests/disks.py`.
@@ -54,6 +73,7 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for what can be rebuilt, so that no test touches the person's own."""
     folder = Path(tempfile.mkdtemp(prefix="memfolio-cache-"))
     monkeypatch.setenv("MEMFOLIO_CACHE", str(folder))
+    monkeypatch.setenv("MEMFOLIO_PROJECTS", "false")  # the repository in which the tests run is none of theirs
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -91,6 +111,13 @@ def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
     """The memory of the main agent in a new home, which nothing but the test works at."""
     with Memory.open(home, clock=clock, background=False) as memory:
         yield memory
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, and not among the millions of objects that all tests and libraries are."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -227,14 +227,25 @@ class InterruptedDisk(_SteppingDisk):
 
 
 class RecordingDisk(_SteppingDisk):
-    """Remembers every step that changed something, so that a power cut behind any of them can be acted out."""
+    """Remembers every step that changed something, so that a power cut behind any of them can be acted out.
 
-    def __init__(self) -> None:
+    Step number `k` fails, or the process dies of it: what `fault` raises.
+    """
+
+    def __init__(self, k: int = 0, fault: BaseException | None = None) -> None:
         super().__init__()
         self.calls: list[Call] = []
+        self._k, self._fault = k, fault
+        self.failed: Call | None = None
+        """The step at which that happened."""
 
     def _step(self, call: Call, act: Callable[[], T]) -> T:
         self.steps += 1
+        if self._fault and (self.steps == self._k or (self.failed and isinstance(self._fault, Crash))):
+            self.failed = self.failed or call
+            if call.name == "close":
+                act()
+            raise self._fault
         result = act()
         if call.name == "open" and isinstance(result, int):
             call = Call("open", call.path, number=call.number, result=result)

@@ -122,6 +122,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "HOME": str(folder),
         "MEMFOLIO_HOME": str(folder / "home"),
         "MEMFOLIO_CACHE": str(folder / "cache"),
+        "MEMFOLIO_PROJECTS": "false",
         "TZ": "UTC",
         "NO_COLOR": "1",
         "TERM": "dumb",

@@ -34,7 +34,7 @@ def watchers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "memfolio-watch"]
 
 
-def soon(check: Callable[[], bool], *, seconds: float = 3) -> bool:
+def soon(check: Callable[[], bool], *, seconds: float = 10) -> bool:
     deadline = time.monotonic() + seconds
     while not (found := check()) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -103,9 +103,9 @@ def test_index_that_is_built_anew_knows_runs_and_judgements(memory: Memory) -> N
     kept = memory.reason("Tea or water?", method="decision-theory", given=SERVING, store=True).judgement
     assert kept is not None
     memory.reason.outcome(kept.id, True)
-    before = memory.runs.get(run.id), memory.reason.calibration(), dump_of(memory.library.index)
+    before = memory.runs.get(run.id), memory.reason.calibration(), dump_of(memory.searcher.index)
     memory.reindex()
-    assert (memory.runs.get(run.id), memory.reason.calibration(), dump_of(memory.library.index)) == before
+    assert (memory.runs.get(run.id), memory.reason.calibration(), dump_of(memory.searcher.index)) == before
 
 
 SERVING = {"payoffs": {"tea": {"cold": 3, "hot": 1}, "water": {"cold": 1, "hot": 2}}}

@@ -242,3 +242,37 @@ def test_an_agent_learns_nothing_of_what_it_may_not_see(home: Path, clock: Setta
                 other.explain(named)
             messages.append((raised.value.message.replace(named, "ID"), raised.value.hint))
     assert len(set(messages)) == 1
+
+
+def test_log_goes_back_page_by_page_without_gaps(memory: Memory) -> None:
+    for number in range(25):
+        memory.remember(f"Note {number}", session="odd" if number % 2 else "even")
+    whole = memory.audit.log(limit=100)
+    pages, before = [], None
+    while page := memory.audit.log(limit=7, before=before):
+        pages += page
+        before = page[-1].seq
+    assert [each.seq for each in pages] == [each.seq for each in whole]
+    assert [each.summary for each in pages] == [each.summary for each in whole]
+
+
+def test_entries_tell_what_memories_say_without_opening_their_logs(memory: Memory) -> None:
+    item = memory.remember("Alex drinks tea\nin the morning", session="s-1")
+    memory.pin(item.id)
+    for wanted in (TrailFilter(), TrailFilter(session="s-1"), TrailFilter(actor="bot:*"), TrailFilter(source="none")):
+        usual = memory.audit.log(wanted)
+        found = memory.audit.entries(
+            wanted, limit=50, texts=lambda ids: {item.id: item.content} if item.id in ids else {}
+        )
+        assert found == usual
+    asked = memory.audit.entries(TrailFilter(session="s-1"), limit=1, texts=lambda ids: dict.fromkeys(ids, "as told"))
+    assert asked[0].summary == "as told"
+
+
+def test_subscriber_hears_nothing_after_the_end(memory: Memory) -> None:
+    heard: list[int] = []
+    end = memory.subscribe(lambda line: heard.append(line.seq))
+    memory.remember("Alex drinks tea")
+    end()
+    memory.remember("Bea plays chess")
+    assert len(heard) == 1

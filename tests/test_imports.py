@@ -37,6 +37,7 @@ LEVELS = (
         "tend",
         "reason",
         "status",
+        "rooms",
         "memory",
         "verbs",
         "aio",
@@ -49,14 +50,13 @@ LEVELS = (
 """A room may import itself and what stands before it."""
 
 DISK = "vault/disk.py"
-LOCK = "vault/lock.py"
 HOOK = "serve/hooks/door.py"
 """What a host waits for at every prompt, which has no time to load the vault and the configuration."""
 
 OWNERS = {
     "pygit2": ("vault/git/",),
-    "fcntl": (DISK, LOCK),
-    "msvcrt": (DISK, LOCK),
+    "fcntl": (DISK,),
+    "msvcrt": (DISK,),
     "ctypes": (DISK,),
     "sqlite3": ("index/",),
     "apsw": ("index/",),
@@ -71,30 +71,30 @@ PATH_CALLS = frozenset("write_text write_bytes touch symlink_to hardlink_to".spl
 DISK_NAMED_CALLS = frozenset("mkdir rmdir unlink rename".split())
 """Methods of paths that the disk has too: allowed only on something called disk."""
 EXCEPTIONS = {
-    LOCK: frozenset({"os.open", "os.write", "os.ftruncate"}),
     "index/database.py": frozenset({"os.makedirs", "os.link", "os.rename", "os.unlink", "os.open", "os.fsync"}),
     "bench/scratch.py": frozenset({"tempfile.TemporaryDirectory"}),
     "exchange/export.py": frozenset({"shutil.rmtree"}),
     "exchange/restore.py": frozenset({"workspace.symlink_to"}),
     HOOK: frozenset({"os.write"}),
+    "llm/host.py": frozenset({"tempfile.TemporaryDirectory", "tempfile.TemporaryFile", "place.write_text"}),
     "serve/cli/agent.py": frozenset({"memory.agents.rename"}),
     "serve/cli/demo.py": frozenset({"tempfile.mkdtemp", "shutil.rmtree", "story.day.write_text", "soul.write_text"}),
 }
-"""The lock has handles of its own; the index lies in the cache, outside every home; measuring happens in
+"""The index lies in the cache, outside every home; measuring happens in
 a folder that is thrown away; the demo plays the person with an editor, in such a folder too. An export is put together
 beside its target; a workspace that becomes an agent's folder leaves a link; a hook only answers its host. An agent is
-renamed by a verb of its room."""
+renamed by a verb of its room; the program of a host runs in a folder that is thrown away."""
 
-INSIDE = re.compile(r"vault\.(?:writer|file_states|committer|_\w+)|home\.disk$")
+INSIDE = re.compile(r"vault\.(?:writer|journal|committer|_\w+)|home\.disk$")
 """What of the vault is its own: other rooms use its methods."""
-KEPT = frozenset({"memfolio.vault.lock", "memfolio.vault.survey"})
+KEPT = frozenset({"memfolio.vault.disk.FileLock", "memfolio.vault.survey"})
 """How the vault keeps others away and looks at its folder, for it and the doors alone."""
 FOLDER = re.compile(r"vault\.trail$|home\.(?:root|path|internal)$|config\.home$")
 """How a home is kept in a folder, which only the doors for people may know beside the vault."""
 DOORS = frozenset({"serve", "bench"})
 INSIDES = frozenset(
     f"memfolio.vault.{name}"
-    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.FileStates")
+    for name in ("writer", "committer", "reconcile", "copies", "change.Allowed", "journal.Journal")
 )
 REACHING_IN = {
     "serve/tokens.py": {"self._home.disk"},
@@ -225,9 +225,7 @@ def is_inside(path: Path, name: str) -> bool:
     return any(f"{name}.".startswith(f"{each}.") for each in closed)
 
 
-@pytest.mark.parametrize(
-    "code", ["vault.writer", "self._vault.file_states", "f().vault.committer", "memory.vault._access"]
-)
+@pytest.mark.parametrize("code", ["vault.writer", "self._vault.journal", "f().vault.committer", "memory.vault._access"])
 def test_the_door_test_sees_who_reaches_in(code: str) -> None:
     node = ast.parse(code, mode="eval").body
     assert isinstance(node, ast.Attribute)

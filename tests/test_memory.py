@@ -26,7 +26,7 @@ from memfolio import (
 )
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution, Kind
-from memfolio.vault.trail import TrailLine
+from memfolio.vault.journal import TrailLine
 
 PERSON = Attribution(actor="human", trigger="cli")
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

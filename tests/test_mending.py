@@ -10,6 +10,8 @@ import pytest
 
 from memfolio import InputError, Memory, NotFoundError
 from memfolio.clock import SettableClock
+from memfolio.stores.edit import note_all
+from memfolio.vault.vault import OWNER
 
 MARCH = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -93,3 +95,25 @@ def test_odd_decay_rate_written_by_hand_stops_no_question(
     clock.advance(days=300)
     memory.sync()
     assert [hit.memory.id for hit in memory.recall("kettle", include=["dormant", "archived"])] == [item.id]
+
+
+def test_several_are_forgotten_as_one_change(memory: Memory) -> None:
+    ids = [memory.remember(text).id for text in ("Alex drinks tea", "Bea plays chess", "Cy sings")]
+    before = memory.vault.head
+    gone = memory.forget(ids[:2])
+    assert memory.vault.head == before + 1
+    assert [item.id for item in gone.memories] == ids[:2]
+    assert [bool(item and item.forgotten_at) for item in map(memory.get, ids)] == [True, True, False]
+    with pytest.raises(NotFoundError):
+        memory.forget([ids[2], "M-1-00000000"])
+    assert memory.get(ids[2]).forgotten_at is None  # type: ignore[union-attr]
+    memory.audit.undo(before + 1, by=OWNER)
+    assert not any(item and item.forgotten_at for item in map(memory.get, ids))
+
+
+def test_same_is_said_of_several_as_one_change(memory: Memory) -> None:
+    ids = [memory.remember(text).id for text in ("Alex drinks tea", "Bea plays chess")]
+    before = memory.vault.head
+    noted = note_all(memory.vault, memory.searcher, ids, {"op": "pin", "pinned": True}, OWNER)
+    assert memory.vault.head == before + 1
+    assert all(item.pinned for item in noted)

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
+
+from memfolio.memory import Memory
 
 MEASURE = """
 import gc, json, sys, threading, time
@@ -50,3 +53,23 @@ def test_further_open_home_costs_two_megabytes_and_one_thread_at_most(quick_path
     megabytes, threads = json.loads(child.stdout)
     assert megabytes <= 2
     assert threads <= 1
+
+
+def test_question_to_a_small_home_takes_few_statements(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements: list[str] = []
+
+    def trace(db: apsw.Connection) -> None:
+        db.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: statements.append(event["sql"]))
+
+    def count(memory: Memory) -> int:
+        statements.clear()
+        assert memory.recall("what does Alex like to drink?")
+        return sum("'main'." not in each for each in statements)  # those are FTS5's own
+
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, trace])
+    with Memory.open(quick_path, background=False) as memory:
+        memory.observe_many({"role": "user", "content": f"Note {n}: Alex likes tea"} for n in range(10))
+        memory.sync(embed=True)
+    with Memory.open(quick_path, background=False) as memory:
+        assert count(memory) <= 34
+        assert count(memory) <= 20

@@ -186,7 +186,7 @@ def test_8_a_missing_embedder_loses_nothing_and_is_shown(home: Path) -> None:
     with Memory.open(home, embedder=HashedEmbedder()) as memory:
         memory.reindex()
         hits = memory.recall("tea")
-        assert [reason.strategy for reason in hits[0].why] == ["text", "vector"]
+        assert {"text", "vector"} <= {reason.strategy for reason in hits[0].why}
         assert hits.degraded == ()
 
 

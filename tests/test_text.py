@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.text import MAX_TERM, estimate_tokens, every_word, match_expression, searchable, terms
+from tests.conftest import many
 
 
 class Table:
@@ -136,7 +137,7 @@ def test_word_that_is_written_in_one_may_be_written_apart_where_all_are_required
     assert not table.finds("we host a hub", "GitHub host", all_of=True)
 
 
-@settings(max_examples=3000)
+@many(3000)
 @given(
     text=st.text(max_size=40) | st.text(alphabet="\"'+#-_@$/.:~<* aAbBtT1é東ёЖжالก\u0301\ue02b🥑\udcff", max_size=20)
 )
@@ -147,7 +148,7 @@ def test_a_text_has_every_word_of_its_own(table: Table, text: str) -> None:
     assert table.count(expression) == (expression != '""')
 
 
-@settings(max_examples=5000)
+@many(5000)
 @given(query=st.text(max_size=40) | st.text(alphabet="\"'*^:(){}+-_ \0aANDORTé東あก\u0301🥑\udcff", max_size=40))
 def test_no_question_raises(table: Table, query: str) -> None:
     words = terms(query)
@@ -158,7 +159,7 @@ def test_no_question_raises(table: Table, query: str) -> None:
     assert all(0 < len(word) <= MAX_TERM for word in words)
 
 
-@settings(max_examples=3000)
+@many(3000)
 @given(text=st.text(max_size=40) | st.text(alphabet="+#-_@$/.:~<* aAbBzZ1é東ёЖжالك\u0301\ue02b🥑'", max_size=20))
 def test_a_text_is_found_by_each_of_its_words(table: Table, text: str) -> None:
     table.db.execute("DELETE FROM t")

@@ -17,6 +17,7 @@ FURTHER = {"read": "`GET /v1/events`", "admin": "`GET /metrics`"}
 
 PAGES = {
     "context": "context.md",
+    "open": "page.md",
     "consolidate": "tend.md#consolidation",
     "tend": "tend.md",
     "digest": "digests.md",

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from memfolio.recall.fence import strip_fences
     from memfolio.recall.hit import Hit, Hits, Reason
     from memfolio.status import Status
-    from memfolio.stores.edit import Mended
+    from memfolio.stores.edit import EditResult
     from memfolio.types import Action, Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
 
 __version__ = "0.1.0"
@@ -72,6 +72,7 @@ __all__ = [
     "DiskError",
     "DiskFullError",
     "EditConflictError",
+    "EditResult",
     "EmbedderError",
     "Explanation",
     "Fact",
@@ -93,7 +94,6 @@ __all__ = [
     "MemfolioError",
     "Memory",
     "MemoryItem",
-    "Mended",
     "MirrorError",
     "ModelError",
     "NaiveTimeError",
@@ -129,7 +129,7 @@ _ELSEWHERE = {
     "Hit": "memfolio.recall.hit",
     "Hits": "memfolio.recall.hit",
     "Memory": "memfolio.memory",
-    "Mended": "memfolio.stores.edit",
+    "EditResult": "memfolio.stores.edit",
     "Reason": "memfolio.recall.hit",
     "Status": "memfolio.status",
     "strip_fences": "memfolio.recall.fence",

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, ca
 from memfolio.clock import Clock
 from memfolio.embed.embedder import Embedder
 from memfolio.memory import Memory
-from memfolio.vault.trail import TrailLine
+from memfolio.rooms import Rooms
+from memfolio.vault.git.project import Project
+from memfolio.vault.journal import TrailLine
 from memfolio.verbs.verb import table
 
 if TYPE_CHECKING:
@@ -55,11 +57,12 @@ class AsyncMemory:
         embedder: Embedder | None = None,
         background: bool = True,
         speaker: str | None = None,
+        project: str | Path | Project | None = None,
     ) -> Self:
         """Open a home as `Memory.open` does; one that nobody waits for any more is closed again."""
         thread = ThreadPoolExecutor(1)
         given: dict[str, Any] = {"clock": clock, "embedder": embedder, "background": background, "speaker": speaker}
-        opening = thread.submit(Memory.open, home, agent, **given)
+        opening = thread.submit(Memory.open, home, agent, project=project, **given)
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
@@ -90,11 +93,14 @@ class AsyncMemory:
         heartbeat = _awaited(Memory.heartbeat)
         end_session = _awaited(Memory.end_session)
         checkpoint = _awaited(Memory.checkpoint)
+        learn = _awaited(Memory.learn)
+        cost = _awaited(Memory.cost)
         should_flush = _awaited(Memory.should_flush)
         flush = _awaited(Memory.flush)
         load_context = _awaited(Memory.load_context)
         save_context = _awaited(Memory.save_context)
         episode = _awaited(Memory.episode)
+        act_on = _awaited(Memory.act_on)
         heed = _awaited(Memory.heed)
         used = _awaited(Memory.used)
         weak = _awaited(Memory.weak)
@@ -108,6 +114,7 @@ class AsyncMemory:
         infer = _awaited(Memory.infer)
         reflect = _awaited(Memory.reflect)
         undo = _awaited(Memory.undo)
+        alerts = _awaited(Memory.alerts)
         watch = _awaited(Memory.watch)
         acknowledge = _awaited(Memory.acknowledge)
         status = _awaited(Memory.status)
@@ -145,9 +152,9 @@ class AsyncMemory:
 
     close = _awaited(Memory.close)
 
-    def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
+    def subscribe(self, callback: Callable[[TrailLine], None]) -> Callable[[], None]:
         """As `Memory.subscribe`; the callback comes on a worker thread."""
-        self.memory.subscribe(callback)
+        return self.memory.subscribe(callback)
 
     async def __aenter__(self) -> Self:
         return self
@@ -161,6 +168,6 @@ class AsyncMemory:
 for _verb in table().values():
     if inspect.isfunction(_method := getattr(Memory, _verb.method, None)):
         setattr(AsyncMemory, _verb.method, _awaited(_method))
-for _name, _room in vars(Memory).items():
+for _name, _room in vars(Rooms).items():
     if isinstance(_room, cached_property) and not _name.startswith("_"):
         setattr(AsyncMemory, _name, property(attrgetter(f"memory.{_name}"), doc=_room.__doc__))

@@ -11,13 +11,15 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, InputError
-from memfolio.types import EMPTY, Kind, Origin, Store, Type, check_token, default_kind
-from memfolio.vault.fields import Draft, check_fraction, check_text, plain_object, utc
+from memfolio.types import DEFAULT_KINDS, EMPTY, Kind, Origin, Store, Type, check_token
+from memfolio.vault.fields import Draft, check_fraction, check_text, utc
+from memfolio.vault.lines import plain_object
 
 E = TypeVar("E", bound=StrEnum)
 
-TURN = ("role", "content", "session", "user", "at", "attributes", "source")
+TURN = ("role", "content", "session", "user", "at", "attributes", "source", "project", "audience")
 FIELDS = frozenset(TURN)
+EVERYBODY = "all"
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 OUTSIDE = re.compile(
     r"(?:tool|function)s?(?:[-_.:].*|results?|calls?|outputs?|responses?)?"
@@ -33,14 +35,14 @@ def draft_of(**given: object) -> Draft:
     }
     check_span("valid_from", fields.get("valid_from"), "valid_until", fields.get("valid_until"))
     fields["event_time"] = fields.pop("at", None)
-    fields.setdefault("kind", default_kind(fields.get("type", Type.OBSERVATION)))
+    fields.setdefault("kind", DEFAULT_KINDS[fields.get("type", Type.OBSERVATION)])
     return Draft(**fields)
 
 
 def turn_of(turn: Mapping[str, Any]) -> Draft:
     """One turn of a conversation as such a memory."""
     _check_turn(turn)
-    role, content, session, user, at, attributes, source = map(turn.get, TURN)
+    role, content, session, user, at, attributes, source, project, audience = map(turn.get, TURN)
     role = _token("role", role)
     return Draft(
         content=_content("content", content),
@@ -52,6 +54,8 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
         store=Store.SHORT_TERM,
         origin=_origin(role),
         source="conversation" if source is None else _token("source", source),
+        project=None if project is None else _token("project", project),
+        audience=user if audience is None else _audience("audience", audience),
     )
 
 
@@ -126,6 +130,14 @@ _known_token = lru_cache(maxsize=256)(check_token)
 """The turns of a conversation share their session and roles; finding them is cheaper than checking them anew."""
 
 
+def _audience(name: str, value: object) -> str | None:
+    """Who may hear something; `all` is everybody."""
+    text = _text(name, value).strip()
+    if not text:
+        raise InputError(f"{name} is empty", hint=f"name a person, room:NAME, or {EVERYBODY}")
+    return None if text == EVERYBODY else text
+
+
 def _fraction(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name} {str(value)[:40]!r} is not a number from 0 to 1", hint="1 is the most")
@@ -157,7 +169,8 @@ CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "content": _content,
     **{each.__name__.lower(): partial(choose, each) for each in (Type, Kind, Store, Origin)},
     **dict.fromkeys(("importance", "confidence"), _fraction),
-    **dict.fromkeys(("role", "session", "source"), _token),
+    **dict.fromkeys(("role", "session", "source", "project"), _token),
+    "audience": _audience,
     **dict.fromkeys(("user", "key"), _text),
     **dict.fromkeys(("at", "valid_from", "valid_until"), _moment),
     "tags": _tags,

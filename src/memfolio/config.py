@@ -44,7 +44,7 @@ FILE_NAME = "memfolio.toml"
 _LISTED = "docs/configuration.md lists what there is"
 
 MOST = 20
-"""How many unknown keys are told one by one."""
+"""How many unknown keys are told."""
 
 _PROTECTING = ("redact", "policy")
 """Sections in which a slip would leave the home unprotected: an unknown key there is refused."""
@@ -67,6 +67,21 @@ class _Given:
 def named_folder(variable: str) -> Path | None:
     """The folder that a variable of another program names; None where it names none."""
     return expand(named, os.environ) if variable and (named := os.environ.get(variable)) else None
+
+
+ASKED = "MEMFOLIO_ASKED"
+"""Set for a host's program that memfolio itself asks: hooks keep silent inside it, and it is not asked again."""
+
+
+def is_asked_by_us() -> bool:
+    """Whether this process runs inside a question that memfolio asks a host's program."""
+    return bool(os.environ.get(ASKED))
+
+
+def environment_for_asking(further: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which a host's program is asked: without our own settings and keys, and marked."""
+    around = {name: value for name, value in os.environ.items() if not name.startswith(("MEMFOLIO_", "CLAUDECODE"))}
+    return {**around, **further, ASKED: "1"}
 
 
 def load_config(
@@ -140,7 +155,7 @@ def _from_file(path: Path) -> _Given:
             hint="upgrade memfolio, or open the home where the newer one is installed",
         )
     known = {key.name: key for key in KEYS if key.in_file}
-    found, unknown = _Given(), 0
+    found = _Given()
     for name, value in _flatten(table, path):
         if key := known.get(name):
             found.values[key.field] = _valid(key, value, f"{path}{_line_of(name, text)}: {name}")
@@ -149,11 +164,9 @@ def _from_file(path: Path) -> _Given:
         elif name.partition(".")[0] in _PROTECTING:
             what = f"{path}{_line_of(name, text)}: unknown key {_show(name)}"
             raise ConfigError(what, hint=_instead(name, known))
-        elif (unknown := unknown + 1) <= MOST:
+        elif len(found.problems) < MOST:
             what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
             found.problems.append((what, _instead(name, known)))
-    if unknown > MOST:
-        found.problems.append((f"{path.name}: {unknown - MOST} further unknown keys", _LISTED))
     return found
 
 
@@ -182,7 +195,7 @@ def _from_environment(environ: Mapping[str, str]) -> _Given:
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
         elif name in retired:
             found.retired.append(name)
-        elif name != "MEMFOLIO_HOME" and (nearest := _nearest(name, known, _ALIKE)):
+        elif name not in ("MEMFOLIO_HOME", ASKED) and (nearest := _nearest(name, known, _ALIKE)):
             found.problems.append((f"unknown environment variable {_show(name)}", f"did you mean {nearest}?"))
     return found
 
@@ -222,7 +235,7 @@ def _valid(
     except (ValueError, OverflowError) as cause:
         default = "" if key.default is None else f" ({toml(key.default)})"
         why = f"{cause}; " if key.name == "policy.rows" and str(cause) else ""
-        hint = f"{why}correct it, or remove it to use the default{default}{_nearest_zone(key, value)}"
+        hint = f"{why}correct it, or remove it to use the default{default}"
         is_private = key.is_secret or (key.name.endswith(".url") and "@" in str(value))  # which may hold a password
         shown = "not usable" if is_private else _show(value)
         raise error(f"{where} is {shown}; wanted {key.wants}", hint=hint) from cause
@@ -235,15 +248,6 @@ def _instead(name: str, known: Mapping[str, Key]) -> str:
         return f"set {elsewhere.variable} in the environment instead"
     nearest = _nearest(name, known)
     return f"did you mean {nearest}?" if nearest else _LISTED
-
-
-def _nearest_zone(key: Key, value: object) -> str:
-    if key.name != "timezone" or not isinstance(value, str):
-        return ""
-    from zoneinfo import available_timezones
-
-    nearest = _nearest(value, sorted(available_timezones()))
-    return f"; did you mean {nearest}?" if nearest else ""
 
 
 def _nearest(name: str, known: Mapping[str, Key] | list[str], alike: float = 0.6) -> str | None:
@@ -270,10 +274,7 @@ def _parse(text: str, path: Path) -> dict[str, object]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        reason = reason.replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
-        hint = "correct that line; text needs quotes, and a key looks like: name = value"
-        if twice := re.match(r"Cannot declare \('([\w-]+)',\) twice", reason):
-            hint = f"the file has [{twice[1]}] or a key of it already: write yours there, without the heading"
+        hint = "correct that line; text needs quotes, a key looks like: name = value, and a [heading] comes once"
         raise ConfigError(f"{path} is not valid TOML: {reason}", hint=hint) from error
 
 

@@ -63,8 +63,8 @@ def days_until(life: DecayInput, now: int, least: float, decay: Decay) -> float 
     if rate == 0 or least <= 0:
         return None
     left = math.log(_begin(life, decay) / least) / rate
-    whole: float = max(0.0, left) ** (1 / power(decay))
-    return max(0.0, whole - _days(life, now))
+    total: float = max(0.0, left) ** (1 / power(decay))
+    return max(0.0, total - _days(life, now))
 
 
 def power(decay: Decay) -> float:

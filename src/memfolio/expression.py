@@ -33,12 +33,21 @@ Join = Callable[[str, T, T, T | None], T]
 class Reader:
     """The tokens of a text; group 1 of the pattern is the token, and whatever stands before it is passed over."""
 
-    def __init__(self, text: str, token: re.Pattern[str], place: str, hint: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        token: re.Pattern[str],
+        place: str,
+        hint: str = "",
+        *,
+        longest: int = LONGEST,
+        error: type[InputError] = InputError,
+    ) -> None:
         self.text, self.place, self.at = text, place, 0
-        self._token, self._depth, self._count = token, 0, 0
+        self._token, self._error, self._depth, self._count = token, error, 0, 0
         self._hint = hint or f"it reads: {text[:120]}"
-        if len(text) > LONGEST:
-            raise InputError(f"{place} has {len(text):,} characters", hint=f"use up to {LONGEST:,}")
+        if len(text) > longest:
+            raise error(f"{place} has {len(text):,} characters", hint=f"use up to {longest:,}")
 
     def peek(self) -> str:
         """The next token; nothing at the end, and before what is none."""
@@ -56,9 +65,13 @@ class Reader:
     def whole(self, operand: Callable[[], T], infixes: Mapping[str, Infix], join: Join[T]) -> T:
         """What the whole text says."""
         found = self.climb(operand, infixes, join)
-        if self.text[self.at :].strip():
-            self.fail("an operator")
+        self.end("an operator")
         return found
+
+    def end(self, expected: str) -> None:
+        """Refuse whatever is left of the text."""
+        if self.text[self.at :].strip():
+            self.fail(expected)
 
     def climb(self, operand: Callable[[], T], infixes: Mapping[str, Infix], join: Join[T], least: int = 0) -> T:
         """Operands with the operators between them that are at least so strong."""
@@ -79,7 +92,7 @@ class Reader:
         if not self.take(token):
             self.fail(f"`{token}`")
 
-    def fail(self, expected: str) -> NoReturn:
+    def fail(self, expected: str, hint: str = "") -> NoReturn:
         rest = self.text[self.at :].strip()
         where = f"before {rest[:30]!r}" if rest else "at the end"
-        raise InputError(f"{self.place}: {expected} is missing {where}", hint=self._hint)
+        raise self._error(f"{self.place}: {expected} is missing {where}", hint=hint or self._hint)

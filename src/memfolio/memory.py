@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
-from importlib import import_module
-from operator import attrgetter
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,65 +17,51 @@ from memfolio.config import load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import MemfolioError, PolicyError, RefusedError
 from memfolio.govern.gate import Gate, once_for_agents, proposable
-from memfolio.govern.proposal import Proposal, ProposedCall, carry_out, intent_of
-from memfolio.govern.proposals import PROPOSER, Proposals, propose_instead
+from memfolio.govern.proposals import PROPOSER, Proposal, Proposals, ProposedCall, carry_out, intent_of, propose_instead
 from memfolio.index.index import Progress
 from memfolio.index.lookup import Located
 from memfolio.index.rows import to_us
-from memfolio.llm.model import Model, open_model
+from memfolio.learn.rules import says_of_speaker
 from memfolio.policy import Deed
 from memfolio.recall.context import Context, Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
-from memfolio.recall.library import Library
-from memfolio.recall.query import Query, check_number, check_text
+from memfolio.recall.query import Query, check_number, check_text, telling
+from memfolio.recall.searcher import Searcher
+from memfolio.rooms import Rooms
 from memfolio.state import Op
-from memfolio.status import Status, status_of
+from memfolio.status import Cost, Status, cost_of, status_of
 from memfolio.stores import edit
-from memfolio.stores.edit import ARCHIVER, FORGETTER, PURGER, REMEMBERER, Mended
-from memfolio.tend.tend import Attendant, hand_of, tend, tending
+from memfolio.stores.edit import ARCHIVER, FORGETTER, PURGER, REMEMBERER, EditResult
+from memfolio.tend.tend import Attendant, job_changes, tend, tending
 from memfolio.text import counted
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type, check_attribution, check_token
 from memfolio.vault.fields import Draft
-from memfolio.vault.journal import Record
+from memfolio.vault.git.project import Project, project_of
+from memfolio.vault.journal import Record, TrailLine
 from memfolio.vault.paths import check_agent
-from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:  # a room is loaded when somebody asks for it
-    from memfolio.govern.agents import Agents
-    from memfolio.govern.reflection.reflections import Pending, Reflections
-    from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
+    from memfolio.govern.reflection.reflections import Pending
     from memfolio.govern.undo import Undone
     from memfolio.govern.update import Updated
-    from memfolio.graph.graph import Graph
-    from memfolio.index.maintenance import Below, Weak
-    from memfolio.knowledge.cases import Cases
-    from memfolio.knowledge.inference import Inference
     from memfolio.knowledge.ontology.ontology import Added
     from memfolio.knowledge.ontology.term import Term
     from memfolio.knowledge.rule import Rule
-    from memfolio.knowledge.traverse import Questions
-    from memfolio.knowledge.typedb.mirror import TypeDB
     from memfolio.knowledge.verify import GuessedFact, Verification
     from memfolio.mind.heartbeat import BdiCycleResult
-    from memfolio.mind.mind import Mind
-    from memfolio.procedures.procedures import Procedures
-    from memfolio.procedures.runs import Runs
-    from memfolio.reason.inputs import World
-    from memfolio.reason.reason import Reasoner
-    from memfolio.stores.core import Core
     from memfolio.stores.flush import Flushed
     from memfolio.stores.session_context import AgentContext
-    from memfolio.stores.triggers import Heeded
+    from memfolio.stores.triggers import ActedOn
     from memfolio.tend.backup import BackedUp
+    from memfolio.tend.changes import JobChanges
     from memfolio.tend.consolidate import Consolidated
     from memfolio.tend.digest import Built
-    from memfolio.tend.hand import Hand
-    from memfolio.tend.retention import Retained
+    from memfolio.tend.lessons import Lesson
+    from memfolio.tend.retention import Below, Retained, Weak
     from memfolio.tend.sessions import SessionResult
-    from memfolio.tend.tend import Tending, Told
-    from memfolio.vault.past.past import Past
+    from memfolio.tend.tend import OnProgress, Tending
     from memfolio.vault.purge.purge import Purged
 
 OBSERVER = Attribution(actor="bot:auto-detect", trigger="observe")
@@ -87,62 +71,8 @@ CHECKER = Attribution(actor="bot:verify", trigger="verify")
 REFLECTOR = Attribution(actor="system:reflect", trigger="reflect")
 
 
-class Room(cached_property[Any]):
-    """A room of a memory: the class at `where`, opened when it is first asked for."""
-
-    def __init__(self, where: str, made_of: str, more: Mapping[str, str]) -> None:
-        super().__init__(self._open)
-        self._where, self._made_of, self._more = where, made_of.split(), more
-
-    @property
-    def kind(self) -> Any:
-        """The class, which is loaded for that."""
-        module, _, name = self._where.partition(":")
-        return getattr(import_module(f"memfolio.{module}"), name)
-
-    def _open(self, memory: Memory) -> Any:
-        named = {name: attrgetter(path)(memory) for name, path in self._more.items()}
-        return self.kind(*(attrgetter(path)(memory) for path in self._made_of), **named)
-
-
-def room(where: str, made_of: str = "vault library agent", **more: str) -> Any:
-    """A room that is given these attributes of the memory, in order and by name."""
-    return Room(where, made_of, more)
-
-
-class Memory:
+class Memory(Rooms):
     """What one agent remembers. Threads may share it, and several processes may have one home open."""
-
-    audit: Past = room("vault.past.past:Past", "vault")
-    """What happened, and how to go back."""
-    core: Core = room("govern.rooms:GovernedCore", "vault agent", find="library.find", gate="gate", propose="_propose")
-    """Core memory, MEMORY.md: what an agent always has before its eyes."""
-    graph: Graph = room("graph.graph:Graph")
-    """People and things, and how they are related."""
-    rules: GovernedRules = room("govern.rooms:GovernedRules", propose="_propose")
-    """What follows from what, what must not be, and what is to be done."""
-    inference: Inference = room("knowledge.inference:Inference", facts="facts", rules="rules")
-    """Conclusions, proofs, explanations and checks."""
-    questions: Questions = room("knowledge.traverse:Questions", "vault library", refresh="inference.refresh")
-    """What facts lead to: paths, effects, counts across agents, and what has the wrong kind."""
-    cases: Cases = room("knowledge.cases:Cases")
-    """What was done in which situation, and how it went."""
-    ontology: GovernedOntology = room("govern.rooms:GovernedOntology", propose="_propose")
-    """The terms in which facts are told."""
-    typedb: TypeDB = room("knowledge.typedb.mirror:TypeDB", background="_is_mirrored")
-    """The copy of all that on a TypeDB server, where one is configured."""
-    mind: Mind = room("mind.mind:Mind")
-    """What the agent is, believes, wants and has taken on."""
-    procedures: Procedures = room("procedures.procedures:Procedures", model="_model")
-    """What the agent knows how to do: skills, workflows and decision trees."""
-    runs: Runs = room("procedures.runs:Runs", "vault library agent procedures")
-    """Procedures that are being done, and how earlier runs went."""
-    proposals: Proposals = room("govern.proposals:Proposals", gate="gate", do="_carry_out", elsewhere="_proposals_of")
-    """What is proposed to this agent, and by it."""
-    reflections: Reflections = room("govern.reflection.reflections:Reflections", gate="gate", model="_model")
-    """What this agent found when it looked back, and what became of it."""
-    agents: Agents = room("govern.agents:Agents")
-    """The agents of the home, as far as this one may know of them."""
 
     def __init__(
         self,
@@ -152,13 +82,18 @@ class Memory:
         embedder: Embedder | None = None,
         background: bool = True,
         speaker: str | None = None,
+        project: Project | None = None,
     ) -> None:
         self.agent = check_agent(agent)
-        self.gate = Gate(vault, self.agent, find=lambda ids: self.library.known(ids), speaker=speaker)
-        scope = (lambda path: self.library.may_read(path)) if self.gate.is_limited else None
-        self.vault = vault.under(self.gate, scope, speaker=speaker)
+        self.project = project = project if vault.config.projects else None
+        """The project that is worked on: what is said belongs to it, and others are not asked unless they are named."""
+        self.gate = Gate(vault, self.agent, find=lambda ids: self.searcher.known(ids), speaker=speaker)
+        scope = (lambda path: self.searcher.may_read(path)) if self.gate.is_limited else None
+        self.vault = vault.under(self.gate, scope, speaker=speaker, place=self._placed if project else None)
         """The vault as this agent may use it; others may share the one that it was given."""
-        self.library: Library = Library(self.vault, self.agent, embedder=embedder, background=background)
+        self.searcher: Searcher = Searcher(
+            self.vault, self.agent, embedder=embedder, background=background, projects=project.keys if project else ()
+        )
         self._origin = Origin.OWNER if self.vault.speaker == Origin.OWNER else Origin.AGENT
         self._attendant = Attendant(self._hear_others) if background and vault.config.learn.enabled else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
@@ -175,17 +110,20 @@ class Memory:
         embedder: Embedder | None = None,
         background: bool = True,
         speaker: str | None = None,
+        project: str | Path | Project | None = None,
     ) -> Self:
         """Open a home, creating what is missing; what is not named comes from the environment, else the defaults.
 
         With `background`, a thread makes vectors and another one notices edits of the files; without, both happen when
         something is asked. `embedder` takes the place of the configured one. `speaker` is "owner" where a person
         speaks through this object, "agent" where nobody may be taken for one; else changes say who makes them.
+        `project` is a folder of the project that is worked on: then what belongs to other projects is left out.
         """
         config = load_config(home, overrides={"agent": agent, "speaker": speaker})
         vault = Vault.open(config=config, clock=clock)
         try:
-            return cls(vault, config.agent, embedder=embedder, background=background)
+            place = project if project is None or isinstance(project, Project) else project_of(project)
+            return cls(vault, config.agent, embedder=embedder, background=background, project=place)
         except MemfolioError:
             vault.close()
             raise
@@ -196,7 +134,7 @@ class Memory:
             self._attendant.close()
         if self._mirror is not None:
             self._mirror.close()
-        self.library.close()
+        self.searcher.close()
         self.vault.close()
 
     def __enter__(self) -> Self:
@@ -207,31 +145,6 @@ class Memory:
     ) -> None:
         self.close()
 
-    @cached_property
-    def facts(self) -> GovernedFacts:
-        """What is asserted, and what follows from it by the rules that are kept."""
-        from memfolio.govern.rooms import GovernedFacts
-
-        return GovernedFacts(
-            self.vault, self.library, self.agent, inference=lambda: self.inference, propose=self._propose
-        )
-
-    @cached_property
-    def reason(self) -> Reasoner:
-        """Thinks a problem through: call it with one."""
-        from memfolio.reason.reason import Judgements, Reasoner
-
-        judgements = Judgements(self.vault, self.library, self.agent)
-        return Reasoner(judgements, world=self._world, model=lambda: self._model)
-
-    def _world(self) -> World:
-        from memfolio.reason.inputs import World
-
-        now, settings, inference = self.vault.home.now(), self.vault.config.reason, self.inference
-        return World(
-            now=now, settings=settings, facts=self.facts, rules=self.rules, inference=inference, cases=self.cases
-        )
-
     def _carry_out(self, intent: ProposedCall) -> object:
         return carry_out(self, intent)
 
@@ -240,11 +153,6 @@ class Memory:
         home, clock, speaker = self.vault.config.home, self.vault.home.clock, self.vault.speaker
         with type(self).open(home, agent, clock=clock, background=False, speaker=speaker) as memory:
             yield memory.proposals
-
-    @cached_property
-    def _model(self) -> Model | None:
-        """The language model that sums up and learns; None where none is configured."""
-        return open_model(self.vault.config)
 
     # Noting and finding.
 
@@ -258,9 +166,16 @@ class Memory:
         at: datetime | None = None,
         attributes: Mapping[str, Any] | None = None,
         source: str | None = None,
+        project: str | None = None,
+        audience: str | None = None,
     ) -> MemoryItem:
-        """Note one turn of a conversation as it happens; `source` is where its words come from, such as a web page."""
-        turn = dict(zip(TURN, (role, content, session, user, at, attributes, source), strict=True))
+        """Note one turn of a conversation as it happens; `source` is where its words come from, such as a web page.
+
+        `project` is the one that it belongs to, `audience` who may hear it: a person, `room:…` or "all"; by default the
+        user who says it, and whoever takes part in the session.
+        """
+        given = (role, content, session, user, at, attributes, source, project, audience)
+        turn = dict(zip(TURN, given, strict=True))
         return self.observe_many([turn])[0]
 
     def observe_many(self, turns: Iterable[Mapping[str, Any]]) -> list[MemoryItem]:
@@ -293,6 +208,8 @@ class Memory:
         valid_from: datetime | None = None,
         valid_until: datetime | None = None,
         attributes: Mapping[str, Any] | None = None,
+        project: str | None = None,
+        audience: str | None = None,
     ) -> MemoryItem:
         """Keep something on purpose. `at` is when it happened; the same `key` twice is one memory.
 
@@ -316,17 +233,24 @@ class Memory:
             valid_from=valid_from,
             valid_until=valid_until,
             attributes=attributes,
+            project=project,
+            audience=audience,
         )
         return self._add([draft], REMEMBERER, key=key)[0]
 
+    def _placed(self, draft: Draft) -> Draft:
+        """A memory with the project in which it was said, unless it is about the person who said it."""
+        is_persons = draft.type in (Type.PREFERENCE, Type.EMOTION) or says_of_speaker(draft.content)
+        return draft if self.project is None or is_persons else draft._replace(project=self.project.id)
+
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
-        self.library.attend()
+        self.searcher.prepare()
         into_working = any(draft.store is Store.WORKING for draft in drafts)
         demoted = (
-            edit.make_room(self.library.index, self.agent, drafts, self.vault.config.stores) if into_working else ()
+            edit.make_room(self.searcher.index, self.agent, drafts, self.vault.config.stores) if into_working else ()
         )
         receipt = self.vault.add(self.agent, drafts, by, key=key, beside=demoted)
-        return edit.made_before(self.library, drafts, receipt, key) if receipt.repeated else list(receipt.items)
+        return edit.made_before(self.searcher, drafts, receipt, key) if receipt.repeated else list(receipt.items)
 
     def recall(
         self,
@@ -342,6 +266,7 @@ class Memory:
         valid_at: datetime | str | None = None,
         as_of: datetime | str | None = None,
         min_importance: float = 0,
+        min_fit: float = 0,
         depth: int = 0,
         session: str | None = None,
         store: Store | str | None = None,
@@ -349,16 +274,20 @@ class Memory:
         include: Iterable[str] | str = (),
         level: str | None = None,
         agents: Iterable[str] | str | None = None,
+        project: str | None = None,
+        audience: str | None = None,
     ) -> Hits:
         """The memories that answer a question, best first. Filters are exact and count before the limit.
 
         What is None or an empty list does not matter; an empty text is refused, so that a filter never goes missing.
 
         `since` and `until` are about when it happened, `valid_at` about what was true then, `as_of` about what was
-        known then; a time may be text such as "last_week". `depth` also brings what the hits lead to, in up to three
+        known then; a time may be text such as "last_week". `min_fit` leaves out what is less likely to answer; where
+        nothing is likely to, `fits` of the hits is false. `depth` also brings what the hits lead to, in up to three
         hops. `include` brings back what is out of sight: "archived", "superseded", "dormant", "quarantined"; `level`
         looks only into days or their digests: "daily", "weekly", "monthly", "quarterly". `agents` are those whose
-        memory is asked, of all that this one may read.
+        memory is asked, of all that this one may read. `project` names another project than the one that is worked on,
+        or "all" of them. `audience` is who listens, a person or `room:…`: what they may not hear is not found.
         """
         asked = Query.from_args(
             query,
@@ -374,17 +303,19 @@ class Memory:
             valid_at=valid_at,
             as_of=as_of,
             min_importance=min_importance,
+            min_fit=min_fit,
             depth=depth,
             session=session,
             store=store,
             user=user,
+            project=project,
             include=include,
             level=level,
             agents=agents,
             inline=self.vault.config.recall.inline,
-            is_known=self.library.is_known,
+            is_known=self.searcher.is_known,
         )
-        return self.library.recall(asked)
+        return self.searcher.heard_by(telling("audience", audience)).recall(asked)
 
     def context(
         self,
@@ -395,14 +326,17 @@ class Memory:
         task: str | None = None,
         topics: Iterable[str] | str = (),
         include: Iterable[str] | str = (),
+        audience: str | None = None,
     ) -> str | None:
         """What an agent should have before its eyes to answer a prompt: a fenced block, None where nothing is worth it.
 
         It has at most `budget` tokens by estimate, else as many as the prompt calls for. `user`, `task` and `topics`
-        say what is going on; `include` puts "core" memory and the latest "checkpoint" first. What was to be done when
+        say what is going on; `audience` is who listens, by default the user: what was said to others alone is left out.
+        `include` puts "core" memory and the latest "checkpoint" first. What was to be done when
         this time or this topic comes is in it without being asked for.
         """
-        return self.compose(prompt, budget=budget, user=user, task=task, topics=topics, include=include).text
+        given: dict[str, Any] = {"task": task, "topics": topics, "include": include, "audience": audience}
+        return self.compose(prompt, budget=budget, user=user, **given).text
 
     def compose(
         self,
@@ -413,6 +347,7 @@ class Memory:
         task: str | None = None,
         topics: Iterable[str] | str = (),
         include: Iterable[str] | str = (),
+        audience: str | None = None,
         known: Iterable[str] = (),
     ) -> Context:
         """`context` as a value: its text, tokens and budget, the ids of the memories in it, and what is `degraded`.
@@ -422,7 +357,8 @@ class Memory:
         request = Request.from_args(
             self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include, known=known
         )
-        return compose(self.library, self.vault, self.agent, request, self._reminded)
+        searcher = self.searcher.heard_by(audience or request.situation.user)
+        return compose(searcher, self.vault, self.agent, request, self._reminded)
 
     def get(self, id: str) -> MemoryItem | None:
         """The memory with this id, also from the archive: its `fate` says why it is there.
@@ -434,37 +370,36 @@ class Memory:
 
     def find(self, id: str) -> Located | None:
         """The memory with this id and the file it stands in; None when this agent has none such."""
-        found = self.library.find(id)
-        return self.library.with_fate(found) if found else None
+        found = self.searcher.find(id)
+        return self.searcher.with_fate(found) if found else None
 
     def explain(self, id: str) -> Explanation:
         """Where a memory comes from, what it replaced or what replaced it, and who did what to it since."""
-        index, found = self.library.require(id)
-        return replace(self.library.explain(index, found), events=tuple(self.library.events(found.item.id)))
+        index, found = self.searcher.require(id)
+        return replace(self.searcher.explain(index, found), events=tuple(self.searcher.events(found.item.id)))
 
     # Changing what is remembered.
 
     @proposable("forget")
-    def forget(self, what: str, *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER) -> Mended:
+    def forget(
+        self, what: str | Sequence[str], *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
+    ) -> EditResult:
         """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
 
         What was made of it alone goes along, and so do a summary that tells of it and the lines of pages that cite it,
         all as one change.
-
         `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
-        a shared one only where none of the agent's own fits. To an agent a description only shows all that fit, until
-        it names the id of one. `dry_run` only shows what would go.
+        a shared one only where none of the agent's own fits. Several are a list of ids. To an agent a description only
+        shows all that fit, until it names the id of one. `dry_run` only shows what would go.
         """
-        from memfolio.tend.digest import without_citations
-
         by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent
-        forget = partial(edit.forget_meant, self.vault, self.library, what, by, without_citations=without_citations)
+        forget = partial(edit.forget_meant, self.vault, self.searcher, what, by)
         return forget(is_agent=is_agent, every=every, dry_run=dry_run)
 
     @proposable("restore")
-    def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> Mended:
+    def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> EditResult:
         """Bring back a memory that was forgotten or archived."""
-        return edit.restore(self.vault, self.library, id, _by(by, FORGETTER, "restore"), dry_run=dry_run)
+        return edit.restore(self.vault, self.searcher, id, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
         """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
@@ -482,30 +417,32 @@ class Memory:
         """
         from memfolio.govern.update import update
 
-        return update(self.vault, self.library, id, text, _by(by, REMEMBERER, "correct"), base=base)
+        return update(self.vault, self.searcher, id, text, _by(by, REMEMBERER, "correct"), base=base)
 
     @proposable("confirm")
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
-        return edit.note(self.vault, self.library, id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
+        return edit.note(self.vault, self.searcher, id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
 
     @proposable("pin")
     def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
         """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
         line = {"op": Op.PIN.value, "pinned": pinned}
-        return edit.note(self.vault, self.library, id, line, _by(by, REMEMBERER, "pin"))
+        return edit.note(self.vault, self.searcher, id, line, _by(by, REMEMBERER, "pin"))
 
     @proposable("archive")
     def archive(
         self, id: str | None = None, *, below: Below | None = None, dry_run: bool = False, by: Attribution | None = None
-    ) -> Mended | Retained:
+    ) -> EditResult | Retained:
         """Move a memory to the archive, or whatever is past its time or below a score; `restore` brings it back."""
         from memfolio.tend.retention import RETAINER, archive_one, retain
 
         if id is None:
-            return retain(hand_of(self.vault, self.library, dry_run=dry_run), self.library.index, below, by or RETAINER)
-        index, found = self.library.require(id)
-        paths = self.library.places(index, found.item.id)
+            return retain(
+                job_changes(self.vault, self.searcher, dry_run=dry_run), self.searcher.index, below, by or RETAINER
+            )
+        index, found = self.searcher.require(id)
+        paths = self.searcher.places(index, found.item.id)
         return archive_one(self.vault, found, paths, by or ARCHIVER, dry_run=dry_run)
 
     def purge(self, *what: str, dry_run: bool = False, quotes: str = "refuse", by: Attribution = PURGER) -> Purged:
@@ -516,20 +453,20 @@ class Memory:
         """
         self.gate.check(Deed.PURGE, check_attribution(by))
         is_shown = self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what)
-        return edit.purge(self.vault, self.library, what, by, dry_run=dry_run or is_shown, quotes=quotes)
+        return edit.purge(self.vault, self.searcher, what, by, dry_run=dry_run or is_shown, quotes=quotes)
 
     def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
         """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
         from memfolio.tend.retention import note_used
 
-        note_used(self.vault, self.library, ids, by)
+        note_used(self.vault, self.searcher, ids, by)
 
     def weak(self, limit: int = 20) -> list[Weak]:
         """The facts of which least is left, weakest first; `confirm` keeps one, `forget` lets it go."""
-        from memfolio.index.maintenance import weak
+        from memfolio.tend.retention import weak
 
         most, now = check_number("limit", limit, 1, 10**6), to_us(self.vault.home.now())
-        return self.library.index.read(lambda connection: weak(connection, now, self.vault.config.decay, most))
+        return self.searcher.index.read(lambda connection: weak(connection, now, self.vault.config.decay, most))
 
     # A conversation: what it begins with, what is noted on the way, and what is left of it.
 
@@ -537,7 +474,7 @@ class Memory:
         """Everything that an agent should know when a conversation begins."""
         from memfolio.stores.session_context import load_context
 
-        context = load_context(self.vault, self.library, user=user, session=session)
+        context = load_context(self.vault, self.searcher.heard_by(user), user=user, session=session)
         reminders = self._agenda(" ".join(filter(None, (context.task, *context.topics))))
         return replace(context, proposals=self.proposals.for_context(), reminders=reminders)
 
@@ -567,9 +504,9 @@ class Memory:
         from memfolio.tend.sessions import Ended, hear_out
 
         ended = Ended(only=[check_token("session", check_text("session", session))], is_over=True, again=True)
-        with tending(self.vault, self.library, dry_run=dry_run) as hand:
-            heard = hear_out(hand, self.library.index, self.vault.config.learn, ended, model=self._model)
-        if heard and not dry_run and due(self.vault, self.library.index, self.agent, self.vault.home.now()):
+        with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
+            heard = hear_out(changes, self.searcher.index, self.vault.config.learn, ended, model=self._model)
+        if heard and not dry_run and due(self.vault, self.searcher.index, self.agent, self.vault.home.now()):
             self.reflect()
         return heard[0] if heard else None
 
@@ -586,11 +523,41 @@ class Memory:
         """Note where work stands, so that it can be taken up again; returns the path of the page."""
         from memfolio.stores.checkpoint import BY, Checkpoint, write
 
-        checkpoint = Checkpoint.from_args(
-            context, decisions=decisions, findings=findings, next_steps=next_steps, open_questions=open_questions
-        )
+        lists = {"decisions": decisions, "findings": findings, "next_steps": next_steps}
+        checkpoint = Checkpoint.from_args(context, **lists, open_questions=open_questions)
+        checkpoint = replace(checkpoint, project=self.project.id if self.project else "")
         now, by = self.vault.home.now(), replace(BY, session=session)
         return write(self.vault, self.agent, checkpoint, now=now, by=by).path
+
+    def learn(
+        self,
+        statements: Sequence[Mapping[str, Any]] = (),
+        *,
+        through: str | None = None,
+        session: str | None = None,
+        limit: int = 40,
+    ) -> Lesson:
+        """Learn from conversations by reading them yourself: hands out turns that nobody has learned from.
+
+        Each of the `statements` has a `text` that is understood by itself, a `type`, and the `turns` that tell it, by
+        their ids; with `corrects` it takes the place of a memory, with `due` it is a reminder. `through` is the last
+        turn that was read: up to there, nothing is handed out again.
+        """
+        from memfolio.tend.lessons import Doors, hand_out, take_in
+
+        def known(text: str) -> list[MemoryItem]:
+            types = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.TASK)
+            return [hit.memory for hit in self.recall(text[:300], types=types, limit=3)]
+
+        def remind(text: str, due: str, turns: Sequence[str]) -> object:
+            return self.mind.intend(text, when=due, from_=list(turns))
+
+        doors = Doors(correct=self.update, propose=self.propose, remind=remind, count=self.vault.usage.drop)
+        is_said = bool(statements) or through is not None
+        done = take_in(self.vault, self.searcher, statements, through, doors) if is_said else None
+        session = session if session is None else check_token("session", session)
+        lesson = hand_out(self.searcher, known, session=session, limit=check_number("limit", limit, 1, 200))
+        return replace(lesson, learned=done.learned, proposed=done.proposed, refused=done.refused) if done else lesson
 
     def should_flush(
         self, tokens: int, *, compaction: int = 0, session: str | None = None, window: int | None = None
@@ -599,7 +566,7 @@ class Memory:
         from memfolio.stores.flush import flush_due
 
         settings = self.vault.config.flush
-        return flush_due(self.library.index, settings, tokens, compaction=compaction, session=session, window=window)
+        return flush_due(self.searcher.index, settings, tokens, compaction=compaction, session=session, window=window)
 
     def flush(
         self,
@@ -617,8 +584,9 @@ class Memory:
         """
         from memfolio.stores.flush import flush
 
-        save = partial(flush, self.vault, self.library, transcript, model=self._model, dry_run=dry_run)
-        return save(session=session, user=user, compaction=compaction, source=source)
+        save = partial(flush, self.vault, self.searcher, transcript, model=self._model, dry_run=dry_run)
+        project = self.project.id if self.project else ""
+        return save(session=session, user=user, compaction=compaction, source=source, project=project)
 
     def episode(
         self,
@@ -638,23 +606,25 @@ class Memory:
         """
         from memfolio.stores.episode import episode_of
 
-        self.library.attend()
+        self.searcher.prepare()
         further = {"session": session, "at": at, "source": source}
         found = episode_of(
             description, episode_type=episode_type, importance=importance, context=context, related=related, **further
         )
         return self.vault.apply(found.change(self.agent)).items[0]
 
-    def heed(self, text: str, *, session: str | None = None, user: str | None = None) -> Heeded | None:
+    def act_on(self, text: str, *, session: str | None = None, user: str | None = None) -> ActedOn | None:
         """Do what a person asks for in a message, such as "remember that …"; None where they ask for nothing of it.
 
         What would be forgotten is only shown: `forget` it by its id once they agree.
         """
-        from memfolio.stores.triggers import heed
+        from memfolio.stores.triggers import act_on
 
         text, reflect = check_text("text", text), partial(self._reflected, False)
-        done = partial(heed, self.vault, self.library, self.core, text, reflect=reflect, model=self._model)
-        return done(session=session, user=user)
+        done = partial(act_on, self.vault, self.searcher, self.core, text, recall=self.recall, reflect=reflect)
+        return done(model=self._model, session=session, user=user)
+
+    heed = act_on
 
     # Looking after the memory.
 
@@ -674,8 +644,8 @@ class Memory:
 
         usual = self.vault.config.consolidate
         settings = tuned(usual, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize)
-        with tending(self.vault, self.library, dry_run=dry_run) as hand:
-            return consolidate(hand, self.library.index, settings, self._model)
+        with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
+            return consolidate(changes, self.searcher.index, settings, self._model)
 
     def tend(
         self,
@@ -683,14 +653,14 @@ class Memory:
         jobs: Sequence[str] = (),
         sessions: Sequence[str] = (),
         dry_run: bool = False,
-        told: Told | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Tending:
         """Look after the memory: run what is due by the clock, or these jobs at once; `dry_run` only shows it.
 
         With `sessions`, these conversations are over, and are learned from.
         """
-        look_after = partial(tend, self.vault, self.library, proposals=self.proposals, reflect=self._reflected)
-        return look_after(model=self._model, jobs=jobs, sessions=sessions, dry_run=dry_run, told=told)
+        look_after = partial(tend, self.vault, self.searcher, proposals=self.proposals, reflect=self._reflected)
+        return look_after(model=self._model, jobs=jobs, sessions=sessions, dry_run=dry_run, on_progress=on_progress)
 
     def digest(
         self,
@@ -699,19 +669,19 @@ class Memory:
         since: datetime | None = None,
         current: bool = False,
         dry_run: bool = False,
-    ) -> tuple[Built, Hand]:
-        """Write the digests that are missing or differ from their days, and return them with the hand that did it.
+    ) -> tuple[Built, JobChanges]:
+        """Write the digests that are missing or differ from their days, and return them with the changes that did it.
 
         Only of periods that end at `since` or later; with `current`, also of those that are not over.
         """
         from memfolio.index.maintenance import local_day
         from memfolio.tend.digest import build
 
-        hand = hand_of(self.vault, self.library, dry_run=dry_run)
+        changes = job_changes(self.vault, self.searcher, dry_run=dry_run)
         begins = local_day(since, self.vault.home.zone) if since else None
         model = None if dry_run else self._model
-        built = build(hand, self.library.index, levels=tuple(levels), since=begins, current=current, model=model)
-        return built, hand
+        built = build(changes, self.searcher.index, levels=tuple(levels), since=begins, current=current, model=model)
+        return built, changes
 
     def heartbeat(self, *, dry_run: bool = False) -> BdiCycleResult:
         """Bring the mind up to date: what is over, what is wanted most, what is believed and contradicts itself.
@@ -721,8 +691,10 @@ class Memory:
         from memfolio.mind.heartbeat import beat
         from memfolio.tend.digest import sum_up_weeks
 
-        with tending(self.vault, self.library, dry_run=dry_run) as hand:
-            return replace(beat(hand, self.library, partial(sum_up_weeks, hand, self.library.index)), diff=hand.diff)
+        with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
+            return replace(
+                beat(changes, self.searcher, partial(sum_up_weeks, changes, self.searcher.index)), diff=changes.diff
+            )
 
     def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
@@ -739,7 +711,7 @@ class Memory:
 
         Where the policy lets the actor apply a reflection, it is applied at once.
         """
-        self.library.attend()
+        self.searcher.prepare()
         now, applies = self.vault.home.now(), self.gate.lets(Deed.REFLECT, by)
         return self.reflections.reflect(now, dry_run=dry_run, applies=applies, by=by)
 
@@ -752,7 +724,7 @@ class Memory:
         """Learn from the conversations before this one."""
         from memfolio.tend.sessions import hear_others
 
-        attendant, hear = self._attendant, partial(hear_others, self.vault, self.library, model=self._model)
+        attendant, hear = self._attendant, partial(hear_others, self.vault, self.searcher, model=self._model)
         hear(current, enough=lambda: attendant is not None and attendant.is_closed)
 
     # What is known.
@@ -791,7 +763,7 @@ class Memory:
         from memfolio.govern.rooms import evidence
         from memfolio.knowledge.verify import verify
 
-        against = evidence(self.vault, self.library, self.ontology, self.inference)
+        against = evidence(self.vault, self.searcher, self.ontology, self.inference)
         now, by = self.vault.home.now(), self.gate.named(check_attribution(by))
         return verify(self.facts, id, method, now=now, by=by, confirmed=confirmed, evidence=against, adjust=adjust)
 
@@ -800,9 +772,9 @@ class Memory:
 
         These are hypotheses: nothing of them is stored.
         """
-        from memfolio.knowledge.verify import brought_to_mind, hypothesise, relevant
+        from memfolio.knowledge.verify import hypothesise, related_memories, relevant
 
-        recalled = brought_to_mind(self.vault, self.library, text_of(premise), "fact")
+        recalled = related_memories(self.vault, self.searcher, text_of(premise), "fact")
         known = relevant(self.facts, [each.id for each in recalled])
         return hypothesise(premise, known, self._model, rules=self.rules.list(enabled=True), limit=limit)
 
@@ -815,25 +787,28 @@ class Memory:
 
     def _propose(self, intent: ProposedCall, error: PolicyError) -> Proposal:
         """Propose what a verb was kept from doing, to the agent whose memory it is about."""
-        return propose_instead(self.proposals, self.library, intent, error)
+        return propose_instead(self.proposals, self.searcher, intent, error)
 
     def undo(
         self, source: str, *, every_agent: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
     ) -> Undone:
         """Take back everything that came from one source, and what was made of it; with `every_agent`, everywhere."""
         from memfolio.govern.undo import undo_source
-        from memfolio.tend.digest import without_citations
 
-        self.library.attend()
+        self.searcher.prepare()
         by = replace(check_attribution(by), trigger="undo")
-        undone = partial(undo_source, self.vault, self.library, check_token("source", source), by)
-        return undone(without_citations=without_citations, every_agent=every_agent, dry_run=dry_run)
+        undone = partial(undo_source, self.vault, self.searcher, check_token("source", source), by)
+        return undone(every_agent=every_agent, dry_run=dry_run)
+
+    def alerts(self) -> list[TrailLine]:
+        """What the owner must know and has not acknowledged yet, oldest first."""
+        return self.vault.alerts()
 
     def watch(self) -> list[TrailLine]:
-        """Look for what the owner must be told: contradictions, growth, what does not work; returns new alerts."""
-        from memfolio.govern.alerts import watch
+        """Look for what the owner must be told: changed critical files, an altered trail; returns new alerts."""
+        from memfolio.vault.alerts import watch
 
-        return watch(self.vault, self.library, self.agent, self.vault.home.now())
+        return watch(self.vault)
 
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""
@@ -845,7 +820,7 @@ class Memory:
         """How the home is doing, in numbers; to an agent, what it may read of it."""
         return status_of(
             self.vault,
-            self.library,
+            self.searcher,
             proposals=len(self.proposals.pending()),
             reflection=self.reflections.pending() is not None,
             due=self._agenda(),
@@ -853,6 +828,10 @@ class Memory:
             inference=self.inference.trouble,
             typedb=self.typedb.trouble() if self.vault.config.typedb.url else None,
         )
+
+    def cost(self, days: int = 7) -> Cost:
+        """What the memory cost in so many days: tokens of language models, and what agents were told unasked."""
+        return cost_of(self.vault, self.searcher, check_number("days", days, 1, 3660))
 
     def _reminded(self, about: str = "") -> list[tuple[str, str]]:
         """What is to be done and comes up now, or with what is talked about."""
@@ -871,23 +850,24 @@ class Memory:
         Where there is no embedder, there is nothing to make.
         """
         changed = self.vault.survey()
-        self.library.catch_up()
+        self.searcher.catch_up()
         if embed:
-            self.library.embed_all()
+            self.searcher.embed_all()
         return list(filter(self.vault.shows, changed))
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Build the index anew from the files; returns how many files it holds."""
-        return self.library.rebuild(progress or (lambda done, total: None))
+        return self.searcher.rebuild(progress or (lambda done, total: None))
 
-    def subscribe(self, callback: Callable[[TrailLine], None]) -> None:
-        """Have `callback` called with every change this process makes or finds. It holds up the writer: be quick."""
+    def subscribe(self, callback: Callable[[TrailLine], None]) -> Callable[[], None]:
+        """Have `callback` called with every change, which holds up the writer: be quick. The answer ends that."""
 
         def tell(record: Record) -> None:
             for line in self.vault.told([record.line]):
                 callback(line)
 
         self.vault.subscribe(tell)
+        return partial(self.vault.unsubscribe, tell)
 
 
 def _by(given: Attribution | None, default: Attribution, trigger: str) -> Attribution:

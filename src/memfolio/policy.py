@@ -7,10 +7,12 @@ person wrote into `memfolio.toml` stands before the rows of the preset.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 from memfolio.types import Origin
@@ -124,64 +126,15 @@ def are_rows(texts: Iterable[str]) -> bool:
     return all(read_row(text) for text in texts)
 
 
-_ALWAYS = ("acknowledge by owner: apply", "acknowledge by any: refuse", "any by owner: apply")
-"""Only a person takes an alert off the list, and there is nobody above them to ask."""
-_QUARANTINE = ("observe by any from untrusted: apply", "learn by any from untrusted: apply")
-"""What strangers said is kept, and stays out of recall until somebody confirms it."""
-_OWN = tuple(f"{deed} by {{}}: apply" for deed in ("observe", "learn", "note", "page", "propose"))
-"""What an agent does in its own folder, without which it could not work."""
+PRESETS = ("trusting", "balanced", "strict")
+"""The tables to choose from; `govern/data/policy.toml` has their rows."""
+_ALERTS = ("acknowledge by owner: apply", "acknowledge by any: refuse")
 
-PRESETS = {
-    "trusting": (
-        *_ALWAYS,
-        "confirm by any from untrusted: propose",
-        "vault by any: propose",
-        "critical by any: propose",
-        "purge by subagent: refuse",
-        "undo by subagent: refuse",
-        "any by any: apply",
-    ),
-    "balanced": (
-        *_ALWAYS,
-        *_QUARANTINE,
-        "remember by any from untrusted: propose",
-        "confirm by any from untrusted: propose",
-        "vault by system: refuse",
-        "vault by any: propose",
-        "critical by any: propose",
-        "high by any: propose",
-        "rewrite by any: propose",
-        "reflect by any: propose",
-        "core by system: propose",
-        "any by system: apply",
-        "archive by agent: propose",
-        "merge by agent: propose",
-        "any by agent: apply",
-        *(row.format("subagent") for row in _OWN),
-        "undo by subagent: refuse",
-        "purge by subagent: refuse",
-        "review by subagent: refuse",
-        "any by subagent: propose",
-    ),
-    "strict": (
-        *_ALWAYS,
-        "observe by subagent: refuse",
-        *_QUARANTINE,
-        "any by any from untrusted: propose",
-        "vault by any: refuse",
-        "critical by any: refuse",
-        "reflect by any: propose",
-        "rewrite by any: propose",
-        "core by any: propose",
-        "any by system: apply",
-        *(row.format("any") for row in _OWN),
-        "undo by any: refuse",
-        "purge by any: refuse",
-        "review by any: refuse",
-        "any by any: propose",
-    ),
-}
-"""The tables to choose from; each ends with rows that fit whatever is left."""
+
+@cache
+def _rows_of(preset: str) -> tuple[PolicyRow, ...]:
+    tables = tomllib.loads((Path(__file__).parent / "govern" / "data" / "policy.toml").read_text("utf-8"))
+    return tuple(map(read_row, tables[preset]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +146,7 @@ class Policy:
     @classmethod
     def of(cls, preset: str, further: Iterable[str] = ()) -> Policy:
         """A preset with a person's own rows before it; an alert is a person's in any case."""
-        return cls(tuple(map(read_row, (*_ALWAYS[:2], *further, *PRESETS[preset]))))
+        return cls((*map(read_row, (*_ALERTS, *further)), *_rows_of(preset)))
 
     def decide(self, deed: Deed, role: Role, origin: Origin | None = None) -> PolicyRow:
         """The row that decides."""

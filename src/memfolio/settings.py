@@ -8,10 +8,15 @@ there for code that varies it, such as the ablation of recall.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, field, fields, is_dataclass
 from datetime import timedelta
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,8 +40,9 @@ FORMS = ("exponential", "ebbinghaus")
 PROVIDERS = ("auto", "local", "openai", "gemini", "voyage", "http", "hashed", "none")
 """What can turn texts into vectors; `auto` takes the best that is there."""
 
-MODELS = ("none", "openai", "anthropic", "gemini")
-"""The language models that can be asked; whatever speaks as OpenAI's do is `openai` with an address."""
+MODELS = ("none", "agent", "host", "openai", "anthropic", "gemini")
+"""The language models that can be asked: the agent itself, the program of its host, or a server; whatever speaks as
+OpenAI's do is `openai` with an address."""
 
 KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
 """Where people have the keys of providers that need one."""
@@ -46,7 +52,6 @@ MODEL_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY",
 
 def setting(
     default: object,
-    doc: str,
     low: object = None,
     high: object = None,
     *,
@@ -55,45 +60,45 @@ def setting(
     **more: bool,
 ) -> Any:
     """A field that users can set; `more` are the flags of `Key`."""
-    how = {"doc": doc, "low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
+    how = {"low": low, "high": high, "wanted": wanted, "accepts": accepts, **more}
     return field(default=default, repr=not more.get("is_secret"), metadata=how)
 
 
-def _share(default: float, doc: str) -> Any:
-    return setting(default, doc, 0.0, 1.0)
+def _share(default: float) -> Any:
+    return setting(default, 0.0, 1.0)
 
 
-def _weight(default: float, doc: str) -> Any:
-    return setting(default, doc, 0.0, 10.0)
+def _weight(default: float) -> Any:
+    return setting(default, 0.0, 10.0)
 
 
-def _span(default: timedelta, doc: str) -> Any:
-    return setting(default, doc, timedelta(0), timedelta(days=36500))
+def _span(default: timedelta) -> Any:
+    return setting(default, timedelta(0), timedelta(days=36500))
 
 
-def _choice(default: str, choices: tuple[str, ...], doc: str) -> Any:
+def _choice(default: str, choices: tuple[str, ...]) -> Any:
     wanted = f"one of {', '.join(choices[:-1])} or {choices[-1]}"
-    return setting(default, doc, wanted=wanted, accepts=choices.__contains__)
+    return setting(default, wanted=wanted, accepts=choices.__contains__)
 
 
-def _phrases(doc: str) -> Any:
+def _phrases() -> Any:
     wanted = "a list of phrases of 1 to 100 characters"
-    return setting((), doc, wanted=wanted, accepts=lambda given: all(0 < len(each.strip()) <= 100 for each in given))
+    return setting((), wanted=wanted, accepts=lambda given: all(0 < len(each.strip()) <= 100 for each in given))
 
 
-def _name(doc: str) -> Any:
+def _name() -> Any:
     wanted = "a name of at most 200 printable characters"
-    return setting("", doc, wanted=wanted, accepts=lambda text: len(text) <= 200 and text.isprintable())
+    return setting("", wanted=wanted, accepts=lambda text: len(text) <= 200 and text.isprintable())
 
 
-def _address(doc: str) -> Any:
+def _address() -> Any:
     wanted = 'an address such as "http://localhost:11434/v1", without user name, query or fragment'
-    return setting("", doc, wanted=wanted, accepts=_is_address)
+    return setting("", wanted=wanted, accepts=_is_address)
 
 
-def _secret(doc: str) -> Any:
+def _secret() -> Any:
     wanted = "a key of plain letters, digits and signs, without spaces"
-    return setting("", doc, wanted=wanted, accepts=_is_sendable, in_file=False, is_secret=True)
+    return setting("", wanted=wanted, accepts=_is_sendable, in_file=False, is_secret=True)
 
 
 def _is_zone(name: str) -> bool:
@@ -122,65 +127,59 @@ def _is_sendable(text: str) -> bool:
 class GitSettings:
     """The history of the home."""
 
-    enabled: bool = setting(True, "Whether every change is also committed to git.")
-    branch: str = setting(
-        "main",
-        "The branch that is committed to; on any other branch commits wait.",
-        wanted="the name of a git branch, in plain letters",
-        accepts=_is_branch,
-    )
+    enabled: bool = setting(True)
+    """Whether every change is also committed to git."""
+    branch: str = setting("main", wanted="the name of a git branch, in plain letters", accepts=_is_branch)
+    """The branch that is committed to; on any other branch commits wait."""
 
 
 @frozen
 class EmbeddingSettings:
     """What turns texts into vectors."""
 
-    provider: str = _choice(
-        "auto",
-        PROVIDERS,
-        "What turns texts into vectors; `auto` is the server at `embedding.url` if there is one, else `local`.",
-    )
-    url: str = _address(
-        "The address of a server, up to and without `/embeddings` or `/models`; empty is the provider's own."
-    )
+    provider: str = _choice("auto", PROVIDERS)
+    """What turns texts into vectors; `auto` is the server at `embedding.url` if there is one, else `local`."""
+    url: str = _address()
+    """The address of a server, up to and without `/embeddings` or `/models`; empty is the provider's own."""
     url_is_own: bool = True
     """Whether the address is the user's word, in the environment or as an argument, or there is none but a default."""
-    model: str = _name("The name of the model that the server is asked for; empty is the provider's default.")
-    path: Path | None = setting(
-        None,
-        "The folder of a static model for `local`; by default the model that comes with the installation.",
-        wanted="a path, from the home on where it is relative",
-    )
-    dimensions: int = setting(
-        0, "How many numbers a server's vectors have, where its model lets one choose; 0 is the model's own.", 0, 16_384
-    )
+    model: str = _name()
+    """The name of the model that the server is asked for; empty is the provider's default."""
+    path: Path | None = setting(None, wanted="a path, from the home on where it is relative")
+    """The folder of a static model for `local`; by default the model that comes with the installation."""
+    dimensions: int = setting(0, 0, 16_384)
+    """How many numbers a server's vectors have, where its model lets one choose; 0 is the model's own."""
     batch: int = 100  # texts that are sent to a server at once
     budget: int = setting(
-        0,
-        "How many tokens, by an estimate, one process sends to a server in a day; 0 is no limit.",
-        wanted="0, or a whole number from 10000 on",
-        accepts=lambda number: number == 0 or number >= 10_000,
+        0, wanted="0, or a whole number from 10000 on", accepts=lambda number: number == 0 or number >= 10_000
     )
-    timeout: float = setting(10.0, "How many seconds the server has for one answer.", 0.1, 600)
-    key: str = _secret("The key that the server asks for; it is sent nowhere else and never shown.")
+    """How many tokens, by an estimate, one process sends to a server in a day; 0 is no limit."""
+    timeout: float = setting(10.0, 0.1, 600)
+    """How many seconds the server has for one answer."""
+    key: str = _secret()
+    """The key that the server asks for; it is sent nowhere else and never shown."""
 
 
 @frozen
 class ModelSettings:
     """The language model that is asked, where there is one."""
 
-    provider: str = _choice("none", MODELS, "The language model that sums up and learns; without one, rules do.")
-    name: str = _name("The name of the model that the provider is asked for.")
-    url: str = _address(
-        "The address of a server that speaks as OpenAI's does, such as Ollama; empty is the provider's own."
-    )
+    provider: str = _choice("none", MODELS)
+    """What learns and sums up beside rules: `agent` asks the agent of a host to learn, `host` its program."""
+    name: str = _name()
+    """The name of the model that the provider is asked for; of `host`, the host, or `HOST:MODEL`."""
+    url: str = _address()
+    """The address of a server that speaks as OpenAI's does, such as Ollama; empty is the provider's own."""
     url_is_own: bool = True
     """Whether the address is the user's word, as that of the embedding server."""
-    timeout: float = setting(60.0, "How many seconds the model has for one answer.", 0.1, 3600)
-    budget: int = setting(
-        200_000, "How many tokens, by an estimate, one process sends to the model in a day; 0 is no limit.", 0, 10**12
-    )
-    key: str = _secret("The key that the provider asks for; it is sent nowhere else and never shown.")
+    timeout: float = setting(60.0, 0.1, 3600)
+    """How many seconds the model has for one answer."""
+    budget: int = setting(200_000, 0, 10**12)
+    """How many tokens, sent and answered, all processes of the home may use in a day; 0 is no limit."""
+    turns: int = setting(20, 1, 10_000)
+    """How many turns of conversations there are for each question to the model; the rest is read by rules."""
+    key: str = _secret()
+    """The key that the provider asks for; it is sent nowhere else and never shown."""
 
 
 @frozen
@@ -189,28 +188,35 @@ class Ranking:
 
     text: float = 1.0  # has the words
     spread: float = 0.5  # of a memory's words, for the turn beside it; the next one has half of that
-    vector: float = _weight(0.5, "How much the meaning counts beside the words, which count 1.")
-    session: float = 0.2  # the best words, and once more the best meaning, of a session
-    speaker: float = 0.6  # said by somebody whom the question names
-    date: float = 0.6  # happened when the question says
-    owner: float = 0.5  # against what a machine said, unless that is asked for
-    told: float = 0.1  # for what a machine said where that is asked for
-    when: float = 0.2  # tells a time, where one is asked for
-    time: float = 0.05  # tells a time, in every question
-    name: float = 0.2  # names one, where somebody, something or a place is asked for
+    vector: float = _weight(1.2)
+    """How much the meaning counts beside the words, which count 1."""
+    session: float = 0.8  # the best words, and once more the best meaning, of a session
+    speaker: float = 1.5  # said by somebody whom the question names
+    date: float = 2.0  # happened when the question says
+    owner: float = 1.4  # against what a machine said, unless that is asked for
+    told: float = 1.0  # for what a machine said where that, or a summary, is asked for
+    when: float = 1.2  # tells a time, where one is asked for
+    time: float = 0.2  # tells a time, in every question
+    name: float = 0.8  # names one, where somebody, something or a place is asked for
     number: float = 0.2  # tells a number, where one is asked for
-    personal: float = 0.1  # people speak of themselves
+    cover: float = 1.0  # of the question's words, the share that people say in it
+    words: float = 0.2  # for each of the question's words in it
+    around: float = 1.5  # the share of the question's words that the turns of people around it add
+    reply: float = 1.5  # the share of the question's words in the question that it stands right behind
+    asking: float = 0.4  # against what is no more than a short question
     echo: float = 0.7  # the share of its score a question asked before loses; unless 0, it comes behind what tells
-    standing: float = 0.2  # says how somebody wants things from then on
-    help: float = 0.2  # how much more that counts where help is asked for
-    entity: float = _weight(0.3, "How much it counts that a memory names a person or thing that the question names.")
-    causal: float = 0.3  # cause or effect of the best, where a reason is asked for
-    temporal: float = 0.1  # before or behind the best, where a time is asked for
-    link: float = 0.5  # tied to a hit of the hop before, in a hop of `depth`
-    digest: float = 0.1  # lies in the time of a digest that fits
-    procedure: float = 0.2  # is a way to do something, where one is asked for
-    latest: float = 0.5  # recent, where the latest is asked for
-    recency: float = _weight(0.0, "How much being recent counts where the latest is not asked for.")
+    standing: float = 0.4  # says how somebody wants things from then on
+    help: float = 1.9  # how much more that counts where help is asked for
+    entity: float = _weight(0.6)
+    """How much it counts that a memory names a person or thing that the question names."""
+    causal: float = 0.6  # cause or effect of the best, where a reason is asked for
+    temporal: float = 0.2  # before or behind the best, where a time is asked for
+    link: float = 1.0  # tied to a hit of the hop before, in a hop of `depth`
+    digest: float = 0.2  # lies in the time of a digest that fits
+    procedure: float = 0.4  # is a way to do something, where one is asked for
+    latest: float = 1.0  # recent, where the latest is asked for
+    recency: float = _weight(0.0)
+    """How much being recent counts where the latest is not asked for."""
     recency_days: float = 30.0  # after which half of being recent is gone
     importance: float = 0.2  # the share by which the most important ranks higher, and the least important lower
     confidence: float = 0.3  # the share by which the least certain ranks lower
@@ -218,42 +224,51 @@ class Ranking:
     expired: float = 0.3  # the share by which what is no longer true, or not yet, ranks lower
     fading: float = 0.2  # the share by which a fading memory ranks lower
     dormant: float = 1.0  # the part of a dormant memory's score an awake one must reach to keep it out of sight
-    originals: bool = setting(
-        True, "Whether what was learned from a conversation is left to those who ask for its kind, type, tag or entity."
-    )
+    originals: bool = setting(True)
+    """Whether what was learned from a conversation is left to those who ask for its kind, type, tag or entity."""
     summaries: float = 0.3  # the share by which what only sums up other memories ranks lower
-    diversity: float = _share(0.0, "How much a hit loses by being like those above it: maximal marginal relevance.")
-    cut: float = _share(0.35, "The part of the best score that a hit without a word of the question must have.")
+    diversity: float = _share(0.0)
+    """How much a hit loses by being like those above it: maximal marginal relevance."""
+    cut: float = _share(0.35)
+    """The part of the best score that a hit without a word of the question must have."""
+    fits: float = _share(0.077)
+    """The fit from which on a hit is likely to answer; without one, contexts are empty."""
     breadth: int = 100  # candidates that words bring, and as many that meaning brings
     breadth_complex: int = 150  # the same for a question of many parts
-    reach: int = setting(2, "How many ties of cause or time are followed from the best.", 0, 8)
+    reach: int = setting(2, 0, 8)
+    """How many ties of cause or time are followed from the best."""
     reach_complex: int = 4  # the same for a question of many parts
     hop_terms: int = 5  # words that each hop of `depth` looks for
     hop_share: float = 0.25  # the share of the hits that each hop of `depth` may fill
     intent: bool = True  # questions are sorted by what they ask for, such as a reason, a time or a person
-    inline: bool = setting(True, "Whether `type:decision` or `since:last_week` inside a question are filters.")
+    inline: bool = setting(True)
+    """Whether `type:decision` or `since:last_week` inside a question are filters."""
 
 
 @frozen
 class Decay:
     """How memories fade: each rate is the share lost a day, and half is gone after 0.69 divided by it days."""
 
-    episodic: float = _weight(0.0375, "How quickly events fade.")
-    semantic: float = _weight(0.025, "How quickly facts fade.")
-    procedural: float = _weight(0.03, "How quickly ways to do things fade.")
-    opinion: float = _weight(0.03, "How quickly opinions fade.")
+    episodic: float = _weight(0.0375)
+    """How quickly events fade."""
+    semantic: float = _weight(0.025)
+    """How quickly facts fade."""
+    procedural: float = _weight(0.03)
+    """How quickly ways to do things fade."""
+    opinion: float = _weight(0.03)
+    """How quickly opinions fade."""
     explicit: float = 1.0  # the relevance with which what is remembered on purpose begins
     detected: float = 0.7  # the same for what is only overheard
     inferred: float = 0.5  # the same for what was concluded from other memories
     use: float = 10.0  # the more, the less being used keeps a memory awake
-    active: float = _share(0.5, "The relevance below which a memory is fading.")
-    dormant: float = _share(0.2, "The relevance below which a memory is dormant.")
-    archived: float = _share(0.05, "The relevance below which a memory may be archived.")
-    form: str = _choice(
-        "exponential",
-        FORMS,
-        "How relevance falls with the days: by a constant share, or ever slower as Ebbinghaus found.",
-    )
+    active: float = _share(0.5)
+    """The relevance below which a memory is fading."""
+    dormant: float = _share(0.2)
+    """The relevance below which a memory is dormant."""
+    archived: float = _share(0.05)
+    """The relevance below which a memory may be archived."""
+    form: str = _choice("exponential", FORMS)
+    """How relevance falls with the days: by a constant share, or ever slower as Ebbinghaus found."""
     weak: float = 0.4  # the confidence, faded, below which a fact is shown as weak
 
 
@@ -261,14 +276,16 @@ class Decay:
 class Packing:
     """What goes into a context, and how much of it."""
 
-    simple: int = setting(1000, "Tokens for a simple prompt where no budget is given.", 50, 1_000_000)
-    complex: int = setting(3000, "Tokens for a prompt of many parts where no budget is given.", 50, 1_000_000)
+    simple: int = setting(1000, 50, 1_000_000)
+    """Tokens for a simple prompt where no budget is given."""
+    complex: int = setting(3000, 50, 1_000_000)
+    """Tokens for a prompt of many parts where no budget is given."""
     facts: float = 0.4  # the share of facts, decisions and preferences
     entities: float = 0.25  # the share of what is known about the people and things in question
     temporal: float = 0.25  # the share of what happened, in order
     evidence: float = 0.1  # the share of what the facts were concluded from
-    least: float = 0.15  # the score below which a hit is not worth its tokens
-    anchor: float = 0.45  # how much of a prompt the best hits must answer, by words and meaning, to be shown
+    least: float = 0.0105  # the fit below which a hit is not worth its tokens
+    broad: float = 0.5  # the part of that fit that is enough where much of what was said is asked for
     task: float = 0.5  # the part of its score that what only the task or the topics at hand find has
     user: float = 0.2  # the share by which a memory about the user at hand ranks higher
     topic: float = 0.1  # the same for every topic at hand that it is about
@@ -280,11 +297,12 @@ class Packing:
 class StoreTuning:
     """How much each store holds, and for how long."""
 
-    working: int = setting(7, "How many memories are in working memory; the next one sends one to short-term.", 1, 1000)
-    short_term: int = setting(
-        200, "How many memories are in short-term memory; the least important leave first.", 1, 10**6
-    )
-    short_term_ttl: timedelta = _span(timedelta(hours=2), "How long a memory stays in short-term memory.")
+    working: int = setting(7, 1, 1000)
+    """How many memories are in working memory; the next one sends one to short-term."""
+    short_term: int = setting(200, 1, 10**6)
+    """How many memories are in short-term memory; the least important leave first."""
+    short_term_ttl: timedelta = _span(timedelta(hours=2))
+    """How long a memory stays in short-term memory."""
     least_used: bool = False  # the least recently used leaves working memory, else the oldest
 
 
@@ -292,9 +310,8 @@ class StoreTuning:
 class CoreTuning:
     """How long core memory, MEMORY.md, may be: all of it, and as a guide each of its blocks."""
 
-    tokens: int = setting(
-        3000, "Tokens, by estimate, that MEMORY.md may have; an edit past that is refused.", 100, 10**6
-    )
+    tokens: int = setting(3000, 100, 10**6)
+    """Tokens, by estimate, that MEMORY.md may have; an edit past that is refused."""
     identity: int = 500  # tokens meant for who the user is
     active: int = 1000  # for what goes on at the moment
     persona: int = 500  # for how to behave with the user
@@ -305,7 +322,8 @@ class CoreTuning:
 class Consolidation:
     """Which memories become long-term ones, and which of them belong together."""
 
-    importance: float = _share(0.6, "From which importance on a memory is promoted.")
+    importance: float = _share(0.6)
+    """From which importance on a memory is promoted."""
     uses: int = 2  # from which on a memory is promoted, whatever its importance
     similarity: float = 0.3  # how alike the tags of two memories must be to be summed up together
     text_similarity: float = 0.3  # the same for the words of memories that have no tags
@@ -316,33 +334,37 @@ class Consolidation:
 class Learning:
     """What is learned from conversations once they are over."""
 
-    enabled: bool = setting(True, "Whether facts, preferences, people and things are learned from conversations.")
-    idle: timedelta = _span(timedelta(minutes=30), "After which silence a conversation counts as over.")
-    conflicts: str = _choice(
-        "supersede",
-        ("supersede", "keep", "ask"),
-        "What happens to a fact that a later one contradicts: it is replaced, both stay, or a person is asked.",
-    )
+    enabled: bool = setting(True)
+    """Whether facts, preferences, people and things are learned from conversations."""
+    idle: timedelta = _span(timedelta(minutes=30))
+    """After which silence a conversation counts as over."""
+    conflicts: str = _choice("supersede", ("supersede", "keep", "ask"))
+    """What happens to a fact that a later one contradicts: it is replaced, both stay, or a person is asked."""
     merge: float = 0.9  # how alike the names of two entities must be to be proposed as one
     mentions: int = 3  # how often something must be mentioned to get a summary
     pages: int = 2  # how often something must be mentioned to get a page of its own
-    transcripts: bool = setting(True, "Whether a page about each conversation is written to sessions/.")
+    transcripts: bool = setting(True)
+    """Whether a page about each conversation is written to sessions/."""
 
 
 @frozen
 class Triggers:
     """Phrases, beside the English ones, with which a person asks for something to be remembered or forgotten."""
 
-    remember: tuple[str, ...] = _phrases("Further phrases that begin what is to be remembered.")
-    forget: tuple[str, ...] = _phrases("Further phrases that begin what is to be forgotten.")
-    reflect: tuple[str, ...] = _phrases("Further phrases that ask for memories to be looked through.")
+    remember: tuple[str, ...] = _phrases()
+    """Further phrases that begin what is to be remembered."""
+    forget: tuple[str, ...] = _phrases()
+    """Further phrases that begin what is to be forgotten."""
+    reflect: tuple[str, ...] = _phrases()
+    """Further phrases that ask for memories to be looked through."""
 
 
 @frozen
 class Flush:
     """When an agent whose context fills up should save what it knows."""
 
-    window: int = setting(200_000, "Tokens that the context of the agent's model holds.", 1000, 10**8)
+    window: int = setting(200_000, 1000, 10**8)
+    """Tokens that the context of the agent's model holds."""
     reserve: int = 20_000  # tokens kept free for the answer; never more than a quarter of the window
     soft: int = 4000  # how many tokens before that the time has come
 
@@ -354,76 +376,87 @@ class Retention:
     What is pinned stays, whatever its age; importance counts before the kind.
     """
 
-    episodic: timedelta = _span(timedelta(days=365), "After which time without use events are archived; zero is never.")
-    semantic: timedelta = _span(timedelta(0), "After which time facts are archived.")
-    procedural: timedelta = _span(timedelta(0), "After which time ways to do things are archived.")
-    opinion: timedelta = _span(timedelta(0), "After which time opinions are archived.")
-    low: timedelta = _span(timedelta(days=90), "After which time what is of importance below 0.3 is archived.")
+    episodic: timedelta = _span(timedelta(days=365))
+    """After which time without use events are archived; zero is never."""
+    semantic: timedelta = _span(timedelta(0))
+    """After which time facts are archived."""
+    procedural: timedelta = _span(timedelta(0))
+    """After which time ways to do things are archived."""
+    opinion: timedelta = _span(timedelta(0))
+    """After which time opinions are archived."""
+    low: timedelta = _span(timedelta(days=90))
+    """After which time what is of importance below 0.3 is archived."""
     low_importance: float = 0.3
-    high: timedelta = _span(timedelta(0), "After which time what is of importance 0.8 or more is archived.")
+    high: timedelta = _span(timedelta(0))
+    """After which time what is of importance 0.8 or more is archived."""
     high_importance: float = 0.8
-    faded: bool = setting(False, "Whether whatever has faded below `decay.archived` is archived as well.")
-    sessions: timedelta = _span(timedelta(days=365), "After which time pages about conversations are archived.")
-    checkpoints: timedelta = _span(timedelta(days=90), "After which time checkpoints are archived.")
-    compress: timedelta = _span(timedelta(days=90), "After which time in the archive a log is compressed.")
+    faded: bool = setting(False)
+    """Whether whatever has faded below `decay.archived` is archived as well."""
+    sessions: timedelta = _span(timedelta(days=365))
+    """After which time pages about conversations are archived."""
+    checkpoints: timedelta = _span(timedelta(days=90))
+    """After which time checkpoints are archived."""
+    compress: timedelta = _span(timedelta(days=90))
+    """After which time in the archive a log is compressed."""
 
 
 @frozen
 class Backup:
     """Copies of the whole home beside it."""
 
-    folder: str = setting(
-        "",
-        "The folder for backups; empty is none, and a relative path begins beside the home.",
-        wanted="a path outside of the home",
-        accepts=lambda text: "\0" not in text,
-    )
-    keep: int = setting(7, "How many backups are kept.", 1, 1000)
-    every: timedelta = _span(timedelta(days=30), "How often `tend` makes one.")
+    folder: str = setting("", wanted="a path outside of the home", accepts=lambda text: "\0" not in text)
+    """The folder for backups; empty is none, and a relative path begins beside the home."""
+    keep: int = setting(7, 1, 1000)
+    """How many backups are kept."""
+    every: timedelta = _span(timedelta(days=30))
+    """How often `tend` makes one."""
 
 
 @frozen
 class TendTuning:
     """When and how long the home is looked after."""
 
-    hour: int = setting(3, "The hour after which the jobs of a day are due.", 0, 23)
-    seconds: float = setting(600.0, "After how many seconds no further job is begun.", 1.0, 86400.0)
+    hour: int = setting(3, 0, 23)
+    """The hour after which the jobs of a day are due."""
+    seconds: float = setting(600.0, 1.0, 86400.0)
+    """After how many seconds no further job is begun."""
 
 
 @frozen
 class Governing:
     """Who may do what."""
 
-    preset: str = _choice("balanced", tuple(PRESETS), "The table of who may do what.")
+    preset: str = _choice("balanced", PRESETS)
+    """The table of who may do what."""
     rows: tuple[str, ...] = setting(
-        (),
-        "Rows before those of the preset, as in `forget by agent from owner: propose`; the first decides.",
-        wanted="a list of rows of the form `DEED by ROLE [from ORIGIN]: apply, propose or refuse`",
-        accepts=are_rows,
+        (), wanted="a list of rows of the form `DEED by ROLE [from ORIGIN]: apply, propose or refuse`", accepts=are_rows
     )
+    """Rows before those of the preset, as in `forget by agent from owner: propose`; the first decides."""
 
 
 @frozen
 class Proposing:
     """How proposals are decided on."""
 
-    review: str = _choice(
-        "batch",
-        ("batch", "automatic", "manual"),
-        "Who decides: the agent when a session starts, nobody for trusted agents that are sure, or only a person.",
-    )
-    confidence: float = _share(0.8, "From which confidence on a trusted agent's proposal is committed automatically.")
-    expire: timedelta = _span(timedelta(days=30), "After which time an undecided proposal is dropped; zero is never.")
+    review: str = _choice("batch", ("batch", "automatic", "manual"))
+    """Who decides: the agent when a session starts, nobody for trusted agents that are sure, or only a person."""
+    confidence: float = _share(0.8)
+    """From which confidence on a trusted agent's proposal is committed automatically."""
+    expire: timedelta = _span(timedelta(days=30))
+    """After which time an undecided proposal is dropped; zero is never."""
 
 
 @frozen
 class Reflecting:
     """When an agent reflects, and how much it may say."""
 
-    enabled: bool = setting(True, "Whether `tend` makes reflections; each waits for approval.")
-    threshold: int = setting(50, "From how many entries since the last reflection on `tend` makes one.", 1, 10**6)
+    enabled: bool = setting(True)
+    """Whether `tend` makes reflections; each waits for approval."""
+    threshold: int = setting(50, 1, 10**6)
+    """From how many entries since the last reflection on `tend` makes one."""
     session: int = 40  # turns from which on a conversation is reflected on at its end; 0 is never
-    tokens: int = setting(8000, "Tokens, by estimate, that a reflection may have.", 500, 10**6)
+    tokens: int = setting(8000, 500, 10**6)
+    """Tokens, by estimate, that a reflection may have."""
     items: int = 7  # proposals that each of its sections has at most
     evolution: int = 2000  # tokens, by estimate, that meta/evolution.md may have
 
@@ -432,31 +465,25 @@ class Reflecting:
 class Redaction:
     """What is taken out of a text before it is written or sent anywhere."""
 
-    secrets: bool = setting(True, "Whether keys, tokens, passwords and private keys are taken out.")
+    secrets: bool = setting(True)
+    """Whether keys, tokens, passwords and private keys are taken out."""
     personal: tuple[str, ...] = setting(
-        (),
-        "Which personal data is taken out of texts before they are written or sent.",
-        wanted="a list of email, phone, iban, card or ip",
-        accepts=lambda given: set(given) <= set(PERSONAL),
+        (), wanted="a list of email, phone, iban, card or ip", accepts=lambda given: set(given) <= set(PERSONAL)
     )
-    allow: tuple[str, ...] = _phrases("Texts that look like secrets and are none.")
-
-
-@frozen
-class Watching:
-    """What the owner is told about without asking."""
-
-    bytes: int = setting(10**9, "From how many bytes of files on a home has grown past its budget.", 10**4, 10**15)
-    confidence: float = 0.9  # from which on two facts that contradict each other raise an alert
+    """Which personal data is taken out of texts before they are written or sent."""
+    allow: tuple[str, ...] = _phrases()
+    """Texts that look like secrets and are none."""
 
 
 @frozen
 class KnowledgeTuning:
     """How far is concluded, and how cases are compared."""
 
-    most: int = setting(1_000_000, "How many facts may follow from rules at once; more is an error.", 1, 10**8)
+    most: int = setting(1_000_000, 1, 10**8)
+    """How many facts may follow from rules at once; more is an error."""
     depth: int = 10  # how many rules deep a proof is shown
-    cases: int = setting(10_000, "How many cases are kept; beyond, the least important go.", 1, 10**7)
+    cases: int = setting(10_000, 1, 10**7)
+    """How many cases are kept; beyond, the least important go."""
     beliefs: float = 0.6  # how much common beliefs count when cases are compared; common desires are the rest
 
 
@@ -464,13 +491,15 @@ class KnowledgeTuning:
 class Minding:
     """How the mind of an agent is kept up to date by its heartbeat."""
 
-    every: timedelta = _span(timedelta(minutes=30), "How often `tend` runs the heartbeat.")
+    every: timedelta = _span(timedelta(minutes=30))
+    """How often `tend` runs the heartbeat."""
     chunk: int = 50  # beliefs that are looked at together
     certainty: float = 0.6  # from which on two beliefs can be in conflict
     open_minded: timedelta = timedelta(days=7)  # the silence after which an open-minded agent drops an intention
     cautious: timedelta = timedelta(days=3)  # the same for a cautious agent
     facts: float = 0.9  # the confidence from which on a confirmed fact becomes a belief
-    ahead: timedelta = _span(timedelta(days=1), "How long before its deadline something comes up by itself.")
+    ahead: timedelta = _span(timedelta(days=1))
+    """How long before its deadline something comes up by itself."""
     reminders: int = 5  # such things that a context has at most
     keep: timedelta = timedelta(days=30)  # how long what is over stays on its page before it is archived
 
@@ -479,7 +508,8 @@ class Minding:
 class Practising:
     """How ways to do things are learned, and when they are given up."""
 
-    learn: bool = setting(True, "Whether `tend` learns procedures from what went well.")
+    learn: bool = setting(True)
+    """Whether `tend` learns procedures from what went well."""
     window: int = 20  # the latest runs, which decide how well a procedure works
     runs: int = 5  # that there must be before a failing procedure is retired
     failing: float = 0.3  # the share of runs that went well below which it is retired
@@ -490,8 +520,10 @@ class Practising:
 class Reasoning:
     """How far problems are thought through."""
 
-    samples: int = setting(10_000, "How many times a Monte Carlo method draws.", 100, 10**7)
-    work: int = setting(1_000_000, "How many cases an exact method looks at before it gives up.", 1000, 10**9)
+    samples: int = setting(10_000, 100, 10**7)
+    """How many times a Monte Carlo method draws."""
+    work: int = setting(1_000_000, 1000, 10**9)
+    """How many cases an exact method looks at before it gives up."""
 
 
 @frozen
@@ -500,27 +532,24 @@ class Mirroring:
 
     url: str = setting(
         "",
-        "The address of the server's HTTP API, such as http://localhost:8000; empty is none.",
         wanted="an http or https address without user name, query or fragment",
         accepts=lambda text: not text or re.fullmatch(r"https?://[\w.\[\]:-]+(?:/[\w./-]*)?", text, re.ASCII),
     )
+    """The address of the server's HTTP API, such as http://localhost:8000; empty is none."""
     database: str = setting(
         "memfolio",
-        "The database on the server.",
         wanted="a name of letters, digits, _ and -",
         accepts=lambda text: 0 < len(text) <= 64 and re.fullmatch(r"[A-Za-z0-9_-]*[A-Za-z0-9][A-Za-z0-9_-]*", text),
     )
-    username: str = setting(
-        "", "Who signs in there.", wanted="a name", accepts=lambda text: text.isprintable() and len(text) <= 128
-    )
-    password: str = setting(
-        "",
-        "The password for the TypeDB server; it is sent nowhere else and never shown.",
-        in_file=False,
-        is_secret=True,
-    )
-    timeout: float = setting(5.0, "Seconds to wait for an answer.", 0.1, 600.0)
-    bytes: int = setting(4096, "How many bytes of a raw query's answer are shown.", 256, 10**7)
+    """The database on the server."""
+    username: str = setting("", wanted="a name", accepts=lambda text: text.isprintable() and len(text) <= 128)
+    """Who signs in there."""
+    password: str = setting("", in_file=False, is_secret=True)
+    """The password for the TypeDB server; it is sent nowhere else and never shown."""
+    timeout: float = setting(5.0, 0.1, 600.0)
+    """Seconds to wait for an answer."""
+    bytes: int = setting(4096, 256, 10**7)
+    """How many bytes of a raw query's answer are shown."""
 
 
 @frozen
@@ -528,34 +557,27 @@ class Config:
     """Every setting of one home, valid and complete."""
 
     home: Path
-    format: int = setting(
-        FORMAT,
-        "The version of the folder's layout; a home of a newer version is not opened.",
-        1,
-        FORMAT,
-        wanted=" or ".join(map(str, range(1, FORMAT + 1))),
-        in_environment=False,
-    )
-    timezone: str = setting(
-        "local",
-        "The zone in which days begin and times are written; `local` is the zone of this machine.",
-        wanted='an IANA time zone such as "Europe/Berlin", or "local"',
-        accepts=_is_zone,
-    )
-    """An IANA name in what `load_config` gives: `local` has become the machine's own."""
-    max_content_bytes: int = setting(MIB, "The longest memory that is accepted, in bytes of UTF-8.", 1, 16 * MIB)
-    max_ledger_bytes: int = setting(
-        128 * 1024, "The size in bytes at which a log or ledger goes on in its next part.", 4096, 16 * MIB
-    )
-    lock_timeout: float = setting(
-        10.0, "How many seconds a write waits for another process before it gives up as busy.", 0, 3600
-    )
-    commit_delay: float = setting(
-        0.5, "How many seconds appended memories wait for company before they are committed to git.", 0, 60
-    )
+    format: int = setting(FORMAT, 1, FORMAT, wanted=" or ".join(map(str, range(1, FORMAT + 1))), in_environment=False)
+    """The version of the folder's layout; a home of a newer version is not opened."""
+    timezone: str = setting("local", wanted='an IANA time zone such as "Europe/Berlin", or "local"', accepts=_is_zone)
+    """The zone in which days begin and times are written; `local` is the zone of this machine.
+
+    An IANA name in what `load_config` gives: `local` has become the machine's own.
+    """
+    max_content_bytes: int = setting(MIB, 1, 16 * MIB)
+    """The longest memory that is accepted, in bytes of UTF-8."""
+    max_ledger_bytes: int = setting(128 * 1024, 4096, 16 * MIB)
+    """The size in bytes at which a log or ledger goes on in its next part."""
+    lock_timeout: float = setting(10.0, 0, 3600)
+    """How many seconds a write waits for another process before it gives up as busy."""
+    commit_delay: float = setting(0.5, 0, 60)
+    """How many seconds appended memories wait for company before they are committed to git."""
     stale_editor_window: timedelta = timedelta(minutes=10)
     """How long memories that an editor overwrote with an older copy of the file are put back by themselves."""
-    watch: bool = setting(True, "Whether a process that has the home open notices edits of its files by itself.")
+    watch: bool = setting(True)
+    """Whether a process that has the home open notices edits of its files by itself."""
+    projects: bool = setting(True)
+    """Whether what is said in one project is left out in others, unless they are named."""
     git: GitSettings = GitSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     model: ModelSettings = ModelSettings()
@@ -575,7 +597,6 @@ class Config:
     proposals: Proposing = Proposing()
     reflection: Reflecting = Reflecting()
     redact: Redaction = Redaction()
-    alerts: Watching = Watching()
     knowledge: KnowledgeTuning = KnowledgeTuning()
     mind: Minding = Minding()
     procedures: Practising = Practising()
@@ -583,29 +604,22 @@ class Config:
     typedb: Mirroring = Mirroring()
     agent: str = setting(
         "main",
-        "The agent whose memory is meant when none is named.",
         wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
         accepts=AGENT_PATTERN.fullmatch,
         in_file=False,
     )
-    speaker: str = setting(
-        "",
-        "Who speaks through this process; by default a person at the command line, and the agent in a program.",
-        wanted="owner or agent",
-        accepts=("", "owner", "agent").__contains__,
-        in_file=False,
-    )
-    """`owner` or `agent`; empty where nobody said."""
-    cache: Path = setting(
-        None, "The folder for what can be rebuilt; by default the user's cache folder.", in_file=False
-    )
+    """The agent whose memory is meant when none is named."""
+    speaker: str = setting("", wanted="owner or agent", accepts=("", "owner", "agent").__contains__, in_file=False)
+    """Who speaks through this process; by default a person at the command line, and the agent in a program.
+
+    `owner` or `agent`; empty where nobody said.
+    """
+    cache: Path = setting(None, in_file=False)
+    """The folder for what can be rebuilt; by default the user's cache folder."""
     machine: str = setting(
-        None,
-        "The name under which this machine owns a home; by default derived from the machine's own id.",
-        wanted="1 to 128 characters without spaces",
-        accepts=TOKEN_PATTERN.fullmatch,
-        in_file=False,
+        None, wanted="1 to 128 characters without spaces", accepts=TOKEN_PATTERN.fullmatch, in_file=False
     )
+    """The name under which this machine owns a home; by default derived from the machine's own id."""
     machine_name: str
     """What a person would call the machine, for messages."""
     retired: tuple[str, ...] = ()
@@ -665,7 +679,6 @@ class Key:
     name: str
     type: str
     default: Any
-    doc: str
     low: Any
     high: Any
     wanted: str
@@ -675,6 +688,11 @@ class Key:
     in_environment: bool = True
     is_secret: bool = False
     """Whether a wrong value must not be repeated in a message."""
+
+    @property
+    def doc(self) -> str:
+        """One sentence on what it is for: the first line of the text below its field."""
+        return _docs()[self.name]
 
     @property
     def field(self) -> str:
@@ -734,8 +752,27 @@ KEYS = tuple(
     if each.metadata
 )
 
-_FOUND_OUT = frozenset("home machine_name retired problems embedding.url_is_own model.url_is_own".split())
-RETIRED = frozenset(name for name, each in _named_fields() if not each.metadata) - _FOUND_OUT
+
+@cache
+def _docs() -> dict[str, str]:
+    """The texts below the fields of this module, by dotted names; only docs and the file of a new home need them."""
+    sections = {kind.__name__: f"{section}." for section, kind in SECTIONS.items()} | {"Config": ""}
+    docs = {}
+    for table in ast.parse(inspect.getsource(sys.modules[__name__])).body:
+        if isinstance(table, ast.ClassDef) and table.name in sections:
+            for declared, text in pairwise(table.body):
+                if isinstance(declared, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    name = f"{sections[table.name]}{ast.unparse(declared.target)}"
+                    docs[name] = str(ast.literal_eval(text.value)).partition("\n")[0]
+    return docs
+
+
+_NEVER_SET = frozenset(
+    "home machine_name retired problems embedding.url_is_own model.url_is_own"
+    " recall.cover recall.words recall.around recall.reply recall.asking context.broad".split()
+)
+_GONE = frozenset({"alerts.bytes", "alerts.confidence", "context.anchor", "recall.personal"})
+RETIRED = _GONE | {name for name, each in _named_fields() if not each.metadata} - _NEVER_SET
 """Fields that users could set in earlier versions: a file that has them opens, and they change nothing."""
 
 

@@ -24,6 +24,8 @@ class Op(StrEnum):
     PIN = "pin"
     CONFIRM = "confirm"
     ACCESS = "access"
+    IGNORED = "ignored"
+    TOLD = "told"
     SUPERSEDE = "supersede"
     VALIDITY = "validity"
     TOMBSTONE = "tombstone"
@@ -94,6 +96,13 @@ def _access(state: State, line: Line, at: datetime) -> State:
     return _used(state, count, at) if isinstance(count, int) and 0 < count < 2**31 else state
 
 
+def _ignored(state: State, line: Line, _: datetime) -> State:
+    """Told to somebody who cites what they use, and not cited: uses of before count for less."""
+    count = line.get("count", 1)
+    left = state.item.access_count - count if isinstance(count, int) and count > 0 else state.item.access_count
+    return _change(state, access_count=max(0, left))
+
+
 def _used(state: State, count: int, at: datetime) -> State:
     latest = max(at, state.item.accessed_at or at)
     return _change(state, access_count=state.item.access_count + count, accessed_at=latest)
@@ -127,6 +136,7 @@ _STEPS = {
     Op.PIN.value: _pin,
     Op.CONFIRM.value: _confirm,
     Op.ACCESS.value: _access,
+    Op.IGNORED.value: _ignored,
     Op.SUPERSEDE.value: _supersede,
     Op.VALIDITY.value: _validity,
     Op.TOMBSTONE.value: _tombstone,

@@ -57,9 +57,9 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
-    def settings(self) -> dict[str, str]:
-        """The settings with which a home uses it."""
-        return {"model_provider": "openai", "model_name": "scripted", "model_url": self.url}
+    def settings(self) -> dict[str, Any]:
+        """The settings with which a home uses it, as often as there is something to ask."""
+        return {"model_provider": "openai", "model_name": "scripted", "model_url": self.url, "model_turns": 1}
 
     def __enter__(self) -> Self:
         self._thread.start()

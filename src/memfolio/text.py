@@ -71,9 +71,12 @@ _ARABIC = re.compile("[\u0621-\u064a]{3,}")
 _ARTICLE = re.compile("(?:[وفبك]?ال|لل)(?=...)")
 _ARTICLES = ("", "ال", "وال", "بال", "لل")
 
+_SENTENCE_END = re.compile(r"(?<=[.!?…;])[\"')]*\s+|(?<=[。！？])|\n+")
+_ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Ltd|Co|vs|etc|e\.g|i\.e|approx|No|[A-Z])\.$")
+
 # Negations stay (not, no, never, nicht, kein, pas, sans, sin, não, senza, не, без): they decide which memory answers.
 # So does what means something in another of these languages or in shop talk: die, war, son, come, comment, ai, os, ci.
-_STOP_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     """
     a about am an and any are as at be been being but by can could did do does doing for from had has have having he
     her here hers him his how i if in into is it its just let me my of on or our ours please shall she should so
@@ -124,6 +127,17 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, without the blanks and closing quotes between them; a line break ends one, too."""
+    found, begun = list[str](), ""
+    for part in _SENTENCE_END.split(text):
+        begun = f"{begun} {part}".strip()
+        if begun and not _ABBREVIATION.search(begun[-8:]):
+            found.append(begun)
+            begun = ""
+    return [*found, begun] if begun else found
+
+
 def searchable(text: str) -> str:
     """`text` as it goes into FTS5: compatible forms unified, symbols and characters of unspaced scripts set apart.
 
@@ -134,11 +148,12 @@ def searchable(text: str) -> str:
     return " ".join([_spaced(text), *map(_marked, signed)]) if signed else _spaced(text)
 
 
-def terms(query: str, *, limit: int = 32) -> list[str]:
+def terms(query: str, *, limit: int = 32, weak: bool = True) -> list[str]:
     """What to search for when asked `query`, in its order, each once: at most `limit` of at most 64 characters.
 
-    Function words are left out unless there is nothing else. A run of Han, kana or hangul becomes its pairs of
-    characters, each a phrase with a space in between (`東 京`); one of Thai, Lao, Burmese or Khmer its triples.
+    Function words are left out unless there is nothing else, and without `weak` even then. A run of Han, kana or hangul
+    becomes its pairs of characters, each a phrase with a space in between (`東 京`); one of Thai, Lao, Burmese or Khmer
+    its triples.
     Words with signs, such as `--flag`, `C++`, `foo_bar` and `fooBar`, are looked for as such besides their parts.
     Other symbols and emoji are not searched for.
     """
@@ -146,13 +161,13 @@ def terms(query: str, *, limit: int = 32) -> list[str]:
     shouted = query.isupper()
     text = _folded(query)
     strong: dict[str, str] = {}
-    weak: dict[str, str] = {}
+    function_words: dict[str, str] = {}
     for term, is_clitic in _pieces(_with_pluses(text)):
         term = term.translate(_PLAIN)
         is_stop = is_clitic or _is_function_word(term, shouted=shouted)
-        (weak if is_stop else strong).setdefault(term.casefold(), term)
+        (function_words if is_stop else strong).setdefault(term.casefold(), term)
     strong |= {term.casefold(): term for term in _identifiers(text) if len(term) <= MAX_TERM}
-    return _most_informative(list((strong or weak).values()), limit)
+    return _most_informative(list((strong or (function_words if weak else {})).values()), limit)
 
 
 def match_expression(words: Sequence[str], *, all_of: bool = False) -> str:
@@ -271,7 +286,7 @@ def _side_by_side(chunk: str) -> Iterator[list[str]]:
 
 def _is_function_word(word: str, *, shouted: bool) -> bool:
     """In capitals it is a name, such as `IT` and `WHO`, unless everything is."""
-    return word.casefold() in _STOP_WORDS and (shouted or len(word) == 1 or not word.isupper())
+    return word.casefold() in FUNCTION_WORDS and (shouted or len(word) == 1 or not word.isupper())
 
 
 def _grams(run: str) -> Iterable[str]:

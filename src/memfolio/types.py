@@ -102,13 +102,10 @@ class Approval(StrEnum):
 
 
 SEMANTIC_TYPES = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON})
+DEFAULT_KINDS = {each: Kind.SEMANTIC if each in SEMANTIC_TYPES else Kind.EPISODIC for each in Type}
+"""The kind that a memory of each type has when nobody says otherwise."""
 ACTOR_ROLES = frozenset({"human", "bot", "reflection", "system", "skill", "subagent"})
 EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
-def default_kind(type_: Type) -> Kind:
-    """The kind a memory has when nobody says otherwise."""
-    return Kind.SEMANTIC if type_ in SEMANTIC_TYPES else Kind.EPISODIC
 
 
 def check_token(name: str, value: str) -> str:
@@ -146,6 +143,10 @@ class MemoryItem:
     source: str = "conversation"
     role: str | None = None
     session: str | None = None
+    project: str | None = None
+    """The project in which it was said; None where it is about the person, or about nothing in particular."""
+    audience: str | None = None
+    """Who may hear it: a person, or a room (`room:…`); None is everybody."""
     origin: Origin = Origin.AGENT
     event_time: datetime | None = None
     valid_from: datetime | None = None

@@ -137,7 +137,7 @@ def test_address_that_looks_like_the_machine_itself_is_none(home: Path, network:
 
 def test_open_memories_share_one_local_embedder(home: Path) -> None:
     with Memory.open(home, background=False) as one, Memory.open(home, "other", background=False) as other:
-        assert one.library.vectorizer.embedder is other.library.vectorizer.embedder is not None
+        assert one.searcher.vectorizer.embedder is other.searcher.vectorizer.embedder is not None
 
 
 def test_threads_that_open_embedders_at_once_get_the_same_one(home: Path, tmp_path: Path) -> None:

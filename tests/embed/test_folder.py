@@ -87,7 +87,7 @@ def test_path_in_the_configuration_is_used(home: Path, folder: Path, provider: s
     assert isinstance(embedder, FolderEmbedder)
     with Memory.open(home, embedder=embedder, background=False) as memory:
         memory.remember("Alex drinks green tea")
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         assert {reason.strategy for reason in memory.recall("a cup of tea")[0].why} >= {"vector"}
 
 

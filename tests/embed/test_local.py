@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from memfolio.embed.local import LocalEmbedder, WordTokens
 from memfolio.errors import EmbedderError
+from tests.conftest import many
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -77,7 +78,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@many(300)
 @given(parts=st.lists(WORDS | st.text(max_size=8), min_size=1, max_size=30))
 @example(parts=["if (a) {\r\n", "    return;\r\n}\r\n"])
 @example(parts=[" " * 100, "a", " " * 50])

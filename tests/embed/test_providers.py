@@ -270,15 +270,15 @@ def test_budget_is_kept_and_what_was_paid_for_within_it_is_not_lost(
     texts = [f"memory {number:03} " + "tea " * 9 for number in range(300)]
     with Memory.open(home, embedder=embedder, background=False) as memory:
         memory.observe_many([{"role": "user", "content": text} for text in texts])
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         assert sum(map(estimate_tokens, chain(*server.texts))) == pytest.approx(3000, abs=12)
-        assert memory.library.index.read(count_pending) == 1 + 300 - sum(map(len, server.texts))
+        assert memory.searcher.index.read(count_pending) == 1 + 300 - sum(map(len, server.texts))
         hits = memory.recall("memory 299 tea")
         assert hits[0].memory.content == texts[299].strip()
         assert hits.degraded[0].startswith("vectors: the embedding budget is used up")
     asked = sum(map(len, server.texts))
     with Memory.open(home, embedder=make(server, "openai", model=f"kept-{batch}"), background=False) as memory:
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         assert sum(map(len, server.texts)) == 1 + 1 + 300
         assert asked > 240
 
@@ -325,7 +325,7 @@ def test_threads_do_not_spend_more_than_the_budget_together(server: EmbeddingSer
 def test_question_is_sent_as_a_question_and_a_memory_as_a_document(home: Path, server: EmbeddingServer) -> None:
     with Memory.open(home, embedder=make(server, "voyage"), background=False) as memory:
         memory.remember("Alex drinks tea")
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         hits = memory.recall("what does Alex drink?")
         assert "vector" in {reason.strategy for reason in hits[0].why}
     kinds = {texts[0]: question["input_type"] for texts, question in zip(server.texts, server.questions, strict=True)}

@@ -23,7 +23,7 @@ def threads() -> list[str]:
 def test_vectors_are_made_without_anybody_asking(home: Path) -> None:
     with opened(home, embedder=Unsteady(), background=True) as memory:
         fill_up(memory)
-        until(lambda: memory.library.index._database is not None and waiting(memory) == 0)
+        until(lambda: memory.searcher.index._database is not None and waiting(memory) == 0)
         assert_index_equals_rebuilt(memory)
 
 
@@ -97,7 +97,7 @@ def test_thread_that_died_is_started_anew(home: Path) -> None:
     embedder = Deadly()
     with opened(home, embedder=embedder, background=True) as memory:
         fill_up(memory)
-        until(lambda: memory.library._worker._thread is not None and not memory.library._worker._thread.is_alive())
+        until(lambda: memory.searcher._worker._thread is not None and not memory.searcher._worker._thread.is_alive())
         embedder.is_deadly = False
         memory.remember("tea")
         until(lambda: waiting(memory) == 0)
@@ -109,7 +109,7 @@ def test_thread_sleeps_when_the_vectors_are_anothers_to_make(home: Path) -> None
         for _ in range(2):
             memory.recall("tea")
             until(lambda: waiting(memory) == 0)
-            Vectorizer(Unsteady(name="two")).fill(memory.library.index, seconds=0)
+            Vectorizer(Unsteady(name="two")).fill(memory.searcher.index, seconds=0)
         until(lambda: "another process" in "".join(memory.recall("tea").degraded))
         time.sleep(0.5)
         used = time.process_time()
@@ -126,7 +126,7 @@ def test_threads_of_an_idle_memory_end_and_come_back_for_the_next_change(
     with Memory.open(home, embedder=Unsteady()) as memory:
         for text in ("tea in the morning", "coffee at noon"):
             memory.remember(text)
-            until(lambda: waiting(memory) == 0 and not memory.vault.file_states.journal.pending)
+            until(lambda: waiting(memory) == 0 and not memory.vault.journal.pending)
             until(lambda: not {"memfolio-embed", "memfolio-commit"} & {each.name for each in threading.enumerate()})
 
 

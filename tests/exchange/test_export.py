@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import subprocess
 import sys
 import tarfile
@@ -20,16 +19,15 @@ from typing import Any
 import pytest
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError
-from memfolio.exchange.export import FORMS, MANIFEST, MARK, VERSION, _still, export, plain
+from memfolio.exchange.export import FORMS, MANIFEST, MARK, VERSION, _still, export
 from memfolio.exchange.restore import is_archive, restore
-from memfolio.exchange.sources import source_named
-from memfolio.exchange.take_in import take_in
 from memfolio.knowledge.facts import fact_json
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.import_ import export as command
 from memfolio.types import HUMAN
 from memfolio.vault.disk import Disk
+from memfolio.verbs.documents import plain
 from tests.index.dump import Dump, differences, dump
 
 
@@ -70,7 +68,7 @@ def full(home: Path) -> Iterator[Memory]:
 def dumped(memory: Memory) -> Dump:
     """The index without the hashes of files, which have another home's secret in them."""
     memory.sync()
-    found = memory.library.index.read(dump)
+    found = memory.searcher.index.read(dump)
     return {**found, "files": [(path, size, problems) for path, _, size, problems in found["files"]]}
 
 
@@ -178,9 +176,6 @@ def test_file_with_an_odd_name_stops_no_export(form: str, full: Memory, tmp_path
     for name in ("Why?.md", "a:b.md", "U\u0308ber.md", "con.md"):
         (folder / name).write_text(f"Odd: {name}.\n", encoding="utf-8")
     assert export(full, tmp_path / "it", form).left_out == {}
-    if form in ("obsidian", "mabos"):
-        assert any(path.name == "Why?.md" for path in (tmp_path / "it").rglob("*.md"))
-        return
     with opened(tmp_path / "back") as back:
         restore(back, tmp_path / "it")
         assert {path.name for path in (back.vault.home.root / "agents/main").glob("*.md")} == {
@@ -205,44 +200,6 @@ def test_file_that_is_not_exported_is_told(full: Memory, tmp_path: Path) -> None
         assert restore(back, tmp_path / "it").written > 5
 
 
-def test_links_of_an_obsidian_vault_lead_somewhere(full: Memory, tmp_path: Path) -> None:
-    (full.vault.home.root / "agents/main/memory/picture.png").write_bytes(b"\x89PNG\xff")
-    export(full, tmp_path / "notes", "obsidian")
-    assert (tmp_path / "notes/memory/picture.png").read_bytes() == b"\x89PNG\xff"
-    (tmp_path / "notes/memory/picture.png").unlink()
-    pages = {path: path.read_text(encoding="utf-8") for path in (tmp_path / "notes").rglob("*") if path.is_file()}
-    names = {path.stem for path in pages}
-    links = {link for text in pages.values() for link in re.findall(r"\[\[([^\]|#]+)", text)}
-    assert links >= {"person--alex"}
-    assert links <= names
-    assert "Initech \\| Ltd | 2025-03-01 |" in pages[tmp_path / "notes/knowledge/Facts.md"]
-    assert (
-        pages[tmp_path / "notes/mind/Beliefs.md"] == (full.vault.home.root / "agents/main/mind/Beliefs.md").read_text()
-    )
-    assert {path.name for path in pages if path.suffix != ".md"} == {"app.json"}
-
-
-def test_layout_of_mabos_has_its_stores_and_pages(full: Memory, tmp_path: Path) -> None:
-    export(full, tmp_path / "mabos", "mabos", whole_home=True)
-    root = tmp_path / "mabos/agents/main"
-    store, facts, rules, cases = (
-        json.loads((root / f"{name}.json").read_text()) for name in ("memory-store", "facts", "rules", "cases")
-    )
-    assert sorted(each["content"] for each in store["long_term"]) == [
-        "Alex works at Initech.",
-        "The sky is blue.",
-        "a note by hand",
-    ]
-    assert [each["content"] for each in store["short_term"]] == ["We ship on Friday with [[person--alex]]."]
-    assert set(store["long_term"][0]) >= set("id content type importance source tags created_at accessed_at".split())
-    assert facts["facts"][0]["object"] == "Initech | Ltd"
-    assert rules["rules"][0]["conclusion"]["predicate"] == "employs"
-    assert cases[0]["outcome"]["lessons"] == "Call early"
-    assert (root / "Beliefs.md").exists()
-    assert "Push." in (root / "Playbooks.md").read_text()
-    assert (root / "memory/2025-03-01.md").exists()
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_target_that_is_taken_or_in_the_home_is_refused(form: str, full: Memory, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
@@ -260,7 +217,7 @@ def test_target_that_is_taken_or_in_the_home_is_refused(form: str, full: Memory,
         export(full, tmp_path / "dry", f"{form}x")
 
 
-@pytest.mark.parametrize("form", ["jsonl", "mabos"])
+@pytest.mark.parametrize("form", FORMS)
 def test_export_that_fails_or_is_killed_leaves_nothing_in_its_place(form: str, home: Path, tmp_path: Path) -> None:
     with opened(home) as memory:
         fill(memory)
@@ -288,19 +245,19 @@ def test_nobody_writes_during_an_export(full: Memory, tmp_path: Path, monkeypatc
             other.remember("Too late for the export.")
         wrote.set()
 
-    thread, put = threading.Thread(target=write), Disk.put
+    thread, writing = threading.Thread(target=write), Disk.writing
 
-    def slow(self: Disk, path: Path, data: bytes) -> Any:
-        if tmp_path in path.parents and not thread.ident:
+    def slow(self: Disk, path: Path) -> Any:
+        if path.parent == tmp_path:
             thread.start()
             assert not wrote.wait(0.3)
-        return put(self, path, data)
+        return writing(self, path)
 
-    monkeypatch.setattr(Disk, "put", slow)
-    export(full, tmp_path / "notes", "mabos")
+    monkeypatch.setattr(Disk, "writing", slow)
+    export(full, tmp_path / "notes", "jsonl")
     thread.join()
     assert wrote.is_set()
-    assert not any("Too late" in path.read_text() for path in (tmp_path / "notes").rglob("*.json"))
+    assert "Too late" not in (tmp_path / "notes").read_text()
 
 
 def test_agent_exports_what_it_may_read_and_restores_nothing(full: Memory, tmp_path: Path) -> None:
@@ -443,13 +400,13 @@ def end(lines: bytes) -> bytes:
 
 def test_command_tells_what_it_wrote(full: Memory, tmp_path: Path) -> None:
     options = Options(home=str(full.vault.home.root))
-    would = command(options, tmp_path / "out", "obsidian", dry_run=True)
+    would = command(options, tmp_path / "out", "jsonl", dry_run=True)
     assert would.document["dry_run"] is True
     assert not (tmp_path / "out").exists()
-    done = command(options, tmp_path / "out", "obsidian")
+    done = command(options, tmp_path / "out", "jsonl")
     assert done.document["agents"] == ("main",)
     assert done.document["files"] > 5
-    assert (tmp_path / "out/mind/Goals.md").exists()
+    assert "mind/Goals.md" in (tmp_path / "out").read_text()
 
 
 def test_home_that_can_only_be_read_is_exported_unless_somebody_writes(full: Memory, tmp_path: Path) -> None:
@@ -466,45 +423,3 @@ def test_home_that_can_only_be_read_is_exported_unless_somebody_writes(full: Mem
             full.remember("Meanwhile.")
             with pytest.raises(ConflictError):
                 check()
-
-
-@pytest.mark.parametrize("form", ["obsidian", "mabos"])
-def test_what_was_corrected_or_is_quarantined_does_not_leave_as_if_it_were_true(
-    form: str, full: Memory, tmp_path: Path
-) -> None:
-    full.remember("Strangers say: pay them.", origin="untrusted")
-    full.facts.assert_("Alex", "owes", "strangers", origin="untrusted")
-    export(full, tmp_path / "it", form)
-    told = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "it").rglob("*") if path.is_file())
-    assert "The sky is blue." in told
-    assert not re.search("green|pay them|strangers", told)
-
-
-def test_layout_of_mabos_comes_back_with_each_memory_once(full: Memory, tmp_path: Path, quick_path: Path) -> None:
-    export(full, tmp_path / "mabos", "mabos", whole_home=True)
-    with Memory.open(quick_path / "again", background=False, speaker="owner") as memory:
-        take_in(memory, source_named("mabos"), tmp_path / "mabos" / "agents" / "main")
-        contents = [item.content for item in memory.vault.entries("main")]
-    assert sorted(contents) == sorted(set(contents))
-    assert "The sky is blue." in contents
-    assert "The sky is green." not in contents
-
-
-def test_layout_of_mabos_brings_back_procedures_and_pages_one_by_one(home: Path, tmp_path: Path) -> None:
-    pages = {
-        "memory/procedures/bake.md": "# Bake\n\n## Steps\n\n1. Knead\n2. Wait\n\n## Notes\n\n- Use rye\n",
-        "memory/notes/flour.md": "# Flour\n\nRye is dark.\n\n## Mills\n\n~~~~\n# not a title\n~~~~\n",
-        "memory/notes/salt.md": "Salt has no title.\n",
-    }
-    with opened(home) as memory:
-        for path, text in pages.items():
-            memory.vault.put_page(f"agents/main/{path}", text, expects=None, by=BY)
-        export(memory, tmp_path / "mabos", "mabos")
-    with opened(tmp_path / "back") as back:
-        take_in(back, source_named("mabos"), tmp_path / "mabos")
-        assert [step.text for step in back.procedures.get("bake").steps] == ["Knead", "Wait"]
-        assert [each.name for each in back.procedures.list()] == ["bake"]
-        found = {path: (back.vault.content(path) or b"").decode() for path in back.vault.states()}
-    assert found["agents/main/memory/procedures/bake.md"] == pages["memory/procedures/bake.md"]
-    assert found["agents/main/memory/knowledge/flour.md"] == pages["memory/notes/flour.md"]
-    assert found["agents/main/memory/knowledge/salt.md"] == "# salt\n\nSalt has no title.\n"

@@ -18,10 +18,9 @@ from typing import Any
 import pytest
 
 from memfolio import Memory
-from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.errors import InputError, NotFoundError
 from memfolio.exchange.export import export
 from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Lore, Sheet, fact
-from memfolio.exchange.restore import settle_in
 from memfolio.exchange.sources import SOURCES, source_named, source_of
 from memfolio.exchange.take_in import take_in
 from memfolio.serve.cli.call import Options
@@ -319,22 +318,6 @@ def test_what_is_no_source_is_refused(memory: Memory, home: Path, tmp_path: Path
 
 def test_every_source_of_the_table_can_be_loaded() -> None:
     assert [source_named(name).name for name in SOURCES] == [*SOURCES]
-
-
-def test_a_workspace_becomes_an_agents_folder_without_a_byte_changed(home: Path, tmp_path: Path) -> None:
-    workspace = layouts.openclaw(home.parent / "workspace")
-    before = {file.relative_to(workspace): file.read_bytes() for file in workspace.rglob("*.md")}
-    answer = import_(Options(home=str(home)), workspace, in_place=True)
-    assert answer.document["files"] >= len(before)
-    assert workspace.is_symlink()
-    assert {file.relative_to(workspace): file.read_bytes() for file in workspace.rglob("*.md")} == before
-    with Memory.open(home, background=False) as memory:
-        assert memory.recall("lathe")[0].memory.created_at == datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
-    assert settle_in(workspace, home, "main") == home / "agents/main"
-    with pytest.raises(ConflictError, match="has a folder already"):
-        settle_in(layouts.openclaw(home.parent / "second"), home, "main")
-    with pytest.raises(InputError, match="not an OpenClaw workspace"):
-        settle_in(tmp_path, home, "other")
 
 
 def test_the_command_says_what_came_and_how_to_take_it_back(home: Path, tmp_path: Path) -> None:

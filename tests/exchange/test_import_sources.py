@@ -179,13 +179,9 @@ def test_notes_of_a_vault_keep_their_folders_links_tags_and_dates(memory: Memory
     assert memory.recall("tomatoes compost", tags=["garden"])
 
 
-def test_cards_of_a_canvas_become_a_page_and_attachments_are_told(memory: Memory, quick_path: Path) -> None:
-    cards = [{"type": "text", "text": "Dig first"}, {"type": "file", "file": "Garden/Tomatoes.md"}, {"type": "group"}]
-    path = layouts.write(
-        layouts.obsidian(quick_path / "there"), {"Plan.canvas": {"nodes": cards}, "odd\nname.md": "x", "a/pic.png": "x"}
-    )
+def test_attachments_of_a_vault_are_told(memory: Memory, quick_path: Path) -> None:
+    path = layouts.write(layouts.obsidian(quick_path / "there"), {"odd\nname.md": "x", "a/pic.png": "x"})
     report = take_in(memory, source_of(path), path)
-    assert page(memory, "memory/notes/Plan.canvas.md").endswith("# Plan\n\nDig first\n\n[[Garden/Tomatoes.md]]\n")
     assert page(memory, "memory/notes/odd-name.md")
     assert [(flaw.ref, "a/pic.png" in flaw.why) for flaw in report.flaws] == [("1 other file", True)]
 

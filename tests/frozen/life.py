@@ -91,7 +91,8 @@ def _join_names(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 UNHEARD = {
-    *("bench retrieval", "bench speed", "demo"),  # homes of their own, for longer than a test may take
+    "open",
+    *("bench retrieval", "bench context", "bench speed", "demo"),  # homes of their own, for longer than a test may take
     *("mcp", "serve", "hook"),  # no documents: they answer programs all the time, or hosts in the hosts' own form
     *("ontology import", "typedb sync", "typedb sync-schema", "typedb query"),  # need what is not always installed
 }
@@ -142,6 +143,7 @@ class Life:
         self("show", number)
         self("restore", number)
         self("status")
+        self("cost")
         self("weak")
         self("show", "M-1-00000000", status=3)
         self("remember", "x", "--type", "decison", status=2)
@@ -267,8 +269,6 @@ class Life:
         page = self("reflect")
         self("reflect", "--dry-run")
         self("approve", "--hash", page["hash"])
-        moved = self("remember", "The office is on floor six")["id"]
-        self("agent move", "shared", moved)
         self("agent rename", "scout", "ranger")
         self("agent retire", "ranger")
         self("agent unretire", "ranger")
@@ -327,7 +327,7 @@ class Life:
 
     def world(self) -> None:
         self("export", self.folder / "memory.tar.gz")
-        self("export", self.folder / "notes", "--as", "obsidian")
+        self("export", self.folder / "notes.jsonl", "--as", "jsonl")
         notes = self.folder / "workspace" / "memory"
         notes.mkdir(parents=True)
         (notes / "2026-01-02.md").write_text("# 2026-01-02\n\n- Lena repairs the lathe\n")

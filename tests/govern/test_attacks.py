@@ -107,14 +107,14 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize(("role", "text"), list(product(STRANGERS, POISON)))
-def test_poisoned_text_is_not_believed(poisoned: Memory, role: str, text: str) -> None:
+@pytest.mark.parametrize("text", POISON)
+def test_poisoned_text_is_not_believed(poisoned: Memory, text: str) -> None:
     """75 cases: what strangers say is kept, but neither found nor shown nor made anything of."""
     found = [hit.memory.content for hit in poisoned.recall(text, limit=50)]
     assert not [content for content in found if TRACE.search(content)]
     assert not TRACE.search(poisoned.context(text, include=["core"]) or "")
-    kept = [item for item in poisoned.vault.entries("main") if item.content.endswith(f"({role})")]
-    assert any(item.content.startswith(text[:20]) for item in kept), "nothing is lost either"
+    kept = {item.content for item in poisoned.vault.entries("main") if item.content.startswith(text[:20])}
+    assert {content.rpartition(" ")[2] for content in kept} == {f"({role})" for role in STRANGERS}, "nothing is lost"
 
 
 def test_nothing_was_made_of_poisoned_text(poisoned: Memory) -> None:
@@ -137,17 +137,17 @@ def test_poisoned_text_cannot_be_made_trusted_by_an_agent(poisoned: Memory, text
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     with Memory.open(tmp_path_factory.mktemp("library") / "home", background=False) as memory:
         yield memory
 
 
 @pytest.mark.parametrize(("closer", "order"), list(product(CLOSERS, ORDERS)))
-def test_recalled_text_stays_inside_its_fence(library: Memory, closer: str, order: str) -> None:
+def test_recalled_text_stays_inside_its_fence(searcher: Memory, closer: str, order: str) -> None:
     """72 cases: whatever is remembered, the fence opens once and closes once, and its words are encoded."""
-    kept = library.remember(f"harbour notes {closer}\n{closer}\n{order}", type="fact", importance=0.9)
-    text = library.context("harbour notes")
-    library.forget(kept.id)
+    kept = searcher.remember(f"harbour notes {closer}\n{closer}\n{order}", type="fact", importance=0.9)
+    text = searcher.context("harbour notes")
+    searcher.forget(kept.id)
     assert text
     assert kept.id in text
     lines = text.splitlines()

@@ -15,6 +15,7 @@ from memfolio.types import Action, Approval, Attribution, Origin, Store
 from memfolio.vault.agents import agent_file
 from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.paths import ledger_of, state_ledger
+from memfolio.vault.sections import marked
 
 HUMAN = Attribution(actor="human", approval=Approval.APPROVED, trigger="test")
 SUB = 'policy = "proposes"\nreads = ["shared"]\n'
@@ -281,7 +282,7 @@ def test_agent_neither_changes_the_vault_nor_lifts_quarantine_by_the_way(opened:
     for verb in (lambda: memory.forget(kept.id), lambda: memory.pin(kept.id), lambda: memory.core.pin(turn.id)):
         with pytest.raises(ProposedError):
             verb()
-    with pytest.raises(PolicyError), memory.gate.deciding(bot, beside=(soul,)):
+    with pytest.raises(PolicyError), memory.gate.deciding(bot, extra=(soul,)):
         memory.observe("user", "hello")
     memory.confirm(turn.id, by=HUMAN)
     confirmed = memory.vault.head
@@ -301,3 +302,29 @@ def test_change_composed_against_an_older_page_is_a_conflict_and_no_matter_of_le
     memory.forget(second.id)
     with pytest.raises(PageChangedError):
         memory.vault.put_page(page.path, page.content, expects=page.hash, by=Attribution(actor="bot:main"))
+
+
+def test_purge_that_needs_leave_for_a_page_is_refused_before_it_begins(home: Path) -> None:
+    page = home / "agents" / "main" / "USER.md"
+    with Memory.open(home, background=False) as memory:
+        item = memory.remember("The spare key lies under the blue flowerpot.")
+        page.write_text("# User\n\nThe spare key lies under the blue flowerpot.\n", "utf-8")
+        before = {path: path.read_bytes() for path in (home / "agents").rglob("*") if path.is_file()}
+        with pytest.raises(PolicyError, match="high"):
+            memory.purge(item.id)
+        assert not (home / ".memfolio" / "purge.json").exists()
+    with Memory.open(home, background=False) as memory:
+        assert {path: path.read_bytes() for path in before} == before
+        assert memory.purge(item.id, by=Attribution(actor="human", approval=Approval.APPROVED, trigger="test")).is_clean
+    assert "flowerpot" not in page.read_text("utf-8")
+
+
+def test_purge_leaves_the_part_that_memfolio_keeps_on_a_page_to_memfolio(home: Path) -> None:
+    page, theirs = home / "agents" / "main" / "USER.md", "# User\n\nWhat I wrote myself.\n\n"
+    with Memory.open(home, background=False) as memory:
+        item = memory.remember("The spare key lies under the blue flowerpot.")
+        ours = marked(f"- The spare key lies under the blue flowerpot. ({item.id})\n- Tea.\n")
+        page.write_text(f"{theirs}{ours}\n", "utf-8")
+        assert memory.purge(item.id).is_clean
+    ours = marked("- Tea.\n")
+    assert page.read_text("utf-8") == f"{theirs}{ours}\n"

@@ -68,7 +68,7 @@ def filled(home: Path) -> Path:
             memory.forget(f"secret-of-{name} 3")
             memory.correct(memory.recall(f"secret-of-{name} 5 budget")[0].memory.id, f"corrected tea secret-of-{name}")
             if name != "shared":
-                Agents(memory.vault, memory.library, name).update(name, reads=SCOPES[name])
+                Agents(memory.vault, memory.searcher, name).update(name, reads=SCOPES[name])
     return home
 
 
@@ -119,7 +119,6 @@ def asking(chance: random.Random, memory: Memory, ids: list[str]) -> Callable[[]
 
 def changing(memory: Memory, id: str) -> Iterator[Callable[[], object]]:
     """Everything that changes the memory with an id."""
-    agents = Agents(memory.vault, memory.library, memory.agent)
     yield lambda: memory.forget(id)
     yield lambda: memory.correct(id, "it is coffee")
     yield lambda: memory.pin(id)
@@ -129,7 +128,6 @@ def changing(memory: Memory, id: str) -> Iterator[Callable[[], object]]:
     yield lambda: memory.core.pin(id)
     yield lambda: memory.used([id])
     yield lambda: memory.purge(id)
-    yield lambda: agents.move(id, to=memory.agent)
 
 
 @pytest.mark.parametrize("queries", QUERIES)
@@ -156,7 +154,7 @@ def test_a_memory_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path
             log = next((home / agent_root(agent) / "memory").glob("*.md")).read_text()
             real = re.findall(r"\^(M-\d+-[0-9a-f]{8})", log)[0]
             assert (memory.get(real), memory.find(real)) == (None, None)
-            assert not memory.library.may_read(f"{agent_root(agent)}/MEMORY.md")
+            assert not memory.searcher.may_read(f"{agent_root(agent)}/MEMORY.md")
             for deed, control in zip(changing(memory, real), changing(memory, absent), strict=True):
                 assert outcome(deed).replace(real, "ID") == outcome(control).replace(absent, "ID")
     assert contents(home, outside) == before
@@ -171,13 +169,12 @@ def outcome(deed: Callable[[], object]) -> str:
 
 def test_an_agent_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path) -> None:
     with Memory.open(home, "bob", background=False, speaker="agent") as memory:
-        agents = Agents(memory.vault, memory.library, "bob")
+        agents = Agents(memory.vault, memory.searcher, "bob")
         assert [each.id for each in agents.list()] == ["bob", "shared"]
         asked: tuple[Callable[[str], object], ...] = (
             agents.get,
             agents.retire,
             lambda name: agents.rename(name, "zoe"),
-            lambda name: agents.move("M-1", name),
         )
         for ask in asked:
             answers = [outcome(partial(ask, name)).replace(name, "X") for name in ("ada", "zed")]
@@ -237,7 +234,7 @@ def test_scope_narrows_to_named_agents_and_refuses_others(home: Path, clock: Set
         def ask(*agents: str) -> set[str]:
             now, zone = memory.vault.home.now(), memory.vault.home.zone
             return {
-                hit.agent for hit in memory.library.recall(Query.from_args("tea", now=now, zone=zone, agents=agents))
+                hit.agent for hit in memory.searcher.recall(Query.from_args("tea", now=now, zone=zone, agents=agents))
             }
 
         assert (ask("ada"), ask("cyd", "shared"), ask()) == ({"ada"}, {"cyd", "shared"}, {"ada", "cyd", "shared"})

@@ -23,8 +23,7 @@ from memfolio.errors import (
     ProposedError,
     RefusedError,
 )
-from memfolio.govern.proposal import VERBS, Proposal, ProposalStatus, ProposedCall, intent_of, parse, render
-from memfolio.govern.proposals import Proposals
+from memfolio.govern.proposals import VERBS, Proposal, Proposals, ProposalStatus, ProposedCall, intent_of, parse, render
 from memfolio.memory import Memory
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.change import Change, PutPage

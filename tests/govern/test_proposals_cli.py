@@ -41,6 +41,8 @@ def test_proposals_at_the_command_line(
     assert listed == f"Remember: Kim sings\n  {made['id']}, hash {made['hash']}\n  from researcher, 0m ago, pending\n"
     assert said(capsys, "proposals", made["id"]).startswith("# Remember: Kim sings\n\n- **Do**: remember\n")
     assert f"`memfolio approve {made['id']}` takes it up again" in said(capsys, "proposals", "--defer", made["id"])
+    assert run(["proposals", made["id"], "--defer", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["hint"] == "put one before --json"
     assert made["id"] not in said(capsys, "proposals")
     assert made["id"] in said(capsys, "proposals", "--all")
     (home / made["path"]).write_text("# Nothing\n")

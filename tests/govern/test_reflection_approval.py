@@ -13,8 +13,8 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
-from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb
 from memfolio.govern.reflection.log import due
+from memfolio.govern.reflection.page import Findings, Insights, ReflectionItem, ReflectionVerb
 from memfolio.govern.reflection.reflections import Pending, Reflections
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Type
 from memfolio.vault.fields import Draft
@@ -364,7 +364,7 @@ def test_critical_fact_that_leaves_core_memory_may_fade_again(room: Room) -> Non
 
 
 def test_one_reflection_waits_at_a_time_and_none_is_due_meanwhile(room: Room) -> None:
-    index, vault = room.memory.library.index, room.memory.vault
+    index, vault = room.memory.searcher.index, room.memory.vault
     assert due(vault, index, "main", room.clock.now()) == "its time of the day has come"
     first = room.propose()
     second = room.propose(replace(room.findings(), questions=()))
@@ -500,3 +500,14 @@ def test_what_was_forgotten_while_a_reflection_waited_is_not_brought_back_by_its
     decided = talk.memory.reflections.approve(shown=talk.pending.shown, by=OWNER)
     assert list(talk.known().values()) == LEARNED[:1]
     assert any("forgotten" in why for why in decided.skipped.values())
+
+
+def test_evidence_names_what_items_were_made_of_and_what_cannot_be_applied(room: Room) -> None:
+    pending = room.reflections.propose(room.findings(), room.memory.vault.home.now(), by=OWNER)
+    found = {each.item.verb: each for each in room.reflections.evidence(pending)}
+    assert [each.id for each in found[ReflectionVerb.LEARN].sources] == [room.works.id]
+    assert (found[ReflectionVerb.RESOLVE].old, found[ReflectionVerb.RESOLVE].new) == (room.old, room.new)
+    assert all(not each.trouble for each in found.values())
+    room.memory.forget(room.works.id)
+    again = {each.item.verb: each for each in room.reflections.evidence(pending)}
+    assert "was forgotten" in again[ReflectionVerb.LEARN].trouble

@@ -11,7 +11,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.govern.proposal import intent_of
+from memfolio.govern.proposals import intent_of
 from memfolio.govern.reflection.reflections import Pending
 from memfolio.serve.cli import reflect as commands
 from memfolio.serve.cli.call import PERSON, Answer, Options

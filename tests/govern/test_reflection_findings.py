@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import pytest
 
 from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
-from memfolio.govern.reflection.findings import Findings, Insights, Reflected, ReflectionItem, ReflectionVerb
-from memfolio.govern.reflection.gather import EPISODES, LINES, QUESTIONS, look_through
+from memfolio.govern.reflection.gather import EPISODES, LINES, QUESTIONS, gather_findings
+from memfolio.govern.reflection.log import Reflected
+from memfolio.govern.reflection.page import Findings, Insights, ReflectionItem, ReflectionVerb
 from memfolio.memory import Memory
 from memfolio.stores.core import CorePage
 from memfolio.testing import ScriptedModel
@@ -30,7 +31,7 @@ PAST = (
 
 def findings(memory: Memory, *, since: datetime | None = None, **given: Any) -> Findings:
     given = {"past": (), "rejected": (), **given}
-    return look_through(memory.vault, memory.library, "main", now=memory.vault.home.now(), since=since, **given)
+    return gather_findings(memory.vault, memory.searcher, "main", now=memory.vault.home.now(), since=since, **given)
 
 
 def found(memory: Memory, verb: ReflectionVerb, **given: Any) -> list[ReflectionItem]:
@@ -209,8 +210,6 @@ def test_core_memory_says_what_holds_and_keeps_what_a_person_wrote(memory: Memor
     assert active["removed"] == (task.content,)
     assert "Sam decided to launch Atlas in June" in active["added"]
     assert not any("May" in each for each in active["added"])
-    asked = "“Learning to sail” in core memory has not come up for 30 days: may it go?"
-    assert [each for each in findings(memory).questions if "core memory" in each] == [asked]
 
 
 def test_a_stranger_neither_changes_core_memory_nor_asks(memory: Memory, clock: SettableClock) -> None:
@@ -234,14 +233,14 @@ def test_core_memory_never_grows_past_its_cap(home: Path, clock: SettableClock) 
         items = found(memory, ReflectionVerb.CORE)
         assert 0 < sum(len(item.added) for item in items) < LINES
         assert "Critical Facts of core memory has no room for" in findings(memory).questions[0]
-        text = memory.core.read().text
+        page = CorePage(memory.core.read().text)
         for item in items:
             for line in item.removed:
-                text = CorePage(text).removing(CorePage(text).meant(item.text, line))
+                page = page.removing(page.meant(item.text, line))
             for line in item.added:
                 assert len(line) <= 140
-                text = CorePage(text).adding(item.text, line)
-        assert CorePage(text).tokens <= 110
+                page = page.adding(item.text, line)
+        assert page.tokens <= 110
 
 
 def test_what_was_rejected_is_not_proposed_again_and_makes_room_for_other_lines(
@@ -295,9 +294,7 @@ def test_what_newer_words_contradict_is_neither_learned_nor_put_into_core_memory
     )
 
 
-def test_core_memory_does_not_say_twice_what_a_person_wrote_and_asks_before_it_goes(
-    memory: Memory, clock: SettableClock
-) -> None:
+def test_core_memory_does_not_say_twice_what_a_person_wrote(memory: Memory, clock: SettableClock) -> None:
     for line in ("Jonas, wohnt in Hamburg, developer at Lumen", "Two cats"):
         memory.core.add("Identity", line)
     memory.remember("I live in Hamburg", type="fact")
@@ -307,18 +304,6 @@ def test_core_memory_does_not_say_twice_what_a_person_wrote_and_asks_before_it_g
     memory.correct(work.id, "I work at Acme")
     memory.correct(home.id, "I live with Ana")
     assert core_lines(memory, "Identity") == {"removed": (), "added": ("The user works at Acme",)}
-    asked = "Is “Jonas, wohnt in Hamburg, developer at Lumen” in core memory still so, with “I work at Acme”?"
-    assert findings(memory).questions == (asked,)
-
-
-def test_topics_of_the_moment_are_told_once_and_not_of_old_notes(memory: Memory) -> None:
-    memory.core.add("Active Context", "Planning the trip to Crete")
-    for number in range(3):
-        put(memory, f"Note {number} about the cabin of Ruth", type="event", at=datetime(2022, 5, 1, tzinfo=UTC))
-        say(memory, f"s-{number}", "Today Atlas broke, and Nordlight too, before Crete.", "We fixed Atlas with Maria.")
-    assert core_lines(memory, "Active Context")["added"] == ("Topics lately: Atlas, Maria, Nordlight",)
-    memory.core.add("Active Context", "Topics lately: Maria, Postgres")
-    assert core_lines(memory, "Active Context")["added"] == ()
 
 
 def test_there_are_few_proposals_within_the_tokens_and_the_rest_is_counted(memory: Memory, home: Path) -> None:

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from memfolio.errors import ContentError
 from memfolio.govern.reflection import page
-from memfolio.govern.reflection.findings import Findings, Insights, ReflectionItem, ReflectionVerb, one_line
-from memfolio.govern.reflection.page import arranged, parse
+from memfolio.govern.reflection.page import (
+    Findings,
+    Insights,
+    ReflectionItem,
+    ReflectionVerb,
+    arranged,
+    one_line,
+    parse,
+)
 from memfolio.types import Type
 
 A, B = "M-1794753005123-a3f2c91d", "M-1794753005124-00000001"

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, NotFoundError, PolicyError, UndoConflictError
-from memfolio.govern.proposal import intent_of
+from memfolio.govern.proposals import intent_of
 from memfolio.govern.undo import Undone
 from memfolio.memory import Memory
 from memfolio.tend.tend import JOBS

@@ -15,7 +15,7 @@ from memfolio.errors import ConflictError, ContentError, EditConflictError, Inpu
 from memfolio.govern.update import Updated, merged, update
 from memfolio.memory import Memory
 from memfolio.types import Attribution
-from memfolio.vault.trail import TrailLine
+from memfolio.vault.journal import TrailLine
 
 BY = Attribution(actor="human", trigger="test")
 RENT = "The rent is 900 euro. Payment is due on the first."
@@ -124,7 +124,7 @@ def test_edit_by_hand_is_part_of_the_correction(memory: Memory, home: Path) -> N
     log = home / located.path
     log.write_text(log.read_text().replace("first", "third"))
     done = update(
-        memory.vault, memory.library, old.id, "The rent is 950 euro. Payment is due on the first.", BY
+        memory.vault, memory.searcher, old.id, "The rent is 950 euro. Payment is due on the first.", BY
     )  # composed before anybody knew of the edit
     assert done.merged
     assert done.memory.content == "The rent is 950 euro. Payment is due on the third."

@@ -37,18 +37,18 @@ def test_growing_twice_writes_once(world: World) -> None:
     world.fact("Alex prefers tea", "Alex")
     world.session([person("Alex", *world.said("a", "b", "c"))], [relation("Alex", "knows", "Sam")])
     world.grow()
-    assert len(world.hand.receipts) == 1
+    assert len(world.changes.receipts) == 1
     world.grow()
-    assert world.hand.receipts == []
+    assert world.changes.receipts == []
 
 
 def test_growth_is_one_change_that_can_be_undone_and_shown_before(world: World) -> None:
     world.session([person("Alex", *world.said("a", "b"))])
     world.grow(dry_run=True)
-    assert "+name: Alex" in world.hand.diff
+    assert "+name: Alex" in world.changes.diff
     assert world.pages() == []
     world.grow()
-    [receipt] = world.hand.receipts
+    [receipt] = world.changes.receipts
     world.memory.audit.undo(receipt.seq, by=PERSON)
     assert world.pages() == []
     assert world.grow().pages == ("person--alex",)
@@ -57,7 +57,7 @@ def test_growth_is_one_change_that_can_be_undone_and_shown_before(world: World) 
 def test_a_home_without_conversations_stays_without_a_graph(world: World) -> None:
     world.said("hello")
     world.grow()
-    assert world.hand.receipts == []
+    assert world.changes.receipts == []
     assert not (world.home / "agents/main/memory/graph").exists()
 
 
@@ -102,7 +102,7 @@ def test_what_was_corrected_or_forgotten_leaves_the_page_and_its_summary(world: 
     assert f"- Alex drinks water ({new.id})" in page
     assert world.graph.entity("Alex").summary == "Alex drinks water."
     world.grow()
-    assert world.hand.receipts == []
+    assert world.changes.receipts == []
 
 
 def test_a_relation_ends_with_the_facts_that_state_it(world: World) -> None:

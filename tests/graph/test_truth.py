@@ -29,7 +29,7 @@ def test_a_cited_line_that_a_person_edited_stays_and_growth_says_so_once(world: 
     line = {"op": "supersede", "memory": fact.id, "by": new.id}
     world.memory.vault.add_lines(state_ledger("main"), [line], Attribution())
     assert fact.id in world.grow().notes[0]
-    assert world.hand.notes
+    assert world.changes.notes
     assert new.id in world.page("person--anna")
     assert edited in world.page("person--anna")
     world.fact("Anna likes tea", "Anna")
@@ -74,7 +74,7 @@ def test_what_was_undone_leaves_pages_with_all_that_rests_on_it(world: World) ->
     assert kept.id in page
     assert "mentions: 3\n" in page
     world.grow()
-    assert world.hand.receipts == []
+    assert world.changes.receipts == []
     world.assert_index_follows()
 
 
@@ -179,16 +179,6 @@ def test_the_user_is_a_person_and_first_seen_is_the_day_of_the_mention(world: Wo
     assert world.pages() == ["person--alex", "person--the-user"]
     assert world.graph.entity("Alex").first_seen == "2025-03-02"
     assert world.graph.entity("the user").first_seen == "2026-11-15"
-
-
-def test_growth_says_who_has_the_same_name_when_it_first_lists_them(world: World) -> None:
-    world.save("person--sam-a", "---\nname: Sam\n---\n")
-    world.save("person--sam-b", "---\nname: Sam\n---\n")
-    world.save("place--sam", "---\nname: Sam\n---\n")
-    notes = world.grow().notes
-    assert "person--sam-a and person--sam-b are both called sam" in notes[0]
-    assert len(notes) == 1
-    assert world.grow().notes == ()
 
 
 def test_a_section_that_is_filled_again_keeps_its_empty_lines(world: World) -> None:

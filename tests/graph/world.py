@@ -11,7 +11,7 @@ from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.graph.graph import Graph
 from memfolio.graph.grow import Grown, grow
-from memfolio.tend.hand import Hand
+from memfolio.tend.changes import JobChanges
 from memfolio.types import Attribution, Kind, MemoryItem, Origin, Type
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
@@ -29,15 +29,15 @@ class World:
         self.home = home
         self.clock = clock
         self.memory: Memory = opened(home, clock=clock)
-        self.hand = self._hand()
+        self.changes = self._changes()
         self._turns: dict[str, str] = {}
 
-    def _hand(self, *, dry_run: bool = False) -> Hand:
-        return Hand(vault=self.memory.vault, agent="main", now=self.clock.now(), dry_run=dry_run)
+    def _changes(self, *, dry_run: bool = False) -> JobChanges:
+        return JobChanges(vault=self.memory.vault, agent="main", now=self.clock.now(), dry_run=dry_run)
 
     @property
     def graph(self) -> Graph:
-        return Graph(self.memory.vault, self.memory.library, "main")
+        return Graph(self.memory.vault, self.memory.searcher, "main")
 
     def said(self, *texts: str, origin: Origin = Origin.AGENT) -> list[str]:
         drafts = [Draft(content=text, role="user", session="s-1", origin=origin) for text in texts]
@@ -73,8 +73,8 @@ class World:
         return self.memory.vault.add("main", [draft], OWNER).items[0]
 
     def grow(self, *, dry_run: bool = False) -> Grown:
-        self.hand = self._hand(dry_run=dry_run)
-        return grow(self.hand, self.memory.library.index)
+        self.changes = self._changes(dry_run=dry_run)
+        return grow(self.changes, self.memory.searcher.index)
 
     def page(self, id: str) -> str:
         return (self.home / ENTITIES / f"{id}.md").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ class World:
 
     def assert_index_follows(self) -> None:
         """The index in use holds what one does that is built from the same files."""
-        index = self.memory.library.index
+        index = self.memory.searcher.index
         with rebuilt(self.memory.vault, "main") as other:
             assert differences(dump_of(index), dump_of(other)) == []
 

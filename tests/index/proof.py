@@ -87,15 +87,15 @@ def dump_of(index: Index) -> Dump:
 
 def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUESTIONS) -> None:
     """The index in use holds and answers what one does that is built from the same files, vectors included."""
-    for index in memory.library.indexes():
+    for index in memory.searcher.indexes():
         held = dump_of(index)  # first: an index that is damaged where nobody looked before is built again by this
-        memory.library.vectorizer.fill(index)
+        memory.searcher.vectorizer.fill(index)
         with rebuilt(memory.vault, index.agent) as other:
-            Vectorizer(memory.library.vectorizer.embedder).fill(other)
+            Vectorizer(memory.searcher.vectorizer.embedder).fill(other)
             found = differences(held, dump_of(other))
             assert not found, "the index in use and the rebuilt one differ:\n" + "\n".join(found[:SHOWN])
             assert are_near(index.read(vectors_by_id), other.read(vectors_by_id)), "the vectors differ"
-            counted = partial(count_memories, short_term=memory.library.short_term(memory.vault.home.now()))
+            counted = partial(count_memories, short_term=memory.searcher.short_term(memory.vault.home.now()))
             assert index.read(counted) == other.read(counted)
             for question in questions:
                 query = Query.from_args(question, now=memory.vault.home.now(), zone=memory.vault.home.zone)
@@ -106,5 +106,5 @@ def assert_index_equals_rebuilt(memory: Memory, questions: Sequence[str] = QUEST
 def _found(memory: Memory, index: Index, query: Query) -> list[Answer]:
     config = memory.vault.config
     search = Search(indexes=[index], query=query, ranking=config.recall, decay=config.decay)
-    question = search.understand()
-    return answers(search.answer(question, search.query_vector(question, memory.library.vectorizer)))
+    question = search.understand(search.survey())
+    return answers(search.answer(question, search.query_vector(question, memory.searcher.vectorizer)))

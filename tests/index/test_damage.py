@@ -164,7 +164,7 @@ def recalled(memory: Memory, question: str) -> Hits:
     """The answer with all vectors: an index that was built anew has none at first, and says so."""
     hits = memory.recall(question)
     if any(each.startswith("vectors: ") for each in hits.degraded):
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         hits = memory.recall(question)
     return hits
 
@@ -175,10 +175,10 @@ def check(memory: Memory, expected: list[object], *, notices: tuple[int, ...]) -
     assert not any(SECRET in answer.content for each in found for answer in each)
     use_every_verb(memory)
     assert_index_equals_rebuilt(memory)
-    told = memory.library.notices()
+    told = memory.searcher.notices()
     assert len(told) in notices, told
-    assert memory.library.degraded() == ()
-    assert memory.library.notices() == []
+    assert memory.searcher.degraded() == ()
+    assert memory.searcher.notices() == []
 
 
 class Furnished:

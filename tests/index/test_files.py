@@ -11,7 +11,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.index.database import JOURNAL_BYTES, newest
-from memfolio.index.index import Keeper
+from memfolio.index.index import FileIndexer
 from memfolio.index.schema import VERSION
 from memfolio.index.vectors import text_hash
 from tests.embed.test_vectorizer import Unsteady, fill_up, waiting
@@ -21,13 +21,13 @@ PAGE = 4096
 
 
 def fill(memory: Memory) -> None:
-    memory.library.vectorizer.fill(memory.library.index)
+    memory.searcher.vectorizer.fill(memory.searcher.index)
     assert waiting(memory) == 0
 
 
 def is_paid(memory: Memory, text: str) -> bool:
     sql = "SELECT count(*) FROM embeddings WHERE hash = ?"
-    return bool(memory.library.index.read(lambda connection: connection.execute(sql, (text_hash(text),)).get))
+    return bool(memory.searcher.index.read(lambda connection: connection.execute(sql, (text_hash(text),)).get))
 
 
 def index_file(memory: Memory) -> Path:
@@ -53,7 +53,7 @@ def test_paid_vectors_outlive_a_change_of_the_time_zone(home: Path) -> None:
     with opened(home, embedder=embedder, timezone="Asia/Tokyo") as memory:
         fill(memory)
         assert embedder.calls == calls
-        assert memory.library.index.builds == 1
+        assert memory.searcher.index.builds == 1
         assert_index_equals_rebuilt(memory)
 
 
@@ -75,7 +75,7 @@ def test_file_of_another_form_without_paid_vectors_hinders_nothing(home: Path) -
     path.with_name(f"main.v{VERSION - 2}-000001-00000000.db").write_bytes(b"no database" * 1000)
     with opened(home, embedder=Unsteady(costly=True), timezone="UTC") as memory:
         fill(memory)
-        assert memory.library.notices() == []
+        assert memory.searcher.notices() == []
 
 
 def test_paid_vector_goes_with_its_text(home: Path) -> None:
@@ -121,7 +121,7 @@ def write_pages(memory: Memory, count: int) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('padding', randomblob(?))", (100 * PAGE,))
 
     for _ in range(count // 100):
-        memory.library.index.write(write)
+        memory.searcher.index.write(write)
 
 
 def test_journal_stays_small_though_nobody_has_time_for_it(home: Path) -> None:
@@ -139,7 +139,7 @@ def test_journal_is_emptied_when_there_is_time(home: Path) -> None:
         memory.recall("tea")
         write_pages(memory, 2000)
         assert journal(memory) > JOURNAL_BYTES
-        memory.library.index.tidy()
+        memory.searcher.index.tidy()
         assert journal(memory) == 0
         assert memory.recall("tea")
 
@@ -153,12 +153,12 @@ def test_journal_that_somebody_reads_is_left_alone_at_once(home: Path) -> None:
         reader.execute("BEGIN; SELECT count(*) FROM meta")
         write_pages(memory, 2000)
         started = time.monotonic()
-        memory.library.index.tidy()
+        memory.searcher.index.tidy()
         assert time.monotonic() - started < 1
         assert reader.execute("SELECT count(*) FROM meta WHERE key = 'padding'").get == 0
         reader.close()
         write_pages(memory, 200)
-        memory.library.index.tidy()
+        memory.searcher.index.tidy()
         assert journal(memory) == 0
 
 
@@ -194,6 +194,6 @@ def test_change_that_could_not_be_filed_for_an_unforeseen_reason_is_found_all_th
         memory.remember("tea")
         memory.recall("tea")
         with monkeypatch.context() as patch:
-            patch.setattr(Keeper, "take", fails)
+            patch.setattr(FileIndexer, "take", fails)
             memory.remember("coffee in the morning")
         assert [hit.memory.content for hit in memory.recall("coffee")] == ["coffee in the morning"]

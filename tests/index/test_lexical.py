@@ -24,6 +24,8 @@ def filled(texts: Sequence[str]) -> Iterator[Connection]:
             user, gone = ("few" if row % 50 == 0 else "many"), (1 if row % 10 == 0 and row % 50 else None)
             connection.execute(INSERT, (row, f"M-{row * 7919 % 1_000_003:07d}", user, gone, text))
             connection.execute("INSERT INTO words (rowid, content, about) VALUES (?, ?, '')", (row, text))
+        tally = "INSERT INTO tally VALUES ('memory', 'episodic', 'short_term', 'agent', 1, 0, 0, 0, ?)"
+        connection.execute(tally, (len(texts),))
         yield connection
     database.close()
 

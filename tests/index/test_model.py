@@ -54,7 +54,7 @@ PAGES = {
 texts = st.builds("{} number{}".format, st.sampled_from(WORDS), st.integers(0, 30))
 
 
-class Told(NamedTuple):
+class OnProgress(NamedTuple):
     """What the files say about entries with an mark: their contents, and which are not to be found."""
 
     contents: dict[str, str]
@@ -62,7 +62,7 @@ class Told(NamedTuple):
     superseded: set[str]
 
 
-def told(home: Path) -> Told:
+def told(home: Path) -> OnProgress:
     """Read the logs and states as simply as can be."""
     contents: dict[str, str] = {}
     for path in sorted((home / LOGS).glob("*.md"), key=_in_order):
@@ -79,7 +79,7 @@ def told(home: Path) -> Told:
                 forgotten.add(memory)
             elif op == "restore":
                 forgotten.discard(memory)
-    return Told(contents, forgotten, superseded)
+    return OnProgress(contents, forgotten, superseded)
 
 
 def _in_order(path: Path) -> tuple[str, int]:
@@ -333,7 +333,7 @@ class Mind(RuleBasedStateMachine):
                 memory.vault.survey(accept_missing=True)
                 self.check_answers(memory)
                 assert_index_equals_rebuilt(memory)
-                assert [each for each in memory.library.notices() if "search index" in each] == []
+                assert [each for each in memory.searcher.notices() if "search index" in each] == []
         finally:
             for memory in self.memories:
                 memory.close()

@@ -127,12 +127,12 @@ def test_answers_are_the_same_after_the_index_is_deleted(home: Path) -> None:
             {"include": ["archived", "superseded"]},
             {"since": START},
         )
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         before = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]
         cache = memory.vault.config.cache
     shutil.rmtree(cache)
     with opened(home, clock=clock) as memory:
-        memory.library.vectorizer.fill(memory.library.index)
+        memory.searcher.vectorizer.fill(memory.searcher.index)
         after = [answers(memory.recall(q, limit=n, **more)) for q, n in asked for more in filters]
         assert after == before
         assert_index_equals_rebuilt(memory)

@@ -6,11 +6,12 @@ import time
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.index.read_files import EntityPage, entity_id, mentions, page_date, page_kind, read_entity
 from memfolio.types import Kind, Store, Type
+from tests.conftest import many
 
 ALEX = "agents/main/memory/graph/entities/person--alex.md"
 
@@ -188,7 +189,7 @@ def test_only_pages_in_their_folder_are_entities(path: str) -> None:
     assert read_entity(path, "# Alex\n") is None
 
 
-@settings(max_examples=300)
+@many(300)
 @given(
     text=st.lists(
         st.sampled_from(

@@ -8,11 +8,12 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memfolio.index.read_files import Passage, body_text, cut_passages, front_matter
 from memfolio.text import estimate_tokens
+from tests.conftest import many
 
 PIECES = st.sampled_from(
     [
@@ -165,7 +166,7 @@ def test_lines_are_counted_from_one_in_the_page() -> None:
         assert passage.text.startswith(f"line {passage.line} ")
 
 
-@settings(max_examples=400)
+@many(400)
 @given(page=pages | structured, size=st.integers(8, 60), overlap=st.integers(0, 30))
 @example(page="text <!-- c -->\n\n\n\n\n```\n東京の天気。", size=8, overlap=1)
 def test_every_character_is_in_a_passage_and_every_passage_in_the_page(page: str, size: int, overlap: int) -> None:
@@ -187,7 +188,7 @@ def test_every_character_is_in_a_passage_and_every_passage_in_the_page(page: str
         assert all(page[at].isspace() or page[at] == "\ufeff" or at in shown for at in range(*line.span()))
 
 
-@settings(max_examples=400)
+@many(400)
 @given(page=pages | structured)
 def test_a_line_of_ordinary_length_is_whole_in_some_passage(page: str) -> None:
     found = texts(page)
@@ -197,7 +198,7 @@ def test_a_line_of_ordinary_length_is_whole_in_some_passage(page: str) -> None:
             assert any(line.strip() in text for text in found)
 
 
-@settings(max_examples=200)
+@many(200)
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n<-#`~"), max_size=200), max_size=60))
 def test_no_line_is_lost(lines: list[str]) -> None:
     page = "\n".join(f"# Heading {n}\n{line}" if n % 7 == 0 else line for n, line in enumerate(lines))

@@ -15,7 +15,7 @@ from memfolio import state
 from memfolio.embed.embedder import HashedEmbedder
 from memfolio.errors import MemfolioError
 from memfolio.index import database, vectors
-from memfolio.index.index import Index, Keeper
+from memfolio.index.index import FileIndexer, Index
 from memfolio.index.read_files import FileReading, Searchable
 from memfolio.index.write import Filing, RowFiling
 from memfolio.recall.rank import Weighing
@@ -173,11 +173,11 @@ BUGS = (
     Bug("a deleted state file goes on to count", becomes(Filing, "drop", drops_as_if_it_were_a_page), live),
     Bug("problems are never solved", becomes(Filing, "_note_problems", forgets_no_problem), live),
     Bug("vectors are not compared", becomes(vectors, "read_vectors", lambda *_: {}), live),
-    Bug("vectors are not searched", becomes(vectors, "_mark_changed", nothing), find_by_meaning),
+    Bug("vectors are not searched", becomes(vectors.Scan, "nearest", lambda *_: {}), find_by_meaning),
     Bug("nobody takes over what a file loses", becomes(Filing, "_offer_to_copies", nothing), live),
     Bug("files that a change reaches are not read again", becomes(Filing, "_read_affected", nothing), live),
     Bug("whoever comes first has an id", becomes(Filing, "_claim", takes_whatever_comes_first), shuffle),
-    Bug("changes are followed without being filed", becomes(Keeper, "take", nothing), live),
+    Bug("changes are followed without being filed", becomes(FileIndexer, "take", nothing), live),
     Bug("an index is anybody's", becomes(Index, "_basis", lambda self: "basis"), harm(become_anothers, 1)),
     Bug("pages have no checksums", becomes(database, "_vfs", lambda: None), harm(flip, 60)),
     Bug(

@@ -152,7 +152,7 @@ def check_promises(home: Path, folder: Path) -> int:
         ):
             assert mark in {hit.memory.id for hit in memory.recall(added[mark], limit=20)}, added[mark]
         assert_index_equals_rebuilt(memory)
-        assert memory.library.notices() == []
+        assert memory.searcher.notices() == []
     return len(added) + len(forgotten) + len(corrected)
 
 
@@ -176,7 +176,7 @@ def test_eight_threads_share_a_memory(quick_path: Path, tally: Tally) -> None:
             thread.join()
         assert errors == []
         assert_index_equals_rebuilt(memory)
-        assert memory.library.notices() == []
+        assert memory.searcher.notices() == []
     tally("operations of eight threads on one index", check_promises(home, quick_path))
 
 

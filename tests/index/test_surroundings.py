@@ -133,7 +133,7 @@ def test_cache_folder_that_cannot_be_written_is_shown_and_done_without(
             assert [each for each in hits.degraded if each.startswith("index: ")], hits.degraded
             memory.remember("more tea")
             assert contents(memory) == {*TEAS, "more tea"}
-            assert memory.library.notices() == []
+            assert memory.searcher.notices() == []
 
     try:
         as_nobody(furnished, act)

@@ -108,6 +108,28 @@ def test_vector_that_changed_is_read_again(connection: Connection) -> None:
     assert 7 in scan.nearest(2)
 
 
+def test_home_that_grows_beyond_one_block_is_searched_as_a_large_one(connection: Connection) -> None:
+    vectors, matrix = units(1600, 32), Matrix()
+    store_vectors(connection, range(1, 501), vectors[:500])
+    assert len(matrix.scan(connection, vectors[0]).nearest(2000)) > 200
+    store_vectors(connection, range(1024, 2124), vectors[500:])
+    for query in vectors[::400]:
+        grown, fresh = (each.scan(connection, query) for each in (matrix, Matrix()))
+        assert grown.nearest(20) == fresh.nearest(20)
+        assert grown.similarities(range(2200)) == fresh.similarities(range(2200))
+
+
+def test_small_and_large_homes_are_compared_alike(connection: Connection) -> None:
+    vectors = units(300, 32)
+    store_vectors(connection, range(1, 301), vectors)
+    few = Matrix().scan(connection, vectors[7])
+    nearest, similarities = few.nearest(20), few.similarities([*range(1, 301), 900])
+    store_vectors(connection, [5000], np.zeros((1, 32), np.float32))  # a second block, which changes no sum
+    many = Matrix().scan(connection, vectors[7])
+    assert type(many) is not type(few)
+    assert (many.nearest(20), many.similarities([*range(1, 301), 900])) == (nearest, similarities)
+
+
 def test_more_equal_vectors_than_can_be_looked_at_are_found_all_the_same(connection: Connection) -> None:
     vectors = np.repeat(units(1, 256), 20_000, axis=0)
     store_vectors(connection, range(1, 20_001), vectors)
@@ -125,7 +147,7 @@ def test_filter_leaves_exactly_the_nearest_that_pass(home: Path) -> None:
     with opened(home, embedder=HashedEmbedder(32)) as memory:
         turns = ({"role": "user", "content": f"{n} tea {n * n}", "user": "b" if n % 9 else "a"} for n in range(5000))
         users = {item.id: item.user for item in memory.observe_many(turns)}
-        index, meaning = memory.library.index, memory.library.vectorizer
+        index, meaning = memory.searcher.index, memory.searcher.vectorizer
         assert meaning.fill(index) == 0
         asked = meaning.of("81 tea")
         assert asked is not None

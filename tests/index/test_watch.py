@@ -48,7 +48,7 @@ def finds(memory: Memory, text: str) -> bool:
     return any(text in hit.memory.content for hit in memory.recall(text))
 
 
-def soon(check: Callable[[], bool], *, seconds: float = 2) -> bool:
+def soon(check: Callable[[], bool], *, seconds: float = 10) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if check():
@@ -58,7 +58,7 @@ def soon(check: Callable[[], bool], *, seconds: float = 2) -> bool:
 
 
 def complaint(memory: Memory) -> str:
-    return next((each for each in memory.library.degraded() if each.startswith("watching: ")), "")
+    return next((each for each in memory.searcher.degraded() if each.startswith("watching: ")), "")
 
 
 def watchers() -> list[threading.Thread]:
@@ -205,7 +205,7 @@ def test_nothing_watches_where_it_is_not_wanted(home: Path, monkeypatch: pytest.
 def test_closing_ends_the_thread_at_once(memory: Memory) -> None:
     assert len(watchers()) == 1
     began = time.monotonic()
-    memory.library.close()
+    memory.searcher.close()
     assert time.monotonic() - began < 0.5
     assert watchers() == []
 
@@ -247,7 +247,7 @@ def test_forked_process_has_no_watcher_and_can_close(home: Path) -> None:
         child = os.fork()
         if child == 0:
             print(*[each.name for each in threading.enumerate()], flush=True)
-            memory.library.close()
+            memory.searcher.close()
             os._exit(3)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         print("memfolio-watch" in [each.name for each in threading.enumerate()])
@@ -268,9 +268,9 @@ def test_lack_of_handles_is_said_and_got_over(home: Path) -> None:
 
         def wait_for(check):
             deadline = time.monotonic() + 10
-            while not check(memory.library.degraded()) and time.monotonic() < deadline:
+            while not check(memory.searcher.degraded()) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            print(*memory.library.degraded())
+            print(*memory.searcher.degraded())
 
         memory = Memory.open(sys.argv[1], "main")
         memory.remember("Alex prefers tea")

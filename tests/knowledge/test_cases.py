@@ -36,7 +36,7 @@ LEDGER = "agents/main/knowledge/cases/0001.jsonl"
 
 @pytest.fixture
 def cases(memory: Memory) -> Cases:
-    return Cases(memory.vault, memory.library, memory.agent)
+    return Cases(memory.vault, memory.searcher, memory.agent)
 
 
 def test_same_solution_of_same_situation_is_one_case_that_counts_its_uses(cases: Cases) -> None:
@@ -170,10 +170,10 @@ def test_least_worthy_cases_go_with_the_change_that_brings_one_too_many(home: Pa
     home.mkdir()
     (home / "memfolio.toml").write_text("[knowledge]\ncases = 3\n", encoding="utf-8")
     with Memory.open(home, clock=clock, background=False) as memory:
-        cases = Cases(memory.vault, memory.library, memory.agent)
+        cases = Cases(memory.vault, memory.searcher, memory.agent)
         stored = [cases.store({"beliefs": [f"B-{n}"]}, REVERT, WORKED, importance=n / 10) for n in (5, 1, 9, 2)]
         assert {case.id for case in cases.list()} == {stored[0].id, stored[2].id, stored[3].id}
-        assert memory.library.notices() == ["there are at most 3 cases (knowledge.cases): those of least worth went"]
+        assert memory.searcher.notices() == ["there are at most 3 cases (knowledge.cases): those of least worth went"]
         memory.audit.undo(memory.vault.head, by=OWNER)
         assert {case.id for case in cases.list()} == {case.id for case in stored[:3]}
 
@@ -203,7 +203,7 @@ def test_lines_written_by_hand_count_and_broken_ones_are_told(cases: Cases, memo
 
 def test_other_who_has_the_home_open_sees_what_is_stored_and_deleted(cases: Cases, home: Path) -> None:
     with Memory.open(home, background=False) as other:
-        others = Cases(other.vault, other.library, other.agent)
+        others = Cases(other.vault, other.searcher, other.agent)
         assert not others.list()
         case = cases.store(BUILD, REVERT, WORKED)
         assert others.list() == [case]

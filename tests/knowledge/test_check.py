@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.engine import Beside, RuleFinding, findings, with_values
+from memfolio.knowledge.engine import RuleFinding, WithContext, findings, with_values
 from memfolio.knowledge.join import Atom, MemoryRelations
 from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import RuleType, Severity
@@ -58,7 +58,7 @@ def test_a_violation_ends_with_its_facts() -> None:
 
 def test_policies_see_the_context_of_the_call_and_what_follows_from_it() -> None:
     base, context = MemoryRelations(KNOWN), [("zed", "pays", "45 days")]
-    asked = findings(Prover(Beside(base, context), RULES), POLICIES, 0)
+    asked = findings(Prover(WithContext(base, context), RULES), POLICIES, 0)
     assert told(asked) == [
         ("call", "call acme about $3m"),
         ("stop", "stop deliveries to zed"),
@@ -71,7 +71,7 @@ def test_policies_see_the_context_of_the_call_and_what_follows_from_it() -> None
 @pytest.mark.parametrize("context", [[("a", "b")], ["abc"], [("a", "b", 3)], [("a", "", "c")]])
 def test_a_context_that_is_no_triples_is_refused(context: Any) -> None:
     with pytest.raises(InputError, match="is no fact"):
-        Beside(MemoryRelations(), context)
+        WithContext(MemoryRelations(), context)
 
 
 def test_values_are_filled_in_once_and_never_in_other_names() -> None:

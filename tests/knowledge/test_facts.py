@@ -33,7 +33,7 @@ LEDGER = "agents/main/knowledge/facts"
 
 
 def facts_of(memory: Memory) -> Facts:
-    return Facts(memory.vault, memory.library, memory.agent)
+    return Facts(memory.vault, memory.searcher, memory.agent)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def step(memory: Memory, kind: str, one: Any, two: Any, value: float | None) -> 
                 memory.audit.undo(seqs[one : one + 1], by=OWNER)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=8))
 def test_facts_are_what_their_lines_say(steps: list[tuple[str, Any, Any, Any]]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="memfolio-"))
@@ -169,9 +169,9 @@ def test_what_is_not_given_stays_as_it_was(memory: Memory, facts: Facts) -> None
     untouched: dict[str, Any] = {"valid_until_us": None, "updated_us": 0, "more": None}
     assert ended._replace(**untouched) == first._replace(**untouched)
     assert (ended.valid_until, facts.about_memory(seen[0])) == (datetime(2027, 1, 1, tzinfo=UTC), [ended])
-    head = memory.vault.file_states.journal.head
+    head = memory.vault.journal.head
     assert facts.assert_many([{"subject": "a", "predicate": "p", "object": "b", "source": "cfo"}]) == [ended]
-    assert memory.vault.file_states.journal.head == head
+    assert memory.vault.journal.head == head
     bare = facts.assert_("a", "p", "b", valid_from="", valid_until="", category="")
     assert (bare.valid_from, bare.valid_until, bare.category, bare.source) == (None, None, None, "cfo")
     facts.assert_("a", "p", "b", valid_from="2026-01-01")
@@ -190,9 +190,9 @@ def test_links_that_a_person_wrote_badly_do_not_stand_in_the_way(memory: Memory,
 
 def test_what_is_known_exactly_so_is_not_written_again(memory: Memory, facts: Facts) -> None:
     one = facts.assert_("a", "p", "b", memories=["M-1763217005123-5f2c91ab"], valid_from="2026-01-01")
-    head = memory.vault.file_states.journal.head
+    head = memory.vault.journal.head
     assert facts.assert_("a", "p", "b", memories=["M-1763217005123-5f2c91ab"], valid_from="2026-01-01") == one
-    assert memory.vault.file_states.journal.head == head
+    assert memory.vault.journal.head == head
     assert facts.about_memory("M-1763217005123-5f2c91ab") == [one]
 
 
@@ -393,11 +393,11 @@ def test_document_of_a_fact_has_plain_values(facts: Facts) -> None:
 
 def test_conclusions_hear_of_changes_only_while_they_are_kept(memory: Memory, facts: Facts) -> None:
     def changes() -> list[tuple[Any, ...]]:
-        return memory.library.index.read(lambda db: db.execute("SELECT subject, object FROM fact_changes").fetchall())
+        return memory.searcher.index.read(lambda db: db.execute("SELECT subject, object FROM fact_changes").fetchall())
 
     facts.assert_("a", "p", "b")
     assert changes() == []
-    memory.library.index.write(lambda db: set_meta(db, "derived", 1))
+    memory.searcher.index.write(lambda db: set_meta(db, "derived", 1))
     facts.assert_("a", "p", "c")
     facts.assert_("a", "p", "c", confidence=0.5)
     facts.retract(object="b")
@@ -413,7 +413,7 @@ def test_all_facts_are_read_page_by_page(memory: Memory, facts: Facts, monkeypat
     facts.assert_many({"subject": f"s{n}", "predicate": f"p{n % 2}", "object": "o"} for n in range(8))
     spans = [(-n, f"s{n // 3}", "q", "o", 0.5, n, n + 1, "R-1") for n in range(1, 8)]
     sql = "INSERT INTO derived VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-    memory.library.index.write(lambda db: db.executemany(sql, spans[::-1]))
+    memory.searcher.index.write(lambda db: db.executemany(sql, spans[::-1]))
     everything = facts.query(valid_at="any", limit=100)
     assert len(everything) == 15
     assert list(facts.all(include_derived=True)) == everything
@@ -425,7 +425,7 @@ def test_all_facts_are_read_page_by_page(memory: Memory, facts: Facts, monkeypat
 
 def test_conclusion_cannot_be_retracted(memory: Memory, facts: Facts) -> None:
     premise = facts.assert_("a", "p", "b")
-    memory.library.index.write(
+    memory.searcher.index.write(
         lambda db: (
             db.execute("INSERT INTO derived VALUES (-7, 'b', 'q', 'a', 0.5, NULL, NULL, 'R-1')"),
             db.execute("INSERT INTO supports VALUES (?, -7)", (premise.row,)),
@@ -448,7 +448,7 @@ def test_cases_are_memories_until_they_are_deleted(memory: Memory) -> None:
     assert [hit.memory.id for hit in memory.recall("cellar")] == ["C-1-00000001"]
     write(memory, "cases/0002.jsonl", {"op": "delete", "case": "C-1-00000001"})
     assert memory.recall("cellar") == []
-    assert len(memory.library.index.read(lambda db: records(db, "cases"))) == 2
+    assert len(memory.searcher.index.read(lambda db: records(db, "cases"))) == 2
     assert_index_equals_rebuilt(memory)
 
 

@@ -22,7 +22,7 @@ GOALS = read_goals(EXAMPLE.read_text("utf-8"))
 @pytest.fixture
 def facts(home: Path) -> Iterator[Facts]:
     with Memory.open(home, background=False) as memory:
-        yield Facts(memory.vault, memory.library, "main")
+        yield Facts(memory.vault, memory.searcher, "main")
 
 
 def known(facts: Facts) -> set[tuple[str, str, str]]:

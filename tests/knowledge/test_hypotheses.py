@@ -1,5 +1,4 @@
-"""Hypotheses: what a model, rules or like subjects suggest is checked, is unsure, says what it rests on, and is not
-stored."""
+"""Hypotheses: what a model or rules suggest is checked, is unsure, says what it rests on, and is not stored."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from memfolio.errors import InputError, ModelError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.rule import Rule, parse, render
-from memfolio.knowledge.verify import Guess, GuessedFact, Guesses, brought_to_mind, hypothesise, relevant
+from memfolio.knowledge.verify import Guess, GuessedFact, Guesses, hypothesise, related_memories, relevant
 from memfolio.testing import Reply, ScriptedModel
 from tests.llm.answers import door
 
@@ -120,15 +119,6 @@ def test_rules_guess_only_about_what_the_premise_names_and_nothing_of_itself(pre
     assert {" ".join(each.triple) for each in found} == guesses
 
 
-def test_without_a_model_the_habits_of_like_subjects_are_guessed() -> None:
-    told = [f"{name} {trait}" for name in ("Bo", "Cy", "Di") for trait in ("is dev", "uses git", "reads docs")]
-    known = [fact(row, each) for row, each in enumerate([*told, "Alex is dev", "Alex uses git", "Eve is cook"])]
-    [found] = hypothesise("what does Alex do", known, None)
-    assert (found.triple, found.made_by) == (("Alex", "reads", "docs"), "pattern")
-    assert found.reason == "3 of 3 that are like Alex have it"
-    assert hypothesise("what does Eve do", known, None) == []
-
-
 def test_empty_premise_and_odd_limit_are_refused() -> None:
     with pytest.raises(InputError, match="premise is empty"):
         hypothesise("  ", KNOWN, None)
@@ -138,19 +128,15 @@ def test_empty_premise_and_odd_limit_are_refused() -> None:
 
 def test_premise_brings_facts_to_mind_and_nothing_is_stored(home: Path, clock: SettableClock) -> None:
     with Memory.open(home, clock=clock, background=False) as memory:
-        facts = Facts(memory.vault, memory.library, memory.agent)
-        for name in ("Bo", "Cy"):
-            facts.assert_many(
-                {"subject": name, "predicate": predicate, "object": value}
-                for predicate, value in (("is", "developer"), ("uses", "git"), ("reads", "docs"))
-            )
-        tell(facts, "Alex", "is", "developer")
-        tell(facts, "Alex", "uses", "git")
-        head, premise = memory.vault.head, "Alex learns something"
-        ids = [each.id for each in brought_to_mind(memory.vault, memory.library, premise, "fact")]
-        [found] = hypothesise(premise, relevant(facts, ids), None)
+        facts = Facts(memory.vault, memory.searcher, memory.agent)
+        tell(facts, "Alex", "livesIn", "Berlin")
+        tell(facts, "Alex", "worksAt", "Acme")
+        head, premise = memory.vault.head, "Alex commutes on foot"
+        ids = [each.id for each in related_memories(memory.vault, memory.searcher, premise, "fact")]
+        rule = parse("?x worksAt ?y and ?y locatedIn ?z => ?x livesIn ?z")
+        [found] = hypothesise(premise, relevant(facts, ids), None, rules=[rule])
         assert memory.vault.head == head
-        assert found.triple == ("Alex", "reads", "docs")
+        assert found.triple == ("Acme", "locatedIn", "Berlin")
         over = tell(facts, "Alex", "owned", "bike", valid_until="2020-01-01")
         assert "bike" not in {each.object for each in relevant(facts, [*ids, over.id])}
-        assert not facts.query("Alex", "reads")
+        assert not facts.query("Acme", "locatedIn")

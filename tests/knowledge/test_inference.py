@@ -13,7 +13,7 @@ from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import InferenceLimitError, InputError
 from memfolio.index.facts import Fact
-from memfolio.knowledge.engine import Beside, StoredRelations
+from memfolio.knowledge.engine import StoredRelations, WithContext
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.join import Relations
@@ -36,8 +36,8 @@ class World:
     revenue: Fact
 
     def __init__(self, memory: Memory) -> None:
-        place = memory.vault, memory.library, "main"
-        self.index = memory.library.index
+        place = memory.vault, memory.searcher, "main"
+        self.index = memory.searcher.index
         self.rules = Rules(*place)
         for each in RULES:
             self.rules.create(each)
@@ -195,7 +195,7 @@ def test_suppositions_are_asked_about_in_one_state_and_leave_no_trace(world: Wor
     world.tell("globex hasRevenue $70,000", origin="untrusted")
 
     def big(stored: Relations) -> list[str]:
-        prover = Prover(Beside(stored, [("initech", "hasRevenue", "$90,000")]), world.rules.list())
+        prover = Prover(WithContext(stored, [("initech", "hasRevenue", "$90,000")]), world.rules.list())
         return sorted(each.subject for each in prover.match("isBig"))
 
     assert world.inference.supposing(big) == ["acme", "initech"]

@@ -128,8 +128,8 @@ def connection() -> Iterator[apsw.Connection]:
 @pytest.fixture
 def index(home: Path) -> Iterator[Index]:
     with Memory.open(home, background=False) as memory:
-        memory.library.index.catch_up()
-        yield memory.library.index
+        memory.searcher.index.catch_up()
+        yield memory.searcher.index
 
 
 def state(index: Index) -> tuple[int, str | int | None, int]:
@@ -264,10 +264,10 @@ def test_what_follows_comes_and_goes_across_negations_comparisons_and_time(home:
             assert shown(memory, *names) == expected
             memory.facts.retract(fact.id)
             assert shown(memory, *names) == [acme, acme, acme]
-        before = state(memory.library.index)
+        before = state(memory.searcher.index)
         clock.advance(days=2)
         assert shown(memory, *names) == [nobody, nobody, nobody]
-        assert state(memory.library.index) == before
+        assert state(memory.searcher.index) == before
         memory.facts.assert_("acme", "hasRevenue", "$40,000")
         assert shown(memory, *names) == [nobody, nobody, nobody]
         other = memory.facts.assert_("acme", "hasRevenue", "60000 USD")
@@ -275,7 +275,7 @@ def test_what_follows_comes_and_goes_across_negations_comparisons_and_time(home:
         memory.facts.retract(other.id)
         memory.facts.retract(first.id)
         assert shown(memory, *names) == [nobody, nobody, nobody]
-        assert state(memory.library.index)[0] == 0
+        assert state(memory.searcher.index)[0] == 0
 
 
 LOOP = {"subject": "?x", "predicate": "mustFile", "object": "true", "negated": True}
@@ -309,7 +309,7 @@ def test_rules_changed_by_hand_take_their_conclusions_along(
     with opened(home) as memory:
         assert tuple(map(len, shown(memory, "isBig", "isTaxable", "mustFile"))) == left
         assert len(memory.facts.query("acme", "hasRevenue")) == 1
-        told = [*memory.rules.problems(), *filter(None, [memory.library.index.read(engine.trouble)])]
+        told = [*memory.rules.problems(), *filter(None, [memory.searcher.index.read(engine.trouble)])]
         assert problem in " ".join(told)
         assert bool(told) is bool(problem)
     ledger.write_text(original)
@@ -326,7 +326,7 @@ def test_facts_are_answered_when_too_much_follows_from_them(home: Path) -> None:
         assert shown(memory, "meets", "p") == [["a"], ["a"]]
         memory.facts.assert_("b", "p", "1")
         assert shown(memory, "meets", "p") == [[], ["a", "b"]]
-        assert "'pairs'" in str(memory.library.index.read(engine.trouble))
+        assert "'pairs'" in str(memory.searcher.index.read(engine.trouble))
         memory.facts.retract(one.id)
         assert shown(memory, "meets", "p") == [["b"], ["b"]]
 
@@ -358,7 +358,7 @@ def test_two_processes_that_change_facts_and_ask_leave_what_follows(home: Path) 
             seen.add(len(memory.facts.query(predicate="reaches", limit=100)))
         assert writer.returncode == 0
         memory.inference.refresh()
-        memory.library.index.read(lambda connection: check(connection, memory.rules.list()))
+        memory.searcher.index.read(lambda connection: check(connection, memory.rules.list()))
         assert len(seen) > 1
 
 
@@ -371,7 +371,7 @@ with Memory.open(sys.argv[1], background=False) as memory:
     def draw(connection):
         print(bring(connection, rules, "anew", most=100).drawn, flush=True)
         sys.stdin.read()
-    memory.library.index.write(draw)
+    memory.searcher.index.write(draw)
 """
 
 
@@ -387,6 +387,6 @@ def test_a_process_killed_while_it_draws_leaves_what_was_there(home: Path) -> No
         assert killed.stdout.readline() == b"3\n"
         killed.send_signal(signal.SIGKILL)
     with opened(home) as memory:
-        assert state(memory.library.index)[::2] == (1, 1)
+        assert state(memory.searcher.index)[::2] == (1, 1)
         assert shown(memory, "reaches") == [["n0", "n0", "n1"]]
-        memory.library.index.read(lambda connection: check(connection, memory.rules.list()))
+        memory.searcher.index.read(lambda connection: check(connection, memory.rules.list()))

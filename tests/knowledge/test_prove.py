@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memfolio.knowledge.engine import derive
 from memfolio.knowledge.join import Atom, MemoryRelations, Triple, bind
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.prove import ProofVerdict, Prover, prove, unsettled
+from memfolio.knowledge.prove import ProofVerdict, Prover, incomplete_rules, prove
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
 from memfolio.knowledge.tree import as_document, as_text
 from tests.knowledge.world import atoms_of, rules_of
@@ -115,7 +115,7 @@ def test_every_ground_goal_is_proven_if_and_only_if_it_follows(
         assert proof.undecided is None
 
 
-CHAIN = [Atom(number + 1, f"p{number}", "parent", f"p{number + 1}") for number in range(100)]
+CHAIN = [Atom(number + 1, f"p{number}", "parent", f"p{number + 1}") for number in range(60)]
 ANCESTORS = {
     "right": "?x parent ?y => ?x ancestor ?y\n?x parent ?y and ?y ancestor ?z => ?x ancestor ?z",
     "left": "?x parent ?y => ?x ancestor ?y\n?x ancestor ?y and ?y parent ?z => ?x ancestor ?z",
@@ -127,7 +127,7 @@ ANCESTORS = {
 def test_long_chains_and_cycles_are_decided(recursion: str) -> None:
     program = rules_of(ANCESTORS[recursion])
     cycle = [*CHAIN[:20], Atom(200, "p20", "parent", "p0")]
-    for facts, last in ((CHAIN, 100), (cycle, 20)):
+    for facts, last in ((CHAIN, 60), (cycle, 20)):
         prover = Prover(MemoryRelations(facts), program)
         for start in (0, last // 2, last - 1):
             assert prove(Condition(f"p{start}", "ancestor", f"p{last}"), prover).verdict is ProofVerdict.PROVEN
@@ -311,5 +311,5 @@ def test_what_is_missing_is_found_where_a_rule_has_too_many_ways_to_be_tried_all
 def test_rules_are_settled_when_all_that_leads_to_them_is_kept() -> None:
     first, second, third = rules_of("a: ?x p 1 => ?x q 1\nb: ?x q 1 => ?x r 1\nc: ?x s 1 => ?x t 1")
     kept = [replace(each, kept=True) for each in (first, second, third)]
-    assert unsettled(kept) == []
-    assert [each.name for each in unsettled([first, *kept[1:]])] == ["a", "b"]
+    assert incomplete_rules(kept) == []
+    assert [each.name for each in incomplete_rules([first, *kept[1:]])] == ["a", "b"]

@@ -26,7 +26,7 @@ LEDGER = "agents/main/knowledge/rules/0001.jsonl"
 
 @pytest.fixture
 def rules(memory: Memory) -> Rules:
-    return Rules(memory.vault, memory.library, "main")
+    return Rules(memory.vault, memory.searcher, "main")
 
 
 def write_lines(home: Path, *lines: object) -> None:
@@ -41,7 +41,7 @@ def test_rule_is_the_same_for_whoever_opens_the_home_again(rules: Rules, home: P
     assert (made.name, made.domain, made.description, made.factor) == ("taxable", "tax", "Who pays", 0.5)
     assert (made.id[:2], made.created_at) == ("R-", clock.now().replace(microsecond=123000))
     with Memory.open(home, background=False) as other:
-        assert Rules(other.vault, other.library, "main").list() == [made]
+        assert Rules(other.vault, other.searcher, "main").list() == [made]
 
 
 def test_rules_are_found_by_id_and_by_name_in_any_case(rules: Rules) -> None:
@@ -136,7 +136,7 @@ def test_what_is_exported_can_be_imported_elsewhere(rules: Rules, home: Path, fo
     forms = {"text": rules.export(), "json": rules.export("json"), "lines": lines}
     text = forms.get(form) or json.dumps({"rules": objects}, indent=1)
     with Memory.open(home, "other", background=False) as memory:
-        there = Rules(memory.vault, memory.library, "other")
+        there = Rules(memory.vault, memory.searcher, "other")
         taken = there.import_(f"\ufeff# rules\n\n{text}" if form == "text" else text, by=OWNER)
         assert list(map(render, taken)) == list(map(render, rules.list()))
         assert not any(each.kept for each in there.list())
@@ -247,7 +247,7 @@ def test_business_rules_go_round_unchanged_in_both_forms(rules: Rules, home: Pat
     assert rules.export() == text
     assert rules.import_(text, by=OWNER) == []
     with Memory.open(home, "other", background=False) as memory:
-        there = Rules(memory.vault, memory.library, "other")
+        there = Rules(memory.vault, memory.searcher, "other")
         there.import_(rules.export("json"), by=OWNER)
         assert (there.export(), there.export("json")) == (text, rules.export("json"))
 
@@ -276,7 +276,7 @@ def test_rules_are_understood_once_and_not_at_every_question(rules: Rules, memor
 def test_rules_of_one_agent_are_not_those_of_another(rules: Rules, home: Path) -> None:
     rules.create(TAXABLE, by=OWNER)
     with Memory.open(home, "other", background=False) as memory:
-        assert Rules(memory.vault, memory.library, "other").list() == []
+        assert Rules(memory.vault, memory.searcher, "other").list() == []
 
 
 @pytest.mark.parametrize("call", [lambda rules: rules.create(5), lambda rules: rules.export("xml")])

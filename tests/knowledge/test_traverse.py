@@ -59,7 +59,7 @@ class Agents(Questions):
     def _moment(self, valid_at: object) -> int:
         return self.now
 
-    def _is_told_of(self, node: str) -> bool:
+    def _is_mentioned(self, node: str) -> bool:
         return True
 
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
@@ -223,7 +223,7 @@ def test_what_cannot_be_compared_or_grouped_by_is_said() -> None:
     with pytest.raises(InputError):
         count(sources, "?goal isA Goal", "?status")
     with pytest.raises(RuleError):
-        graph.read_conditions("?goal < 5")
+        sources.aggregate("?goal < 5")
 
 
 @pytest.mark.parametrize("many", [1, 1000])
@@ -275,12 +275,12 @@ def test_facts_of_all_agents_in_scope_are_asked_and_no_others(home: Path) -> Non
     write_facts(home, "main", line("belief-1 supports goal-1", valid_until="2026-12-31"))
     write_facts(home, "cfo", line("goal-1 requires plan-1", confidence=0.7))
     with Memory.open(home, background=False) as memory:
-        asked = Questions(memory.vault, memory.library)
+        asked = Questions(memory.vault, memory.searcher)
         behind = "?goal isA Goal and ?goal status behind"
         assert not asked.traverse("belief-1", "belief-goal-plan").paths
         assert list(asked.aggregate(behind).groups) == ["main"]
         memory.agents.update("main", reads=("*",), by=OWNER)
-        asked = Questions(memory.vault, memory.library)
+        asked = Questions(memory.vault, memory.searcher)
         assert list(asked.aggregate(behind).groups) == ["cfo", "main"]
         (path,) = asked.traverse("belief-1", "belief-goal-plan", valid_at="2026-12-31").paths
         ids = asked.ids(hop.cited for hop in path.hops)
@@ -295,13 +295,13 @@ def test_a_retracted_fact_still_shows_what_hung_on_it(home: Path) -> None:
     with Memory.open(home, background=False):
         write(line("belief-1 supports goal-1"), line("goal-1 requires plan-1"), line("goal-1 status ok"))
     with Memory.open(home, background=False) as memory:
-        asked = Questions(memory.vault, memory.library)
+        asked = Questions(memory.vault, memory.searcher)
         (path,) = asked.traverse("belief-1", ["supports"]).paths
         (fact,) = asked.ids([path.hops[0].cited]).values()
         before = asked.impact(fact).kinds
     write(line("belief-1 supports goal-1", op="retract"))
     with Memory.open(home, background=False) as memory:
-        asked = Questions(memory.vault, memory.library)
+        asked = Questions(memory.vault, memory.searcher)
         after = asked.impact(fact).kinds
         assert not asked.impact("belief-1").kinds
     for kinds in (before, after):
@@ -313,10 +313,10 @@ def test_a_retracted_fact_still_shows_what_hung_on_it(home: Path) -> None:
 
 def test_conclusions_are_followed_cited_and_fall_with_their_fact(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
-        facts = Facts(memory.vault, memory.library, memory.agent)
-        rules = Rules(memory.vault, memory.library, memory.agent)
-        inference = Inference(memory.vault, memory.library, memory.agent, facts=facts, rules=rules)
-        asked = Questions(memory.vault, memory.library, refresh=inference.refresh)
+        facts = Facts(memory.vault, memory.searcher, memory.agent)
+        rules = Rules(memory.vault, memory.searcher, memory.agent)
+        inference = Inference(memory.vault, memory.searcher, memory.agent, facts=facts, rules=rules)
+        asked = Questions(memory.vault, memory.searcher, refresh=inference.refresh)
         rules.import_("?b backs ?g => ?b supports ?g [factor 0.5]")
         inference.forward(persist=True)
         _, backed = facts.assert_many([line("goal-1 requires plan-1"), line("belief-1 backs goal-1")])

@@ -22,7 +22,7 @@ BY = Attribution(actor="human", trigger="test")
 
 @pytest.fixture
 def facts(memory: Memory) -> Facts:
-    return Facts(memory.vault, memory.library, memory.agent)
+    return Facts(memory.vault, memory.searcher, memory.agent)
 
 
 def tell(facts: Facts, subject: str, predicate: str, object: str, **more: Any) -> Fact:

@@ -12,7 +12,7 @@ from memfolio.learn.words import Lexicon
 
 PACKAGE = Path(memfolio.__file__).parent
 FOLDERS = sorted(path.parent for path in PACKAGE.rglob("data/patterns.toml"))
-SOURCES = "\n".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
+SOURCES = "\n".join(path.read_text("utf-8") for name in ("*.py", "data/rules.toml") for path in PACKAGE.rglob(name))
 BY_TYPE = ("before_", "after_")
 """How the names of patterns begin that are asked for by the type of an entity."""
 

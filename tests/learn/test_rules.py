@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.learn.learned import ENTITY_TYPES, Learned, Statement, Turn
 from memfolio.learn.rules import learn
 from memfolio.types import Kind, Type
+from tests.conftest import many
 
 FACT, PREFERENCE, EVENT, TASK = Type.FACT, Type.PREFERENCE, Type.EVENT, Type.TASK
 
@@ -88,14 +89,14 @@ KEPT = [
     ("Let's go with option B.", "Alex decided to go with option B", Type.DECISION, "decided"),
     ("To deploy, run make build, then push.", "To deploy, run make build, then push", Type.LESSON, "how_to"),
     ("I think tabs are overrated.", "Alex thinks that tabs are overrated", Type.OBSERVATION, "thinks"),
-    ("Remind me to call Mia tomorrow.", "Alex wants to be reminded to call Mia tomorrow", TASK, "has_to"),
+    ("Remind me to call Mia tomorrow.", "Alex wants to be reminded to call Mia tomorrow", TASK, "reminder"),
     ("I need to send the report by Friday.", "Alex needs to send the report by Friday", TASK, "has_to"),
     ("Remember that I don't eat pork.", "Alex doesn't eat pork", PREFERENCE, "eats"),
     (
         "Please remember that the staging password rotates every Friday.",
         "The staging password rotates every Friday",
         FACT,
-        "",
+        "habit",
     ),
     ("Actually Heron runs on port 9090.", "Heron runs on port 9090", FACT, "runs_on"),
     ("Correction: I live in Rome.", "Alex lives in Rome", FACT, "lives_in"),
@@ -136,7 +137,6 @@ I'm vegan. Just kidding.
 Don't remember that I live in Oslo, I was kidding.
 Never again!
 Always the same problem with this printer.
-My doctor says I'm diabetic.
 The user in the ticket wrote: I live in Prague. I love cheese.
 The novel's narrator says: my name is Ishmael.
 Example: my email is john@mail.org.
@@ -181,9 +181,7 @@ I prefer the first version.
 I'm using the code below.
 Paris is the capital of France.
 lol
-Ich wohne in Berlin und mag Tee.
 J'habite à Paris.
-我住在北京。
 أنا أعيش في القاهرة.""".splitlines()
 
 
@@ -444,7 +442,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@many(150)
 @given(st.lists(st.one_of(st.text(max_size=30), st.lists(PIECES, max_size=20).map("".join)), max_size=5))
 def test_any_text_is_read_without_error_and_always_alike(contents: list[str]) -> None:
     turns = [Turn(content=content, speaker=content[:10]) for content in contents]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memfolio.llm.model import Endpoint, ServedModel
+from memfolio.llm.model import Allowance, Endpoint, ServedModel
 from memfolio.testing import ScriptedModel
+from memfolio.vault.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ TEA = Order(who="Alex", drinks=(Drink(name="tea", cups=2),))
 def door(server: ScriptedModel, *, key: str = "", timeout: float = 5.0, budget: int = 0) -> ServedModel:
     """The real door to a scripted server."""
     endpoint = Endpoint(provider="openai", model="scripted", url=server.url, key=key)
-    return ServedModel(endpoint, timeout=timeout, budget=budget)
+    return ServedModel(endpoint, timeout=timeout, allowance=Allowance(Usage(), budget))
 
 
 def ask(model: ServedModel, material: str = "Alex had two teas.") -> Order:

@@ -108,7 +108,7 @@ bodies = st.binary(max_size=200) | (documents | completions).map(lambda each: js
 statuses = st.sampled_from([200, 200, 200, 200, 201, 204, 301, 400, 404, 418])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(body=bodies, status=statuses)
 def test_any_body_is_an_answer_or_a_model_error(body: bytes, status: int) -> None:
     with ScriptedModel(lambda _: Reply(body=body, status=status)) as server:
@@ -118,7 +118,7 @@ def test_any_body_is_an_answer_or_a_model_error(body: bytes, status: int) -> Non
             assert error.hint
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(said=documents | st.fixed_dictionaries({"who": documents, "drinks": documents}))
 def test_any_answer_is_a_value_or_a_model_error(said: Any) -> None:
     with ScriptedModel(lambda _: json.dumps(said)) as server:
@@ -128,7 +128,7 @@ def test_any_answer_is_a_value_or_a_model_error(said: Any) -> None:
             assert error.hint
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(material=st.text(max_size=300))
 def test_any_material_can_be_sent(material: str) -> None:
     with ScriptedModel([{"who": "Alex"}]) as server:

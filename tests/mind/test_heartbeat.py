@@ -13,8 +13,8 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult, Digest, beat
+from memfolio.tend.changes import JobChanges
 from memfolio.tend.digest import build
-from memfolio.tend.hand import Hand
 from memfolio.vault.change import Change, Receipt
 from memfolio.vault.vault import OWNER
 
@@ -38,8 +38,8 @@ def text_of(memory: Memory, path: str) -> str:
 
 
 def run(memory: Memory, *, dry_run: bool = False, digest: Digest | None = None) -> BdiCycleResult:
-    hand = Hand(vault=memory.vault, agent="main", now=memory.vault.home.now(), dry_run=dry_run)
-    return beat(hand, memory.library, digest)
+    changes = JobChanges(vault=memory.vault, agent="main", now=memory.vault.home.now(), dry_run=dry_run)
+    return beat(changes, memory.searcher, digest)
 
 
 def test_one_cycle_is_one_change_that_can_be_undone(memory: Memory) -> None:
@@ -88,7 +88,7 @@ def files(home: Path) -> dict[Path, tuple[int, bytes]]:
 def test_dry_run_shows_the_difference_and_touches_no_file(memory: Memory, home: Path) -> None:
     write(memory, **TROUBLED)
     confirmed(memory, "6379")
-    memory.library.index.catch_up()
+    memory.searcher.index.catch_up()
     memory.vault.commit()  # before a thread does it, sooner or later
     before = files(home)
     found = memory.heartbeat(dry_run=True)
@@ -157,13 +157,13 @@ def test_policy_that_forbids_it_is_told(home: Path, clock: SettableClock) -> Non
 def test_page_that_changes_meanwhile_is_composed_again(memory: Memory) -> None:
     write(memory, **TROUBLED)
 
-    class Late(Hand):
+    class Late(JobChanges):
         def make(self, change: Change) -> Receipt | None:
             if not self.receipts and "## Late" not in text_of(memory, "mind/Desires.md"):
                 write(memory, Desires="## Late\npriority: 0.1\n\n## Early\npriority: 0.9\n")
             return super().make(change)
 
-    beat(Late(vault=memory.vault, agent="main", now=memory.vault.home.now()), memory.library)
+    beat(Late(vault=memory.vault, agent="main", now=memory.vault.home.now()), memory.searcher)
     assert text_of(memory, "mind/Desires.md") == "## Early\npriority: 0.9\n\n## Late\npriority: 0.1\n\n"
 
 
@@ -318,8 +318,8 @@ def test_weeks_that_are_over_are_summed_up_once(memory: Memory, clock: SettableC
 
     def digest(since: date) -> str:
         asked.append(since)
-        hand = Hand(vault=memory.vault, agent="main", now=clock.now())
-        return f"{len(build(hand, memory.library.index, levels=['weekly'], since=since).paths)} weeks"
+        changes = JobChanges(vault=memory.vault, agent="main", now=clock.now())
+        return f"{len(build(changes, memory.searcher.index, levels=['weekly'], since=since).paths)} weeks"
 
     memory.remember("We chose Redis")
     assert run(memory, digest=digest).digest == ""

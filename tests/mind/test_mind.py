@@ -22,7 +22,7 @@ BELIEFS = "agents/main/mind/Beliefs.md"
 
 @pytest.fixture
 def mind(memory: Memory) -> Mind:
-    return Mind(memory.vault, memory.library, memory.agent)
+    return Mind(memory.vault, memory.searcher, memory.agent)
 
 
 def write(memory: Memory, page: str, text: str) -> None:
@@ -135,23 +135,6 @@ def test_text_that_cannot_be_kept_is_refused(mind: Mind) -> None:
     assert mind.items(live=False) == []
 
 
-def test_goals_and_plans_cannot_run_in_circles(mind: Mind, memory: Memory) -> None:
-    top = mind.aim("Grow", level="strategic")
-    low = mind.aim("Ship", level="operational", parent="Grow")
-    assert low.links("parent") == (top.id,)
-    for parent in (low.id, "Grow"):
-        with pytest.raises(InputError, match="lead back to itself"):
-            mind.update(top.id, parent=parent)
-    first = mind.plan("First")
-    mind.plan("Second", after=first.id)
-    with pytest.raises(InputError, match="lead back to itself"):
-        mind.update("First", after="Second")
-    write(memory, "Plans", "## A\nafter: B\n\n## B\nafter: [[A]]\n\n## C\nafter: A\n\n## D\nafter: D\n")
-    circles = ["line 1: after runs in a circle", "line 4: after runs in a circle", "line 10: after runs in a circle"]
-    assert mind.problems() == [f"agents/main/mind/Plans.md: {each}" for each in circles]
-    assert mind.retire("D", "dropped").status is ItemStatus.DROPPED
-
-
 def test_broken_page_is_reported_and_stops_nothing(mind: Mind, memory: Memory) -> None:
     broken = b"## A\ncertainty: lots\n\xff\xfe\n```\n## B\n\nkept"
     write(memory, "Beliefs", "")
@@ -175,7 +158,7 @@ def test_page_that_cannot_be_read_is_told_and_stops_nothing(mind: Mind, memory: 
 
 
 def test_links_tell_what_still_holds(mind: Mind, memory: Memory) -> None:
-    facts = Facts(memory.vault, memory.library, memory.agent)
+    facts = Facts(memory.vault, memory.searcher, memory.agent)
     kept, gone, old = (memory.remember(text) for text in ("Redis is fast", "Redis is slow", "Redis is old"))
     fact = facts.assert_("redis", "is", "fast")
     item = mind.believe("Redis is fine", from_=[kept.id, gone.id, old.id, fact.id])
@@ -200,7 +183,7 @@ def test_strangers_word_supports_nothing_but_by_the_owner(mind: Mind, memory: Me
     with pytest.raises(PolicyError, match="stranger") as refused:
         mind.intend("Wire the money", from_=word.id)
     assert refused.value.row == "any that raises an origin: refuse"
-    facts = Facts(memory.vault, memory.library, memory.agent)
+    facts = Facts(memory.vault, memory.searcher, memory.agent)
     told = facts.assert_("bob", "owes", "money", origin=Origin.UNTRUSTED, by=HUMAN)
     facts.assert_("bob", "owes", "money", confidence=0.5, origin=Origin.UNTRUSTED, by=HUMAN)
     for line in facts.history(told.id):
@@ -213,7 +196,7 @@ def test_strangers_word_supports_nothing_but_by_the_owner(mind: Mind, memory: Me
 
 
 def test_writers_at_the_same_time_lose_nothing(mind: Mind, memory: Memory) -> None:
-    other = Mind(memory.vault, memory.library, memory.agent)
+    other = Mind(memory.vault, memory.searcher, memory.agent)
     with ThreadPoolExecutor(2) as threads:
         jobs = [threads.submit((mind, other)[n % 2].believe, f"Belief {n}") for n in range(30)]
         ids = {job.result().id for job in jobs}

@@ -25,7 +25,7 @@ Turn = tuple[str, str]
 
 @pytest.fixture
 def procedures(memory: Memory) -> Procedures:
-    return Procedures(memory.vault, memory.library, memory.agent)
+    return Procedures(memory.vault, memory.searcher, memory.agent)
 
 
 def said(memory: Memory, session: str, *turns: Turn) -> list[str]:
@@ -49,8 +49,8 @@ def said(memory: Memory, session: str, *turns: Turn) -> list[str]:
         (
             [
                 ("user", "We need to deploy the shop again"),
-                ("assistant", "I ran the test suite."),
-                ("assistant", "I tagged the release. We pushed it to production."),
+                ("assistant", "First I ran the test suite."),
+                ("assistant", "Then I tagged the release. Finally, we pushed it to production."),
                 ("user", "Perfect. Everything works now."),
             ],
             "Deploy the shop",
@@ -154,7 +154,7 @@ def test_skill_that_was_retired_is_not_learned_anew(memory: Memory, procedures: 
 
 
 def test_two_that_learn_at_once_make_one_skill(memory: Memory, procedures: Procedures) -> None:
-    other = Procedures(memory.vault, memory.library, memory.agent)
+    other = Procedures(memory.vault, memory.searcher, memory.agent)
     said(memory, "one", ASKED, DONE, THANKS)
     with ThreadPoolExecutor(2) as pool:
         found = [*pool.map(lambda each: each.learn(), (procedures, other))]
@@ -185,7 +185,7 @@ def test_steps_of_other_things_are_not_put_together(memory: Memory, procedures: 
 def test_skill_that_is_done_again_is_refined(memory: Memory, procedures: Procedures) -> None:
     said(memory, "one", ASKED, DONE, THANKS)
     procedures.learn()
-    again = "I ran the test suite. I looked for open changes. I tagged the release. I pushed it to production."
+    again = f"First I ran the test suite. Next I looked for open changes. {DONE[1].partition('. ')[2]}"
     said(memory, "two", ("user", "Can you deploy the shop again?"), ("assistant", again), THANKS)
     [intent] = procedures.learn()
     assert (intent.before, intent.procedure.version) == ("deploy-the-shop", "1.1")
@@ -229,7 +229,7 @@ def test_model_names_steps_that_rules_do_not_see(home: Path, clock: SettableCloc
     with ScriptedModel([answer]) as scripted, Vault.open(home, clock=clock) as vault:
         memory = Memory(vault, "main", background=False)
         model = open_model(load_config(home, overrides=scripted.settings))
-        procedures = Procedures(vault, memory.library, "main", model=model)
+        procedures = Procedures(vault, memory.searcher, "main", model=model)
         said(
             memory,
             "s",
@@ -253,3 +253,40 @@ def test_model_names_steps_that_rules_do_not_see(home: Path, clock: SettableCloc
         )
         assert [each.procedure.title for each in procedures.learn()] == ["Rotate the logs"]
         memory.close()
+
+
+TOLD = (
+    "This is how we release Otter. First Ines bumps the version and tags the commit. Then CI builds the image. "
+    "Then we push it to the registry. After that I post the notes in #news."
+)
+AGAIN = (
+    "Otter 2.4 is out, as usual: Ines bumped the version and tagged the commit, CI built the image, "
+    "we pushed it to the registry and I posted the notes in #news."
+)
+
+
+def test_what_is_told_in_two_conversations_becomes_a_skill(memory: Memory, procedures: Procedures) -> None:
+    [first] = said(memory, "s-1", ("user", TOLD))
+    assert not procedures.learn()
+    [second] = said(memory, "s-2", ("user", AGAIN))
+    [change] = procedures.learn()
+    assert change.procedure.title == "Release Otter"
+    assert [step.text for step in change.procedure.steps] == [
+        "Bump the version",
+        "Tag the commit",
+        "Build the image",
+        "Push it to the registry",
+        "Post the notes in #news",
+    ]
+    assert set(change.procedure.learned_from) == {first, second}
+    assert not procedures.learn()
+
+
+def test_two_stories_of_a_day_teach_nothing(memory: Memory, procedures: Procedures) -> None:
+    said(memory, "s-1", ("user", "First I cooked pasta, then we watched a film about whales, and then I read a book."))
+    said(
+        memory,
+        "s-2",
+        ("user", "I visited Anna, then I bought bread at the corner, and finally called my mother again."),
+    )
+    assert not procedures.learn()

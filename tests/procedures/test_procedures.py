@@ -18,7 +18,7 @@ FOLDER = "agents/main/memory/procedures"
 
 @pytest.fixture
 def procedures(memory: Memory) -> Procedures:
-    return Procedures(memory.vault, memory.library, memory.agent)
+    return Procedures(memory.vault, memory.searcher, memory.agent)
 
 
 def by_hand(memory: Memory, name: str, text: str) -> Path:

@@ -66,14 +66,14 @@ def opened(home: Path) -> Memory:
 
 
 def runs_of(memory: Memory, world: World, dies: str = "") -> Runs:
-    procedures = Procedures(memory.vault, memory.library, memory.agent)
+    procedures = Procedures(memory.vault, memory.searcher, memory.agent)
 
     def fail(context: StepContext) -> None:
         raise OSError("broken")
 
     procedures.register("act", lambda context: world.act(context, dies=dies))
     procedures.register("fail", fail)
-    return Runs(memory.vault, memory.library, memory.agent, procedures)
+    return Runs(memory.vault, memory.searcher, memory.agent, procedures)
 
 
 def add(memory: Memory, title: str, last: str) -> None:
@@ -82,7 +82,7 @@ def add(memory: Memory, title: str, last: str) -> None:
         for number in range(1, STEPS)
     ]
     end = Step(number=STEPS, text="The last", action=last, retries=0)
-    Procedures(memory.vault, memory.library, memory.agent).add(title, steps=[*steps, end])
+    Procedures(memory.vault, memory.searcher, memory.agent).add(title, steps=[*steps, end])
 
 
 @pytest.fixture
@@ -206,16 +206,16 @@ def test_processes_that_resume_at_once_do_every_step_once(ready: Path, tmp_path:
 @given(st.lists(st.sampled_from(["run", "done", "skip", "line", "torn", "junk", "cut", "reopen"]), max_size=12))
 @settings(max_examples=8, deadline=None)
 def test_ledger_that_grows_is_filed_as_if_it_were_read_anew(acts: list[str]) -> None:
-    hand = {"line": b'{"op":"set","values":{}}\n', "torn": b'{"op":"set"}', "junk": b"{oops\n", "cut": b""}
+    changes = {"line": b'{"op":"set","values":{}}\n', "torn": b'{"op":"set"}', "junk": b"{oops\n", "cut": b""}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home, clock = Path(folder) / "home", SettableClock(START)
         memory = stack.enter_context(filed(home, clock=clock, max_ledger_bytes=4096))
         memory.procedures.add("Deploy", steps=[Step(number=1, text="Go"), Step(number=2, text="Stay")])
         for act in ["run", *acts]:
             clock.advance(seconds=1)
-            if act in hand:
+            if act in changes:
                 ledger = max((home / "agents/main/memory/meta/runs").glob("*.jsonl"))
-                ledger.write_bytes(ledger.read_bytes()[: -9 if act == "cut" else None] + hand[act])
+                ledger.write_bytes(ledger.read_bytes()[: -9 if act == "cut" else None] + changes[act])
                 memory.vault.survey()
             elif act == "reopen":
                 memory = stack.enter_context(filed(home, clock=clock, max_ledger_bytes=4096))

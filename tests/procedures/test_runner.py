@@ -27,7 +27,7 @@ class Shelf:
     """The procedures of a memory, of which one is put there and changed."""
 
     def __init__(self, memory: Memory) -> None:
-        self.procedures = Procedures(memory.vault, memory.library, memory.agent)
+        self.procedures = Procedures(memory.vault, memory.searcher, memory.agent)
         self.actions = self.procedures.actions
 
     def put(self, *steps: Step, **more: Any) -> None:
@@ -49,7 +49,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def runs(memory: Memory, shelf: Shelf, pauses: list[float]) -> Runs:
-    runs = Runs(memory.vault, memory.library, memory.agent, shelf.procedures)
+    runs = Runs(memory.vault, memory.searcher, memory.agent, shelf.procedures)
     runs.sleep = pauses.append
     return runs
 

@@ -64,18 +64,16 @@ def test_the_better_treatment_is_the_one_that_looks_worse() -> None:
     assert b["observed"] > a["observed"]
 
 
-def test_where_the_best_act_is_said_to_turn_it_turns() -> None:
+def test_the_best_act_leads_by_what_is_said_to_turn_it() -> None:
     model = {
         "ill": {"table": 0.9},
         "treated": {"table": 0.5},
         "well": {"parents": ["ill", "treated"], "table": {"1, 1": 0.6, "1, 0": 0.2, "0, 1": 0.7, "0, 0": 1}},
     }
-    acts = [{"treated": 1}, {"treated": 0}]
-    lines = done(model=model, do=acts, outcome={"well": 1}).would_change
-    edge = next(float(line.split("below ")[1].split()[0]) for line in lines if "P(ill" in line)
-    for chance, best in ((edge + 0.01, 1), (edge - 0.01, 0)):
-        other = {**model, "ill": {"table": chance}}
-        assert done(model=other, do=acts, outcome={"well": 1}).answer["best"] == f"treated = {best}"
+    result = done(model=model, do=[{"treated": 1}, {"treated": 0}], outcome={"well": 1})
+    assert result.answer["best"] == "treated = 1"
+    assert result.answer["effect"] == pytest.approx(0.61 - 0.28)
+    assert result.would_change == ("The order would turn once doing treated = 0 gained more than 0.33.",)
 
 
 def squad(order: float, nerves: float) -> dict[str, Any]:
@@ -96,19 +94,19 @@ def test_the_prisoner_would_live_had_a_not_shot_as_often_as_published(p: float, 
     assert result.answer["probability"] == pytest.approx(q * (1 - p) / (1 - (1 - q) * (1 - p)))
 
 
-def test_a_shot_is_sufficient_but_not_necessary() -> None:
-    """Pearl 2009, section 9.3.2: PN = 0, PS = 1, PNS = 1/2."""
+def test_a_shot_is_not_necessary_where_the_captain_gave_the_order() -> None:
+    """Pearl 2009, section 9.3.2: the probability of necessity is 0."""
     result = had(squad(0.5, 0), {"a": 1, "dead": 1}, {"a": 0}, {"dead": 0})
     assert result.conclusion.startswith("Had a = 0 been, dead = 0 would not have been")
-    assert [result.answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [0, 1, 0.5]
     assert any("is not a but-for cause" in note for note in result.notes)
 
 
-def test_a_winning_bet_on_a_coin_is_necessary_and_sufficient() -> None:
-    """Pearl 2009, section 9.3.1: PN = PS = 1, PNS = 1/2."""
+def test_a_winning_bet_on_a_coin_is_necessary() -> None:
+    """Pearl 2009, section 9.3.1: the probability of necessity is 1."""
     model = {"coin": {"table": 0.5}, "bet": {"table": 0.5}, "won": {"equation": "bet == coin"}}
-    answer = had(model, {"bet": 1, "won": 1}, {"bet": 0}, {"won": 1}).answer
-    assert [answer[k] for k in ("necessity", "sufficiency", "necessity_and_sufficiency")] == [1, 1, 0.5]
+    result = had(model, {"bet": 1, "won": 1}, {"bet": 0}, {"won": 0})
+    assert result.answer["probability"] == 1
+    assert any("is a but-for cause" in note for note in result.notes)
 
 
 def test_suzys_throw_is_no_but_for_cause_where_billy_stood_ready() -> None:
@@ -119,7 +117,7 @@ def test_suzys_throw_is_no_but_for_cause_where_billy_stood_ready() -> None:
     }  # fmt: skip
     result = had(model, {"shattered": 1}, {"suzy": 0}, {"shattered": 0})
     assert result.answer["probability"] == 0
-    assert result.would_change == ("The answer would turn if P(billy = 1) fell below 0.5 (it is 1).",)
+    assert result.would_change == ("The answer would turn once these backgrounds weighed more than half.",)
 
 
 def test_what_never_happens_needs_no_row_and_what_is_never_seen_has_no_observed_chance() -> None:

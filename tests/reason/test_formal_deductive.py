@@ -135,17 +135,14 @@ def test_contradiction_is_told(memory: Memory) -> None:
     result = ask(reason, knowing(memory), goal="Nixon isPacifist true", facts=facts, rules=rules)
     assert result.answer["contradicted_by"] == ["Nixon isPacifist false"]
     assert result.confidence is None
-    guarded = [rules[0], "?x isA Quaker and ?x isA Republican => ERROR: ?x is both"]
-    result = ask(reason, knowing(memory), goal="Nixon isPacifist true", facts=facts, rules=guarded)
-    assert result.answer["contradicted_by"] == ["Nixon is both"]
 
 
 @pytest.mark.parametrize(
     ("values", "says"),
     [
         ({"goal": "a b c", "rules": ["?x b ?y => ?x b ?z"]}, r"rules\[0\]: the rule concludes with \?z"),
-        ({"goal": "a b c", "facts": ["not a b c"]}, r"facts\[0\] is 'not a b c'"),
-        ({"goal": "a ?p c"}, "is no goal"),
+        ({"goal": "a b c", "facts": ["not a b c"]}, r"facts\[0\] is no fact"),
+        ({"goal": "a ?p c"}, "goal is no fact: .* for a predicate"),
         ({"goal": "a b c", "facts": ["?x b c"]}, r"facts\[0\] has a variable"),
         ({"goal": "a b c", "fakts": []}, "there is no 'fakts'"),
         ({"premises": ["p"], "conclusion": "p ->"}, "conclusion: a name"),

@@ -1,4 +1,4 @@
-"""Modal logic against the theorems of the textbooks, and its countermodels against the model checker."""
+"""Modal logic against the theorems of the textbooks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import MODAL, Expression, formula
-from memfolio.reason.inputs import Effort
-from memfolio.reason.methods.logic import LOGICS, KripkeModel, Space, bits
+from memfolio.reason.methods.logic import KripkeModel, bits
 from memfolio.reason.methods.logic import modal as reason
 from tests.reason.asking import SHORT, ask
 
-EVERY = list(LOGICS)
 REFLEXIVE = ["T", "B", "S4", "S5"]
 
 
@@ -25,17 +23,33 @@ def _model(worlds: int, arrows: int, atoms: dict[str, int]) -> KripkeModel:
     return KripkeModel(worlds=[f"w{each}" for each in range(worlds)], sees=sees, atoms=atoms)
 
 
-def _models(*sizes: int) -> list[KripkeModel]:
-    return [
-        _model(worlds, arrows, {"p": p, "q": q})
-        for worlds in sizes
-        for arrows in range(1 << worlds * worlds)
-        for p, q in itertools.product(range(1 << worlds), repeat=2)
-    ]
+def _systems(model: KripkeModel) -> set[str]:
+    """The logics whose frames a model has."""
+    size = range(len(model.worlds))
+    arrows = {(one, other) for one in size for other in bits(model.sees[one])}
+    pairs = list(itertools.product(arrows, repeat=2))
+    traits = {
+        "": True,
+        "serial": all(model.sees),
+        "reflexive": all((each, each) in arrows for each in size),
+        "symmetric": all((other, one) in arrows for one, other in arrows),
+        "transitive": all((a, d) in arrows for (a, b), (c, d) in pairs if b == c),
+        "euclidean": all((b, d) in arrows for (a, b), (c, d) in pairs if a == c),
+    }
+    return {logic for logic, wanted in LOGICS.items() if all(traits[each] for each in wanted.split())}
 
 
-SMALL = _models(1, 2)
-FRAMES = {logic: [each for each in _models(1, 2, 3) if not each.lacking(logic)] for logic in LOGICS}
+LOGICS = {"K": "", "D": "serial", "T": "reflexive", "B": "reflexive symmetric", "S4": "reflexive transitive"}
+LOGICS |= {"S5": "reflexive symmetric transitive", "KD45": "serial transitive euclidean"}
+EVERY = list(LOGICS)
+MODELS = [
+    _model(worlds, arrows, {"p": p, "q": q})
+    for worlds in (1, 2, 3)
+    for arrows in range(1 << worlds * worlds)
+    for p, q in itertools.product(range(1 << worlds), repeat=2)
+    if worlds < 3 or q in (0, p ^ 1)  # a sample of the larger ones is enough to tell the logics apart
+]
+FRAMES = [(each, _systems(each)) for each in MODELS]
 
 
 # Hughes & Cresswell, A New Introduction to Modal Logic (1996), chapters 2-3: which system has which theorem.
@@ -63,8 +77,8 @@ FRAMES = {logic: [each for each in _models(1, 2, 3) if not each.lacking(logic)] 
 )
 def test_theorems_of_hughes_and_cresswell_hold_in_the_models_that_they_say(theorem: str, systems: list[str]) -> None:
     term = formula(theorem, "theorem", MODAL)
-    for logic, models in FRAMES.items():
-        assert all(model.where(term) == model.everywhere for model in models) is (logic in systems), logic
+    refuted = (logics for model, logics in FRAMES if model.where(term) != model.everywhere)
+    assert set(EVERY) - set().union(*refuted) == set(systems)
 
 
 def terms() -> st.SearchStrategy[Expression]:
@@ -81,15 +95,7 @@ def terms() -> st.SearchStrategy[Expression]:
 
 
 @given(terms())
-def test_countermodels_are_real_and_valid_formulas_have_none(term: Expression) -> None:
-    space = Space([term], Effort(10**9))
-    rows = list(bits(space.live & ~space.where(term)))
-    if rows:
-        found = space.model(rows[0])
-        assert not found.where(term) & 1
-        assert not found.lacking("D")
-    else:
-        assert all(model.where(term) == model.everywhere for model in SMALL if not model.lacking("D"))
+def test_a_formula_is_read_back_as_it_is_written(term: Expression) -> None:
     assert formula(str(term), "it", MODAL) == term
 
 
@@ -119,17 +125,8 @@ def test_model_of_blackburn_de_rijke_and_venema_is_as_they_say(said: str, world:
 
 def test_what_would_change_the_answer_does() -> None:
     values: dict[str, Any] = {"formula": "box p", "worlds": ["a", "b"], "sees": {"a": ["b"]}, "true": {"b": ["p"]}}
-    result = ask(reason, **values, at="a")
-    assert result.would_change == ("if a saw a", "if p were false at b")
-    assert not ask(reason, **{**values, "sees": {"a": ["a", "b"]}}, at="a").answer["holds"]
-
-
-def test_frame_is_checked_for_the_logic() -> None:
-    frame: dict[str, Any] = {"worlds": ["a", "b"], "sees": {"a": ["b"]}, "true": {"b": ["p"]}, "formula": "box p"}
-    with pytest.raises(InputError, match="a sees a; b sees b"):
-        ask(reason, **frame, logic="T")
-    with pytest.raises(InputError, match="b sees a world"):
-        ask(reason, **frame, logic="D")
+    assert ask(reason, **values, at="a").would_change == ("if p were false at b",)
+    assert not ask(reason, **{**values, "true": {}}, at="a").answer["holds"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +136,6 @@ def test_frame_is_checked_for_the_logic() -> None:
         ({"formula": "(p or q", "worlds": ["a"]}, "`\\)` is missing"),
         ({"formula": "p + q", "worlds": ["a"]}, r"formula has p \+ q"),
         ({"formula": "(" * 200 + "p", "worlds": ["a"]}, "deeper than"),
-        ({"formula": "p", "logic": "S9", "worlds": ["a"]}, "logic is 'S9'"),
         ({"formula": "p", "worlds": ["a"], "sees": {"b": []}}, "'b', which is no world"),
         ({"formula": "p"}, "worlds is missing"),
         ({"formula": "p", "worlds": [f"w{each}" for each in range(20)]}, "more than 1,000 cases"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -19,27 +18,12 @@ from memfolio.reason.inputs import wilson
 from memfolio.reason.methods.fuzzy import fuzzy
 from memfolio.reason.methods.probabilistic import info_theory
 from memfolio.reason.methods.sampling import monte_carlo
+from tests.conftest import many
 from tests.reason.asking import ask
 
 told = partial(ask, info_theory)
 simulated = partial(ask, monte_carlo)
 concluded = partial(ask, fuzzy)
-
-# Quinlan, Induction of decision trees, Machine Learning 1 (1986), table 1
-TENNIS = """sunny hot high false N, sunny hot high true N, overcast hot high false P, rain mild high false P,
-rain cool normal false P, rain cool normal true N, overcast cool normal true P, sunny mild high false N,
-sunny cool normal false P, rain mild normal false P, sunny mild normal true P, overcast mild high true P,
-overcast hot normal false P, rain mild high true N"""
-NAMES = ("outlook", "temperature", "humidity", "windy", "play")
-
-
-def test_outlook_tells_most_about_playing_tennis() -> None:
-    examples = [dict(zip(NAMES, row.split(), strict=True)) for row in TENNIS.split(",")]
-    result = told(examples=examples, label="play")
-    published = {"outlook": 0.246, "temperature": 0.029, "humidity": 0.151, "windy": 0.048}  # p. 91
-    assert result.answer["gains"] == pytest.approx(published, abs=0.001)
-    assert result.answer["best"] == ["outlook"]
-    assert "0.9403 bits over 14" in result.steps[0]  # p. 90: 0.940
 
 
 def test_answers_tell_the_mutual_information() -> None:
@@ -71,8 +55,6 @@ def test_twelve_balls_are_weighed_four_against_four_first() -> None:
     assert result.answer["gains"]["6 against 6"] == pytest.approx(1)
     dear = told(prior=prior, questions=questions, costs={"4 against 4": 2})
     assert dear.answer["best"] != ["4 against 4"]
-    limit = float(result.would_change[0].split("costs over ")[1].split(" ")[0])
-    assert told(prior=prior, questions=questions, costs={"4 against 4": limit * 1.01}).answer["best"] != ["4 against 4"]
 
 
 CHANCES = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(lambda each: [x / sum(each) for x in each])
@@ -80,9 +62,7 @@ CHANCES = st.lists(st.integers(1, 9), min_size=3, max_size=3).map(lambda each: [
 
 @settings(max_examples=15, deadline=None)
 @drawn(CHANCES, st.lists(st.lists(CHANCES, min_size=3, max_size=3), min_size=2, max_size=3))
-def test_gains_are_mutual_information_and_turn_over_where_named(
-    p: list[float], tables: list[list[list[float]]]
-) -> None:
+def test_gains_are_mutual_information(p: list[float], tables: list[list[list[float]]]) -> None:
     prior = dict(zip("abc", p, strict=True))
     questions = {
         f"q{n}": {h: dict(zip("xyz", row, strict=True)) for h, row in zip("abc", rows, strict=True)}
@@ -93,25 +73,16 @@ def test_gains_are_mutual_information_and_turn_over_where_named(
         margin = {each: sum(prior[h] * table[h][each] for h in prior) for each in "xyz"}
         mutual = sum(prior[h] * t * math.log2(t / margin[each]) for h in prior for each, t in table[h].items())
         assert result.answer["gains"][name] == pytest.approx(mutual, abs=1e-9)
-    lines = re.findall(r"(\S+) is better once the prior of (\S+) (\S+) \S+ (\S+) \(", "\n".join(result.would_change))
-    for better, name, way, at in lines:
-        share = float(at) + (0.0005 if way == "rises" else -0.0005)
-        moved = {each: q * (1 - share) / (1 - prior[name]) for each, q in prior.items()} | {name: share}
-        if 0 < share < 1:
-            gains = told(prior=moved, questions=questions).answer["gains"]
-            assert gains[better] == pytest.approx(max(gains.values()), abs=1e-4)
 
 
 def test_questions_that_tell_nothing_tie_and_no_rounding_parts_them() -> None:
     result = told(prior={"a": 0.5, "b": 0.5}, questions={"q": {"a": "y", "b": "y"}, "r": {"a": NEITHER, "b": NEITHER}})
     assert result.answer["best"] == ["q", "r"]
-    assert result.would_change == ("No single change that was tried leads to another one.",)
-    two = told(prior={"a": 0.5, "b": 0.5}, questions={"q": {"a": "y", "b": "n"}, "r": {"a": "n", "b": "y"}})
-    assert two.would_change[0] == "r is better once q costs over 1 (it costs 1)."
 
 
 NEITHER = {"y": 0.3, "n": 0.7}
 UNIT = {"is": "uniform", "low": 0, "high": 1}
+SIX = {"is": "discrete", "values": [1, 0], "chances": [1 / 6, 5 / 6]}
 DIE = {"is": "discrete", "values": [1, 2, 3, 4, 5, 6], "chances": [1 / 6] * 6}
 
 
@@ -128,7 +99,7 @@ DIE = {"is": "discrete", "values": [1, 2, 3, 4, 5, 6], "chances": [1 / 6] * 6}
         # the quarter of a circle has π/4 of its square
         ("x ** 2 + y ** 2", "result < 1", {"x": UNIT, "y": UNIT}, math.pi / 4),
         # de Méré's bet (Pascal to Fermat 1654): a six in four throws, 671/1296
-        ("a + b + c + d", "result >= 1", {name: {"is": "bernoulli", "p": 1 / 6} for name in "abcd"}, 671 / 1296),
+        ("a + b + c + d", "result >= 1", dict.fromkeys("abcd", SIX), 671 / 1296),
         # Galileo, Sopra le scoperte dei dadi (about 1620): three dice give 10 in 27 ways of 216, and 9 in 25
         ("a + b + c", "result == 10", dict.fromkeys("abc", DIE), 27 / 216),
         ("a + b + c", "result == 9", dict.fromkeys("abc", DIE), 25 / 216),
@@ -157,7 +128,6 @@ def test_mean_interval_holds_the_known_value_as_often_as_it_says() -> None:
         ({"is": "normal", "mean": 3, "sd": 2}, "norm", (3, 2)),
         ({"is": "uniform", "low": -1, "high": 4}, "uniform", (-1, 5)),
         ({"is": "triangular", "low": 0, "mode": 1, "high": 4}, "triang", (0.25, 0, 4)),
-        ({"is": "pert", "low": 2, "mode": 5, "high": 14}, "beta", (2, 4, 2, 12)),
         ({"is": "lognormal", "log_mean": 1, "log_sd": 0.5}, "lognorm", (0.5, 0, math.e)),
         ({"is": "beta", "a": 2, "b": 3}, "beta", (2, 3)),
     ],
@@ -168,14 +138,14 @@ def test_draws_have_the_quantiles_of_their_distribution(drawn_from: Any, name: s
         assert distribution.cdf(value) == pytest.approx(float(share), abs=0.02)
 
 
-def test_pert_has_the_published_mean_and_the_wider_variable_matters_more() -> None:
-    # Malcolm, Roseboom, Clark and Fazar, Operations Research 7 (1959): (a + 4m + b) / 6
+def test_the_wider_variable_matters_more_and_the_same_seed_draws_the_same() -> None:
+    # the mean of a triangular distribution is (low + mode + high) / 3
     variables = {
         "s": {"is": "triangular", "low": 0, "mode": 1, "high": 2},
-        "t": {"is": "pert", "low": 2, "mode": 5, "high": 14},
+        "t": {"is": "triangular", "low": 2, "mode": 5, "high": 14},
     }
     result = simulated(formula="t + s", variables=variables, condition="result > 8")
-    assert result.answer["interval"][0] < 6 + 1 < result.answer["interval"][1]
+    assert result.answer["interval"][0] < 7 + 1 < result.answer["interval"][1]
     assert list(result.answer["influence"]) == ["t", "s"]
     assert result.would_change[0].startswith("The probability goes from 0 to 1 as t goes")
     assert result == simulated(formula="t + s", variables=variables, condition="result > 8")
@@ -197,7 +167,7 @@ def test_formula_can_do_nothing_but_compute(text: str) -> None:
         evaluate("formula", text, {"x": 2.0})
 
 
-@settings(max_examples=100, deadline=None)
+@many(100)
 @drawn(st.text(alphabet="xy019.+-*/%()<>=!,& andortmisq[]{}'\"_:", max_size=40))
 def test_any_text_gives_a_number_or_is_refused(text: str) -> None:
     try:
@@ -206,13 +176,15 @@ def test_any_text_gives_a_number_or_is_refused(text: str) -> None:
         assert error.hint
 
 
-# The tipper of MATLAB's Fuzzy Logic Toolbox: the page of evalfis, and "Build Fuzzy Systems at the Command Line"; both
-# look at 101 points
-GAUSSIANS = {word: {"gaussian": [middle, 1.5]} for word, middle in (("poor", 0), ("good", 5), ("excellent", 10))}
+SERVICE = {
+    "poor": {"triangle": [0, 0, 4]},
+    "good": {"triangle": [1, 5, 9]},
+    "excellent": {"triangle": [6, 10, 10]},
+}
 TIPS = {word: {"triangle": [low, low + 5, low + 10]} for word, low in (("cheap", 0), ("average", 10), ("generous", 20))}
 TIPPER: dict[str, Any] = {
     "variables": {
-        "service": {"low": 0, "high": 10, "sets": GAUSSIANS},
+        "service": {"low": 0, "high": 10, "sets": SERVICE},
         "food": {
             "low": 0,
             "high": 10,
@@ -229,13 +201,12 @@ TIPPER: dict[str, Any] = {
 THIRDS = {"poor": {"triangle": [0, 0, 5]}, "average": {"triangle": [0, 5, 10]}, "good": {"triangle": [5, 10, 10]}}
 
 
-def test_tipper_of_matlab() -> None:
-    published = {(1, 2): 5.5586, (3, 5): 12.2184, (2, 7): 7.7885, (3, 1): 8.9547, (4, 9): 19.681, (2, 1): 7.0169}
-    for (service, food), tip in published.items():
-        result = concluded(**TIPPER, values={"service": service, "food": food})
-        assert result.answer["values"]["tip"] == pytest.approx(tip, abs=0.005)
-    assert result.answer["words"] == {"tip": "cheap"}
-    assert concluded(**TIPPER, values={"service": 5, "food": 5}).answer["values"]["tip"] == pytest.approx(15, abs=0.1)
+def test_tip_lies_between_what_the_rules_that_hold_say() -> None:
+    assert concluded(**TIPPER, values={"service": 0, "food": 5}).answer["values"]["tip"] == pytest.approx(5)
+    assert concluded(**TIPPER, values={"service": 5, "food": 5}).answer["values"]["tip"] == pytest.approx(15)
+    tips = [concluded(**TIPPER, values={"service": each, "food": 5}).answer["values"]["tip"] for each in range(11)]
+    assert tips == pytest.approx(sorted(tips), abs=1e-3)
+    assert concluded(**TIPPER, values={"service": 1, "food": 1}).answer["words"] == {"tip": "cheap"}
 
 
 def test_tipper_of_scikit_fuzzy() -> None:
@@ -271,16 +242,6 @@ def test_centre_of_a_trapezoid() -> None:
     assert one_rule([5.001, 5.002, 5.002, 5.003], 0, 10) == pytest.approx(5.002)  # narrower than the steps between
 
 
-def test_tip_turns_over_at_the_named_service() -> None:
-    result = concluded(**TIPPER, values={"service": 2, "food": 1})
-    [(word, at)] = re.findall(r"tip becomes (\S+) once service rises above (\S+) ", "\n".join(result.would_change))
-    words = [
-        concluded(**TIPPER, values={"service": float(at) + step, "food": 1}).answer["words"]["tip"]
-        for step in (-0.01, 0.01)
-    ]
-    assert words == ["cheap", word]
-
-
 def test_no_rule_that_holds_concludes_nothing() -> None:
     rules = ["if food is rancid and not (food is not rancid) then tip is cheap"]
     result = concluded(variables=TIPPER["variables"], rules=rules, values={"food": 5})
@@ -293,18 +254,12 @@ def sets(shape: dict[str, Any]) -> dict[str, Any]:
     return {"variables": {"a": either, "b": either}, "rules": ["if a is x then b is x"], "values": {"a": 1}}
 
 
-def test_needle_thin_set_does_not_overflow() -> None:
-    assert concluded(**sets({"gaussian": [0, 1e-90]})).answer["rules"] == [0]
-
-
 @pytest.mark.parametrize(
     ("run", "given", "place"),
     [
         (told, {"prior": {"a": 0.5}, "questions": {}}, "prior add up to 0.5"),
         (told, {"prior": {"a": 1}, "questions": {"q": {"a": "y", "b": "n"}}}, "questions.q.b"),
         (told, {"prior": {"a": 1}, "questions": {"q": {"a": "y"}}, "costs": {"q": 0}}, "costs.q is 0"),
-        (told, {"examples": [], "label": "x"}, "examples has 0"),
-        (told, {"examples": [{"a": 1, "x": 2}, {"x": 2}], "label": "x"}, "differ"),
         (told, {"prior": {"a": 1}, "questions": {"q": {"a": {"yes": 0.4}}}}, "questions.q.a add up"),
         (
             simulated,
@@ -317,7 +272,7 @@ def test_needle_thin_set_does_not_overflow() -> None:
         (simulated, {"formula": "x", "variables": {"x": UNIT}, "condition": "log(-x)"}, "condition gives no number"),
         (simulated, {"formula": "x", "variables": {"x": {**UNIT, "low": -9e307}}}, "variables.x.low is -9e"),
         (simulated, {"formula": "x", "variables": {"x": {**DIE, "chances": [1]}}}, "6 values and 1 chances"),
-        (concluded, sets({"gaussian": [0, 0]}), "variables.a.sets.x is no set"),
+        (concluded, sets({"triangle": [5, 4, 6]}), "variables.a.sets.x is no set"),
         (concluded, sets({"triangle": [5, 5, 5]}), "variables.a.sets.x is no set"),
         (concluded, sets({"triangle": [15, 16, 17]}), "variables.a.sets.x lies outside"),
         (concluded, sets({"triangle": [0, 5, 9e307]}), r"variables.a.sets.x.triangle\[2\] is 9e"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
@@ -29,18 +28,6 @@ TENNESSEE = {
     "Chattanooga Knoxville Nashville Memphis": 15,
     "Knoxville Chattanooga Nashville Memphis": 17,
 }
-# Schulze 2011, "A new monotonic, clone-independent, reversal symmetric, and Condorcet-consistent single-winner election
-# method", Social Choice and Welfare 36: 45 voters, E wins.
-SCHULZE = {
-    "A C B E D": 5,
-    "A D E C B": 5,
-    "B E D A C": 8,
-    "C A B E D": 3,
-    "C A E B D": 7,
-    "C B A D E": 2,
-    "D C E B A": 7,
-    "E B A D C": 8,
-}
 # Condorcet 1785: a circle of three.
 CIRCLE = {"A B C": 1, "B C A": 1, "C A B": 1}
 
@@ -50,25 +37,19 @@ def test_tennessee_is_decided_differently_by_each_family_of_rules() -> None:
     winners = result.answer["winners"]
     assert winners["plurality"] == ["Memphis"]
     assert winners["instant-runoff"] == ["Knoxville"]
-    assert [winners[each] for each in ("borda", "copeland", "schulze")] == [["Nashville"]] * 3
+    assert [winners[each] for each in ("borda", "copeland")] == [["Nashville"]] * 2
     assert result.answer["condorcet_winner"] == "Nashville"
     assert result.answer["borda"] == {"Memphis": 126, "Nashville": 194, "Chattanooga": 173, "Knoxville": 107}
     assert "plurality elects Memphis" in result.conclusion
-    assert any("plurality fails the Condorcet criterion" in note for note in result.notes)
+    assert "plurality passes over Nashville, who beats each other candidate in pairs." in result.notes
     json.dumps(dict(result.answer))
-
-
-def test_schulze_finds_e_by_the_strongest_paths() -> None:
-    result = elected(SCHULZE)
-    assert result.answer["winners"]["schulze"] == ["E"]
-    assert result.answer["condorcet_winner"] is None
-    assert result.answer["pairwise"]["A"] == {"C": 26, "B": 20, "E": 22, "D": 30}
 
 
 def test_condorcets_circle_is_shown_and_everybody_ties() -> None:
     result = elected(CIRCLE)
     assert sorted(result.answer["cycle"]) == ["A", "B", "C"]
-    assert result.answer["winners"]["schulze"] == ["A", "B", "C"]
+    assert result.answer["winners"]["copeland"] == ["A", "B", "C"]
+    assert result.answer["condorcet_winner"] is None
     assert any("circle" in note for note in result.notes)
 
 
@@ -89,10 +70,10 @@ def test_instant_runoff_at_burlington_in_2009_passes_over_the_condorcet_winner()
     assert any("leave candidates out" in note for note in result.notes)
 
 
-def test_a_majority_that_borda_passes_over_is_told() -> None:
+def test_a_winner_of_all_pairs_that_borda_passes_over_is_told() -> None:
     result = elected({"A B C": 3, "B C A": 2})
     assert result.answer["winners"]["borda"] == ["B"]
-    assert "borda fails the majority criterion: more than half rank A first." in result.notes
+    assert "borda passes over A, who beats each other candidate in pairs." in result.notes
 
 
 def test_what_would_turn_a_pair_does_turn_it() -> None:
@@ -117,27 +98,20 @@ def test_many_who_are_first_on_no_ballot_are_out_at_once() -> None:
         ({"ballots": [{"ranking": ["A"]}]}, "ballots"),
         ({"ballots": [{"ranking": ["A", "B"]}], "candidates": ["A", "C"]}, r"ballots\[0\]"),
         ({"ballots": [{"ranking": ["A", "B"]}], "rule": "approval"}, "rule"),
-        ({"ballots": [{"ranking": [str(n)]} for n in range(40)]}, "more than 1,000,000 cases"),
+        ({"ballots": [{"ranking": [str(n), str(99 - n)]} for n in range(100)] * 2}, "more than 1,000 cases"),
     ],
 )
 def test_ballots_that_make_no_sense_are_refused(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError, match=place):
-        reason(wrong, roomless())
-
-
-def strongest(over: dict[str, dict[str, int]], one: str, other: str) -> int:
-    """The strength of the strongest chain of victories, of all chains."""
-    rest = set(over) - {one, other}
-    chains = ((one, *between, other) for size in range(len(rest) + 1) for between in permutations(rest, size))
-    return max(min(over[a][b] * (over[a][b] > over[b][a]) for a, b in pairwise(chain)) for chain in chains)
+        reason(wrong, roomless(1000))
 
 
 @given(st.lists(st.permutations("ABCD"), min_size=1, max_size=9))
-def test_condorcet_rules_elect_whoever_beats_all_others_and_schulze_the_strongest(rankings: list[list[str]]) -> None:
+def test_copeland_elects_whoever_beats_all_others(rankings: list[list[str]]) -> None:
     answer = elected(dict(Counter(" ".join(each) for each in rankings))).answer
-    if champion := answer["condorcet_winner"]:
-        assert all(answer["winners"][rule] == [champion] for rule in ("copeland", "schulze"))
-    over = answer["pairwise"]
-    assert answer["winners"]["schulze"] == [
-        a for a in "ABCD" if all(strongest(over, a, b) >= strongest(over, b, a) for b in "ABCD" if b != a)
-    ]
+    over = {a: {b: sum(r.index(a) < r.index(b) for r in rankings) for b in "ABCD" if b != a} for a in "ABCD"}
+    assert answer["pairwise"] == over
+    champions = [a for a in "ABCD" if all(over[a][b] > over[b][a] for b in over[a])]
+    assert answer["condorcet_winner"] == (champions[0] if champions else None)
+    if champions:
+        assert answer["winners"]["copeland"] == champions

@@ -30,7 +30,7 @@ def test_prisoners_confess_though_silence_is_better_for_both() -> None:
     result = played([[2, 0], [3, 1]], [[2, 3], [0, 1]], **names)
     assert result.answer["pure"] == ["(fink, fink)"]
     assert "(fink, fink)" not in result.answer["efficient"]
-    assert result.would_change == ("(fink, fink) breaks once row gets more than 1 less there.",)
+    assert result.would_change[0] == "(fink, fink) breaks once row gets more than 1 less there."
     assert "Another play is better for somebody and worse for nobody than (fink, fink)." in result.notes
     assert result.confidence == 1.0
 

@@ -58,6 +58,32 @@ HOMES = {
         ["When does the deploy run?"] * 5,
         others=("The deploy failed in March", "The deploy was fixed in April"),
     ),
+    "as a request": Home(
+        "The WiFi password of the cabin is on the fridge",
+        "Where is the WiFi password?",
+        [
+            "remind me where the WiFi password is",
+            "Please look up the WiFi password",
+            "I was wondering where the WiFi password is.",
+            "I don't know where the WiFi password is.",
+            "Any idea where the WiFi password is",
+            "WiFi password please",
+        ],
+    ),
+    "in more than one sentence": Home(
+        "Alex likes to drink oolong with milk",
+        "What does Alex like to drink?",
+        [
+            "Hi! What does Alex like to drink?",
+            "We talked about what Alex likes to drink. What was it?",
+            "Quick question. Do you know what Alex likes to drink?",
+        ],
+    ),
+    "German requests": Home(
+        "Der Schlüssel zum Keller hängt hinter der Tür",
+        "Wo ist der Schlüssel zum Keller?",
+        ["Sag mir, wo der Schlüssel zum Keller ist", "Ich suche den Schlüssel zum Keller. Wo ist er?"],
+    ),
     "German": Home(
         "Der Drucker steht im Keller neben dem Regal",
         "Wo steht der Drucker?",
@@ -108,6 +134,28 @@ def test_answers_stand_as_if_the_question_had_never_been_asked(
     if before:
         assert before[0] == home.answer or name == "by meaning alone"
     assert not any(question in told for question in home.asked)
+
+
+@pytest.mark.parametrize("name", ["as a request", "in more than one sentence", "German requests"])
+def test_answer_stands_before_its_askings_among_many_memories(home: Path, name: str) -> None:
+    tried = HOMES[name]
+    with opened(home, tried, asked=True) as memory:
+        pumps = (f"On day {day} the pump in hall {day % 7} ran for {day % 11} hours" for day in range(250))
+        memory.observe_many({"role": "user", "content": text, "session": "pumps"} for text in pumps)
+        memory.sync(embed=True)
+        assert contents(memory.recall(tried.question))[0] == tried.answer
+        told = memory.context(tried.question) or ""
+        assert tried.answer in told
+        assert not any(question in told for question in tried.asked)
+
+
+def test_request_that_tells_something_is_no_question_asked_before(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.observe("user", "Please remember that Alex drinks oolong", session="s-1")
+        memory.observe("user", "I forgot to say that I need decaf. What does Alex drink?", session="s-2")
+        hits = memory.recall("What does Alex drink?")
+        assert contents(hits)[0] == "Please remember that Alex drinks oolong"
+        assert not any(hit.only_asks for hit in hits)
 
 
 def test_many_askings_do_not_crowd_out_the_answer(home: Path) -> None:

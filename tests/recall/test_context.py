@@ -370,7 +370,7 @@ def test_budgets_and_shares_are_configured(home: Path) -> None:
         fill(memory)
     (home / "memfolio.toml").write_text("[context]\nsimple = 77\n")
     config = load_config(home)
-    config = replace(config, context=replace(config.context, least=1.0, anchor=1.0))
+    config = replace(config, context=replace(config.context, least=1.0))
     with Memory(Vault.open(config=config), "main", background=False) as memory:
         assert composed(memory, "What does Alex drink?") == Context(text=None, tokens=0, budget=77)
 

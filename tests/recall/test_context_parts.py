@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio import MemoryItem
-from memfolio.recall.context import Situation, StandingPage, asked, fit, share_room
+from memfolio.recall.context import Situation, StandingPage, asked, share_room
 from memfolio.recall.hit import Hit, Reason, snippet
 from memfolio.recall.pack import ContextLine, ContextSection, pack
 from memfolio.settings import Packing
@@ -186,12 +186,3 @@ def test_small_talk_asks_for_nothing(prompt: str) -> None:
 @pytest.mark.parametrize("prompt", ["What does Alex drink?", "good tea", "お茶は好きですか", "AI", "release 42", "чай"])
 def test_what_names_something_asks_for_it(prompt: str) -> None:
     assert asked(prompt) != []
-
-
-def test_fit_needs_words_or_meaning() -> None:
-    words = asked("Which drink does Alex prefer?")
-    assert fit(words, [hit("Alex preferred another drink", 0.5)], 0.5) == 1.0
-    assert fit(words, [hit("the invoice is late", 0.2)], 0.5) == pytest.approx(0.2)
-    assert fit(words, [hit("Alex preferred another drink")], 0.5) > 0.7
-    assert fit(words, [], 0.5) < Packing().anchor
-    assert fit(words, [hit("the invoice is late")], 0.5) < Packing().anchor

@@ -9,6 +9,7 @@ import pytest
 
 from memfolio import InputError, Memory
 from memfolio.clock import SettableClock
+from memfolio.vault.vault import OWNER
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 TICK = timedelta(milliseconds=1)
@@ -119,3 +120,17 @@ def test_unknown_level_is_told_which_there_are(memory: Memory) -> None:
     with pytest.raises(InputError) as caught:
         memory.recall("tea", level="yearly")
     assert caught.value.hint == "known are daily, weekly, monthly, quarterly"
+
+
+def test_an_entity_is_found_wherever_one_of_its_names_stands(memory: Memory) -> None:
+    said = ["Ben called about the roof", "Ask Ben for the keys", "Ben's sister is Ida"]
+    said += ["The bend in the road", "Benno sings"]
+    for text in said:
+        memory.observe("user", text, session="s-1")
+    assert {hit.memory.content for hit in memory.recall("", entity="ben")} == set(said[:3])
+    page = "---\ntype: person\naliases: [Benjamin Carter]\n---\n# Ben\n"
+    memory.vault.put_page("agents/main/memory/graph/entities/person--ben.md", page.encode(), expects=None, by=OWNER)
+    memory.observe("user", "Benjamin Carter sent the invoice", session="s-2")
+    for name in ("Ben", "Benjamin Carter", "person--ben"):
+        found = {hit.memory.content for hit in memory.recall("", entity=name, limit=50)}
+        assert {*said[:3], "Benjamin Carter sent the invoice"} <= found

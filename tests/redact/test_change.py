@@ -10,8 +10,7 @@ from memfolio.errors import InputError
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import Redaction
 from memfolio.types import Action, Attribution
-from memfolio.vault.access import NAMES, clean_change
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, PutPage
+from memfolio.vault.change import NAMES, AddEntries, AddLines, Change, NewId, PutPage, clean_change
 from memfolio.vault.fields import Draft
 from memfolio.vault.paths import state_ledger
 

@@ -79,11 +79,19 @@ async def _daily(good: Call) -> None:
     assert (await good("restore", id=right["id"]))["memories"]
     assert (await good("get", id=right["id"]))["content"] == "Alex prefers green tea"
     assert (await good("pin", id=right["id"]))["pinned"]
+    asked = await good("act_on", text="Forget about the green tea")
+    assert (asked["asked"], [each["id"] for each in asked["memories"]]) == ("forget", [right["id"]])
+    assert (await good("act_on", text="Remember that I am allergic to latex"))["core"] == [
+        "The user is allergic to latex"
+    ]
     assert right["id"] in await good("context", prompt="What tea does Alex prefer?")
     assert right["id"] in (await good("compose", prompt="What tea does Alex prefer?"))["ids"]
     turn = {"role": "user", "content": "Let us meet", "session": "s-1", "at": "2026-11-01T10:00:00+01:00"}
     assert (await good("observe", **turn))["session"] == "s-1"
     assert len(await good("observe_many", turns=[turn, turn])) == 2
+    said = [{"text": "The user wants to meet", "type": "task", "turns": [(await good("learn"))["turns"][0]["id"]]}]
+    assert [each["content"] for each in (await good("learn", statements=said))["learned"]] == ["The user wants to meet"]
+    assert set(await good("cost")) == {"models", "told"}
     assert "mind_add" in [each["name"] for each in await good("find_tool", wanted="remind me of a promise")]
     assert (await good("use_tool", name="memory_stats"))["entities"] == 1
     assert "Alex" in (await good("core_read"))["text"]

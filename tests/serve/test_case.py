@@ -20,7 +20,7 @@ def stored(cli_json: RunJson, cli: Run) -> Json:
 
 
 def test_case_is_stored_used_adapted_and_deleted_in_plain_words(stored: Json, cli: Run) -> None:
-    name, today = stored["id"], stored["created_at"][:10]
+    name = stored["id"]
     for args, said in (
         ((*STORE, "--dry-run"), f"{name} would be kept: The build fails → revert (worked 2 of 2 times)"),
         (STORE, f"{name} is kept: The build fails → revert (worked 2 of 2 times)"),
@@ -28,9 +28,9 @@ def test_case_is_stored_used_adapted_and_deleted_in_plain_words(stored: Json, cl
         (("case", "retrieve", "--desire", "D-9"), "No case is like this."),
         (("case", "retain", name, "--failed"), f"{name} is noted: The build fails → revert (worked 2 of 3 times)"),
         (("case", "revise", name, '{"solution": {"actions": ["ask"]}}'), f"{name} is revised: The build fails → ask"),
-        (("case", "list"), "2/3"),
+        (("case", "list"), "2          3"),
         (("case", "show", name), "context    The build fails\nbeliefs    B-1\naction     ask\nwent       badly, the"),
-        (("case", "show", name), f"lesson     revert first\nimportance 0.5\norigin     owner\nstore      {today}"),
+        (("case", "show", name), "lesson     revert first\nimportance 0.5\norigin     owner\n"),
         (("case", "delete", name, "--dry-run"), f"{name} would be deleted"),
         (("case", "delete", name), f"{name} is deleted"),
     ):
@@ -72,7 +72,7 @@ def test_case_of_an_agent_that_proposes_is_the_word_of_that_agent(
 def test_broken_lines_are_told_beside_the_cases(stored: Json, cli: Run, home: Path) -> None:
     with (home / "agents/main/knowledge/cases/0001.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "C-2", "op": "retain", "case": "C-1", "outcome": {"success": true}}\n')
-    assert "passed over: C-2: there is no case C-1" in cli("case", "list")
+    assert "C-2: there is no case C-1" in cli("case", "list")
 
 
 def test_mistakes_are_told_with_an_exit_code(cli: Run, cli_json: RunJson) -> None:

@@ -33,7 +33,7 @@ def complete(line: str) -> list[str]:
         ("memfolio recall x --include ", ["archived", "superseded", "dormant", "quarantined"]),
         ("memfolio log --action re", ["restore", "revert", "rename", "reject"]),
         ("memfolio observe a", ["assistant"]),
-        ("memfolio recall x --min", ["--min-importance"]),
+        ("memfolio recall x --min", ["--min-importance", "--min-fit"]),
     ],
 )
 def test_known_words_are_offered(line: str, offered: list[str]) -> None:

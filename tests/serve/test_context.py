@@ -40,7 +40,7 @@ def test_people_get_the_block_as_it_is(cli: Run) -> None:
 def test_nothing_is_said_beside_the_answer(cli_json: RunJson, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["context", "thanks!"]) == 0
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "Nothing that is remembered is worth its tokens here.\n")
+    assert (out, err) == ("", "memfolio: Nothing that is remembered is worth its tokens here.\n")
     found = cli_json("context", "thanks!")
     assert (found["text"], found["tokens"], found["ids"]) == (None, 0, [])
 
@@ -51,7 +51,7 @@ def test_page_without_room_is_said_beside_the_answer(
     cli("remember", "tea")
     (home / "agents/main/MEMORY.md").write_text("# Core memory\n\n## Identity\n- The user is called Kim\n")
     assert run(["context", "thanks!", "--budget", "60", "--include", "core"]) == 0
-    assert capsys.readouterr() == ("", "Core memory has no room in 60 tokens.\n")
+    assert capsys.readouterr() == ("", "memfolio: Core memory has no room in 60 tokens.\n")
     assert cli_json("context", "thanks!", "--budget", 60, "--include", "core")["crowded"] == ["core"]
 
 

@@ -31,7 +31,7 @@ def notes(folder: Path) -> Path:
 
 def missing(home: Path) -> int:
     with Memory.open(home, background=False) as memory:
-        return memory.library.missing_vectors()
+        return memory.searcher.missing_vectors()
 
 
 def test_import_returns_with_every_memory_embedded(home: Path, cli_json: RunJson, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_import_and_tend_go_on_without_an_embedder_and_say_so(
 def test_tend_embeds_what_is_missing_and_a_dry_run_only_counts_it(home: Path, cli: Run, cli_json: RunJson) -> None:
     with Memory.open(home, background=False) as memory:
         memory.observe_many({"role": "user", "content": f"Note {number} about tea"} for number in range(300))
-        assert memory.library.missing_vectors() == 300
+        assert memory.searcher.missing_vectors() == 300
     assert cli("tend", "--job", "embed", "--dry-run") == "embed: would be 300 memories embedded\n"
     assert missing(home) == 300
     assert cli("tend", "--job", "embed") == "embed: 300 memories embedded\n"
@@ -100,7 +100,7 @@ class Slow(LocalEmbedder):
         return super().embed(texts, query=query)
 vectorizer.BATCH = 20
 with Memory.open(sys.argv[1], background=False, embedder=Slow()) as memory:
-    memory.library.embed()
+    memory.searcher.embed()
 """
 
 
@@ -116,7 +116,7 @@ def test_embedding_that_is_killed_goes_on_behind_its_last_batch(home: Path) -> N
     left = missing(home)
     assert 0 < left <= 900 - 4 * 20
     with Memory.open(home, background=False) as memory:
-        found = memory.library.embed()
+        found = memory.searcher.embed()
     assert (found.made, found.missing) == (left, 0)
 
 
@@ -125,5 +125,5 @@ def test_sync_returns_when_everything_is_embedded_beside_the_thread_that_embeds(
         memory.observe_many({"role": "user", "content": f"Note {number} about tea"} for number in range(700))
         used = time.process_time()
         assert memory.sync(embed=True) == []
-        assert memory.library.missing_vectors() == 0
+        assert memory.searcher.missing_vectors() == 0
         assert time.process_time() - used < 5

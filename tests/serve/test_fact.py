@@ -31,7 +31,7 @@ def test_fact_is_asserted_shown_verified_and_retracted(cli: Run, cli_json: RunJs
     assert cli_json("fact", "show", acme)["verification_count"] == 1
     assert [each["op"] for each in cli_json("fact", "history", acme)["history"]] == ["assert", "assert", "verify"]
     first, second, _ = (line.split()[1:-1] for line in cli("fact", "history", acme).splitlines()[1:])
-    assert (first, second) == (["assert", "0.5", "cfo", "until", "3000-01-01"], ["assert", "0.1235", "cfo"])
+    assert (first, second) == (["assert", "0.5", "cfo", "3000-01-01T00:00:00+00:00"], ["assert", "0.1235", "cfo"])
     assert "Acme hasRevenue 50000" in cli("fact", "explain", acme)
     assert cli("fact", "explain", acme, "--mermaid").startswith("graph TD")
     assert cli("fact", "retract", "--subject", "Ac*", "--dry-run").endswith("Would retract 1 fact.\n")
@@ -71,14 +71,13 @@ def test_facts_are_found_by_what_is_asked(cli: Run, cli_json: RunJson, acme: str
 
 
 def test_query_says_what_it_leaves_out(cli: Run, cli_json: RunJson, home: Path, acme: str) -> None:
-    assert cli("fact", "query").splitlines()[0].split()[-2:] == ["source", "holds"]
+    assert cli("fact", "query").splitlines()[0].split()[-2:] == ["valid", "until"]
     cli("fact", "assert", "Bee", "p", "--", "-7")
-    assert cli("fact", "query", "Bee").splitlines()[0].split()[-1] == "sure"
-    assert cli("fact", "query", "--limit", "1").endswith("1 of more; --limit shows further ones.\n")
+    assert cli("fact", "query", "Bee").splitlines()[0].split()[-1] == "source"
+    assert cli("fact", "query", "--limit", "1").endswith("1 fact of more; --limit shows further ones.\n")
     assert (cli_json("fact", "query", "--limit", "1")["is_cut"], cli_json("fact", "query")["is_cut"]) == (True, False)
     (home / "agents/main/knowledge/facts.jsonl").write_text("{oops\n", encoding="utf-8")
-    note = "1 line of knowledge/facts is not read: `memfolio status` tells which\n"
-    assert cli("fact", "query").endswith(note)
+    assert "facts.jsonl, line 1: " in cli("fact", "query")
     assert "facts.jsonl, line 1: " in cli_json("fact", "query")["problems"][0]
 
 
@@ -110,7 +109,6 @@ REFUSED = [
     (("show", "D-\udcff"), 3, "no fact"),
     (("history", "F-1"), 3, "no fact"),
     (("verify", "F-1"), 3, "no fact"),
-    (("verify", "F-1", "--method", "user_confirmation"), 2, "add --yes or --no"),
     (("import", "nowhere.jsonl"), 2, "cannot be read"),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from memfolio.serve.cli.app import run
 from tests.disks import fill_up
-from tests.serve.calls import PROGRAM, Json, RunJson
+from tests.serve.calls import HOOK, PROGRAM, Json, RunJson
 from tests.serve.http.conftest import serving
 
 LOSSES = "Traceback", "database or disk is full", "No space left"
@@ -82,7 +83,6 @@ class Place:
             ("agent", "create", "third"),
             ("agent", "set", "other", "reads=*"),
             ("agent", "rename", "other", "another"),
-            ("agent", "move", "shared", m[7]),
             ("undo", "--session", "s-1", "--yes"),
             ("rollback", "--to", "1 minute ago", "--yes"),
             ("token", "create", "tablet"),
@@ -218,7 +218,7 @@ def test_a_hook_tells_its_host_that_the_disk_is_full(full_home: Place, small_dis
     asked = {"session_id": "s-9", "hook_event_name": "UserPromptSubmit", "prompt": "Which tea does Alex like?"}
 
     def hook(event: str) -> Json:
-        command = [str(PROGRAM), "hook", "claude-code", event]
+        command = [sys.executable, "-c", HOOK, "claude-code", event]
         done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         said: Json = json.loads(done.stdout)

@@ -15,7 +15,7 @@ PAGES = {
     "Intentions": "## Ship it\ndeadline: 2020-01-31\n",
     "Commitments": "## Report\nto: Maria · deadline: 2020-02-30\n",
 }
-FIRST = "main: 2 beliefs, 0 of them fed by facts, 1 conflict; 1 intention let go of; 2 of 2 desires moved"
+FIRST = "main: 2 beliefs, 1 conflict; 1 intention let go of; 2 of 2 desires moved"
 
 
 @pytest.fixture
@@ -37,6 +37,14 @@ def test_cycle_is_shown_made_and_then_has_nothing_to_do(mind: Path, cli: Run) ->
         told = cli("heartbeat", *args)
         assert [each for each in said if each not in told] == []
     assert (mind / "Commitments.md").read_text(encoding="utf-8") == PAGES["Commitments"]
+
+
+def test_confirmed_fact_becomes_a_belief(cli: Run, cli_json: RunJson) -> None:
+    cli("init")
+    fact = cli_json("fact", "assert", "Redis", "hasPort", "6379")["id"]
+    cli("fact", "verify", fact, "--method", "user_confirmation", "--yes")
+    assert "main: 1 belief (1 new from facts), 0 conflicts" in cli("heartbeat")
+    assert cli_json("heartbeat")["cycles"][0]["beliefs_fed"] == 0
 
 
 def test_programs_get_each_cycle(mind: Path, cli: Run, cli_json: RunJson) -> None:

@@ -22,19 +22,18 @@ import pytest
 
 from memfolio import __version__
 from memfolio.memory import Memory
-from memfolio.recall.fence import fenced
+from memfolio.recall.fence import fenced, strip_fences
 from memfolio.serve.hooks.desk import Desk
 from memfolio.serve.hooks.door import ACTS, MOST_CHARACTERS, shaped
-from memfolio.serve.hooks.event import marks_of, read_parcel, turns_of, untold
+from memfolio.serve.hooks.event import HookEvent, marks_of, read_parcel, turns_of, untold
 from memfolio.serve.hooks.kept import health, keep
 from memfolio.serve.hooks.learn import learn
 from memfolio.serve.hooks.warm import answer_here
-from memfolio.vault.disk import Disk
-from memfolio.vault.lock import FileLock
+from memfolio.vault.disk import Disk, FileLock
 from memfolio.vault.paths import INTERNAL
 from tests.pages import surroundings
+from tests.serve.calls import HOOK
 
-CALL = "import sys; from memfolio.serve.hooks.door import main; sys.exit(main(sys.argv[1:]))"
 SESSION = "0b5e0f0c-6a2e-4c38-9d1e-7a2f3c4d5e6f"
 SOCKET = ".memfolio/hooks/socket"
 SECRET = "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"
@@ -46,7 +45,7 @@ def environ(home: Path) -> dict[str, str]:
 
 
 def run(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-c", CALL, *args]
+    command = [sys.executable, "-c", HOOK, *args]
     return subprocess.run(command, input=stdin, capture_output=True, timeout=30, check=False, env=environ(home))
 
 
@@ -87,6 +86,7 @@ def warmth(home: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
             until((home / SOCKET).exists)
             yield process
         finally:
+            process.send_signal(signal.SIGCONT)  # one that a failed test left stopped would never end
             process.terminate()
 
 
@@ -181,6 +181,19 @@ def test_a_prompt_brings_what_is_remembered_about_it_once_in_a_conversation(ask:
     assert "heron" in injected(ask("claude-code", "UserPromptSubmit", asked))
     assert ask("claude-code", "UserPromptSubmit", asked) == {}
     assert "heron" in injected(ask("claude-code", "UserPromptSubmit", {**asked, "session_id": "another"}))
+
+
+def test_what_could_not_be_compared_by_meaning_is_said(home: Path, hook: Hook) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("The staging database of Kestrel is called heron", type="fact")
+    asked = {"prompt": "What is the staging database of Kestrel called?"}
+    (home / "memfolio.toml").write_text('[embedding]\nprovider = "none"\n', encoding="utf-8")
+    with warmth(home):
+        text = injected(hook("claude-code", "UserPromptSubmit", asked))
+        assert text.splitlines()[-2].startswith("(Semantic search is not ready")
+        assert not strip_fences(text)
+        (home / "memfolio.toml").unlink()
+        assert "Semantic" not in injected(hook("claude-code", "UserPromptSubmit", {**asked, "session_id": "b"}))
 
 
 def test_a_prompt_that_was_asked_in_other_conversations_brings_the_answer(home: Path, hook: Hook) -> None:
@@ -479,13 +492,13 @@ def test_unknown_hosts_and_events_and_options_are_answered_with_nothing(shared: 
 def test_a_host_that_does_not_listen_or_speak_is_not_failed(filled: Path, closed: str) -> None:
     line = f'"$0" -c "$1" claude-code Stop < /dev/null {closed}'
     done = subprocess.run(
-        ["sh", "-c", line, sys.executable, CALL], capture_output=True, env=environ(filled), timeout=20
+        ["sh", "-c", line, sys.executable, HOOK], capture_output=True, env=environ(filled), timeout=20
     )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_host_that_never_ends_what_it_says_is_not_waited_for(filled: Path) -> None:
-    command = [sys.executable, "-c", CALL, "claude-code", "Stop"]
+    command = [sys.executable, "-c", HOOK, "claude-code", "Stop"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ(filled)) as process:
         assert (process.wait(20), process.stdout and process.stdout.read()) == (0, b"{}\n")
 
@@ -648,3 +661,136 @@ def test_a_hook_that_answers_by_itself_does_not_take_longer_than_it_may(filled: 
 
 def test_an_answer_without_text_is_empty_for_every_host() -> None:
     assert [shaped(host, event, None) for host, events in ACTS.items() for event in events] == [{}] * 20
+
+
+def event_of(host: str, event: str, said: dict[str, str], session: str = SESSION) -> HookEvent:
+    parcel = (
+        f"{__version__}\t{time.time_ns():020d}-1\t{host}\t{event}\t\t\n{json.dumps({'session_id': session, **said})}"
+    )
+    found = read_parcel(parcel.encode())[2]
+    assert found
+    return found
+
+
+def taken_up(desk: Desk, home: Path, event: HookEvent) -> bytes:
+    """What a desk answers to an event, which it then takes up."""
+    answer = desk.answer(event)
+    keep(home, f"{time.time_ns():020d}-1", event)
+    desk.take_up()
+    return answer
+
+
+PROMPTS = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
+
+
+def test_question_without_a_common_word_is_answered_by_the_hook_of_every_host(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Alex prefers tea over coffee", type="preference")
+        memory.remember("The staging database of Kestrel is called heron", type="fact")
+    desk = Desk(home)
+    for host, event in PROMPTS.items():
+        asked = event_of(host, event, {"prompt": "Which hot beverage should I serve?"}, f"s-{host}")
+        cold = answer_here(home, asked, 60)[0]
+        assert "Alex prefers tea over coffee" in cold.decode()
+        assert "Alex prefers tea over coffee" in desk.answer(asked).decode()
+    # Cursor takes nothing at a prompt: it is told when a conversation begins.
+    assert "Alex prefers tea" in desk.answer(event_of("cursor", "sessionStart", {}, "s-cursor")).decode()
+    desk.close()
+
+
+def test_what_was_told_cited_and_left_unsaid_is_counted_and_keeps_memories_awake(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        heron = memory.remember("The staging database of Kestrel is called heron", type="fact")
+        other = memory.remember("The staging database of Kestrel has 4 GB of memory", type="fact")
+        memory.used([other.id, other.id])
+    desk = Desk(home)
+    question = {"prompt": "What is the staging database of Kestrel called?"}
+    told = taken_up(desk, home, event_of("claude-code", "UserPromptSubmit", question)).decode()
+    assert heron.id in told
+    taken_up(desk, home, event_of("claude-code", "UserPromptSubmit", {"prompt": "zzyzx qwfp"}))
+    taken_up(desk, home, event_of("claude-code", "Stop", {"last_assistant_message": f"It is heron [{heron.id}]."}))
+    with Memory.open(home, background=False) as memory:
+        assert memory.cost().told == ()  # in one line at the end
+    desk.note_told()
+    desk.close()
+    with Memory.open(home, background=False) as memory:
+        [day] = memory.cost().told
+        assert (day.conversations, day.times, day.silent, day.cited, day.corrected) == (1, 1, 1, 1, 0)
+        assert day.tokens == day.tokens_each > 0
+        cited, ignored = memory.get(heron.id), memory.get(other.id)
+        assert cited is not None
+        assert ignored is not None
+        assert cited.access_count == 1
+        assert ignored.access_count == (1 if other.id in told else 2)
+        memory.reindex()
+        assert memory.cost().told == (day,)
+        assert memory.status().told == day
+
+
+def test_what_a_conversation_was_told_is_known_to_the_next_process(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("The staging database of Kestrel is called heron", type="fact")
+    asked = {"prompt": "What is the staging database of Kestrel called?"}
+    desk = Desk(home)
+    assert b"heron" in desk.answer(event_of("claude-code", "UserPromptSubmit", asked))
+    desk.note_told()
+    desk.close()
+    after = Desk(home)
+    assert after.answer(event_of("claude-code", "UserPromptSubmit", asked)) == b"{}"
+    assert b"heron" not in after.answer(event_of("claude-code", "SessionStart", {"source": "resume"}))
+    assert b"heron" in after.answer(event_of("claude-code", "UserPromptSubmit", asked, "s-2"))
+    after.close()
+
+
+def test_agent_is_asked_to_learn_once_for_so_many_turns_where_the_person_wants_that(home: Path) -> None:
+    with Memory.open(home, background=False):
+        pass
+    stop = event_of("claude-code", "Stop", {"last_assistant_message": "Done."})
+    prompt = event_of("claude-code", "UserPromptSubmit", {"prompt": "Hello"})
+    desk = Desk(home)
+    desk.answer(prompt)
+    assert {desk.answer(stop) for _ in range(12)} == {b"{}"}
+    desk.close()
+    (home / "memfolio.toml").write_text('[model]\nprovider = "agent"\n', encoding="utf-8")
+    desk = Desk(home)
+    desk.answer(prompt)
+    answers = [json.loads(desk.answer(stop)) for _ in range(20)]
+    assert [number for number, each in enumerate(answers) if each] == [9, 19]
+    assert answers[9]["decision"] == "block"
+    assert "`learn`" in answers[9]["reason"]
+    assert desk.answer(event_of("codex", "Stop", {"last_assistant_message": "Done."})) == b"{}"
+    desk.close()
+
+
+def test_hooks_keep_silent_inside_a_question_of_ours(filled: Path) -> None:
+    said = json.dumps({"session_id": SESSION, "prompt": "What is the staging database of Kestrel called?"}).encode()
+    command = [sys.executable, "-c", HOOK, "claude-code", "UserPromptSubmit"]
+    inside = environ(filled) | {"MEMFOLIO_ASKED": "1"}
+    done = subprocess.run(command, input=said, capture_output=True, timeout=30, check=True, env=inside)
+    assert (done.stdout, kept(filled), (filled / SOCKET).exists()) == (b"{}\n", [], False)
+
+
+def test_prompt_that_asks_to_remember_reaches_core_memory_and_forgetting_is_only_shown(home: Path) -> None:
+    with Memory.open(home, background=False):
+        pass
+    desk = Desk(home)
+
+    def told(number: int, prompt: str) -> str:
+        said = json.dumps({"session_id": SESSION, "prompt": prompt}).encode()
+        name = f"{number:020d}-1"
+        _, _, event = read_parcel(f"{__version__}\t{name}\tclaude-code\tUserPromptSubmit\t\t\n".encode() + said)
+        assert event is not None
+        assert keep(home, name, event) == ""
+        answer = json.loads(desk.answer(event))
+        desk.take_up()
+        return injected(answer)
+
+    assert "asked to remember" in told(1, "Remember that I am allergic to latex.")
+    shown = told(2, "Forget about the latex")
+    desk.close()
+    assert "Nothing is forgotten yet" in shown
+    with Memory.open(home, background=False) as memory:
+        [line] = next(block.items for block in memory.core.read().blocks if block.name == "Critical Facts")
+        assert line.says == "The user is allergic to latex"
+        assert line.id is not None
+        assert line.id in shown

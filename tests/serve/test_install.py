@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from memfolio.config import load_config
 from memfolio.errors import ConflictError
 from memfolio.serve.install import files, hosts
 from memfolio.serve.install.hosts import HOSTS, Program, installed
@@ -279,6 +280,48 @@ def test_installing_makes_a_home_but_not_among_other_files(cli: Run, user: Path,
     (home / "letter.txt").unlink()
     cli("install", "codex")
     assert (home / "memfolio.toml").exists()
+
+
+def test_model_of_a_host_is_offered_and_asked_only_after_a_yes(
+    cli: Run, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = put(user, "bin/claude", b"#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    offered = cli("install", "claude-code")
+    assert "install claude-code --model" in offered
+    assert "Anthropic's terms" in offered
+    assert load_config(home).model.provider == "none"
+    said = cli("install", "claude-code", "--model")
+    assert "Anthropic's terms" in said
+    assert "200,000 tokens a day" in said
+    found = load_config(home).model
+    assert (found.provider, found.name) == ("host", "claude-code")
+    assert "Claude Code is asked to learn" in cli("doctor")
+    program.unlink()
+    assert "there is no claude on the path" in cli("doctor")
+    cli("install", "claude-code", "--no-model")
+    assert load_config(home).model.provider == "none"
+    assert "--model" not in cli("install", "cursor")
+    cli("install", "cursor", "--model", status=2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '# model.provider = "none"  # one of\n',
+        "[git]\nenabled = true\n",
+        '[model]\nname = "m"\n\n[git]\nbranch = "b"\n',
+    ],
+)
+def test_setting_changes_nothing_else_in_the_file(text: str) -> None:
+    for value in ("host", "none"):
+        text = files.with_settings(text, {"model.provider": value, "model.name": "codex"})
+        assert tomllib.loads(text)["model"]["provider"] == value
+        assert text.count("provider") == 1
+    with pytest.raises(ValueError, match="something else"):
+        files.with_settings('x = """\nmodel.provider = 1\n"""\n', {"model.provider": "host"})
 
 
 def test_wrong_names_are_told(cli: Run, user: Path) -> None:

@@ -110,6 +110,7 @@ def test_what_there_is_is_listed_and_read_and_nothing_else(home: Path) -> None:
             prompt = await session.get_prompt("recall-before-answering", {"question": "What does Alex drink?"})
             assert "Alex prefers tea" in text_of(prompt)
             assert "checkpoint" in text_of(await session.get_prompt("checkpoint-before-compaction"))
+            assert "`learn`" in text_of(await session.get_prompt("learn"))
             for name, match in (("recall-before-answering", "lacks its"), ("nothing", "no prompt")):
                 with pytest.raises(Exception, match=match):
                     await session.get_prompt(name, {})

@@ -27,7 +27,7 @@ from tests.serve.mcp_life import furnish, live
 ALL = tools_of("all")
 READING = {name for name, verb in ALL.items() if verb.is_reading and not verb.wraps}
 ONCE = {name for name, verb in ALL.items() if verb.once}
-CORE = "remember recall context forget correct confirm explain checkpoint propose status find_tool use_tool"
+CORE = "remember recall context forget correct confirm explain checkpoint propose learn status find_tool use_tool"
 BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("remember", {"text": "x" * (4 << 20)}),
     ("remember", {"text": ""}),
@@ -134,8 +134,8 @@ def test_a_secret_is_kept_once_without_it(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("name", ["remember", "memory_store_item"])
-def test_a_request_that_is_repeated_after_midnight_is_one_memory_and_a_day_later_another(home: Path, name: str) -> None:
-    clock = SettableClock(datetime(2026, 11, 15, 23, 59, 50, tzinfo=UTC))
+def test_a_request_that_is_repeated_is_one_memory_and_a_day_later_another(home: Path, name: str) -> None:
+    clock = SettableClock(datetime(2026, 11, 15, 12, tzinfo=UTC))
     given: dict[str, Any] = (
         {"text": "Tea"} if name == "remember" else {"content": "Tea", "type": "fact", "importance": 1}
     )

@@ -32,9 +32,9 @@ def test_problem_is_thought_through_in_plain_words(cli: Run) -> None:
         (("reason", "ask", "How?", "-m", "strategy_selection", "--domain", "formal"), "fits (0.27): domain formal"),
         (
             ("reason", "show", "Bayesian"),
-            "Computes from prior and likelihoods, or nodes and query:\n  prior: an object",
+            "  prior: an object",
         ),
-        (("reason", "show", "stakeholder"), "Good for decisions that many people have to live with.\n  1. List"),
+        (("reason", "show", "stakeholder"), "Good for decisions that many people have to live with.\n  - List"),
         (("reason", "methods"), "constraint-satisfaction"),
         (("reason", "calibration"), "Of no judgement that says how sure it is an outcome is known."),
     ):

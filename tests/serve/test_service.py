@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import json
 import plistlib
 import shlex
 import shutil
@@ -18,7 +17,6 @@ import pytest
 from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, PathError
 from memfolio.serve import service as services
-from memfolio.serve import units
 from memfolio.serve.cli import world as commands
 from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.output import Screen
@@ -30,14 +28,6 @@ ODD = 'a b/50% of %h/it\'s "quoted" & <so on>/$HOME ${X} ; # é'
 COMMAND = ("/opt/my tools/100%/$bin/memfolio", "--home", f"/home/{ODD}", "tend", "--all")
 NAMESPACE = {"t": "http://schemas.microsoft.com/windows/2004/02/mit/task"}
 RECORDER = '#!/bin/sh\necho "${0##*/} $*" >> "$HOME/calls"\n'
-CRONTAB = """#!/bin/sh
-case "$1" in
--l) [ -f "$HOME/table" ] || { echo "no crontab for me" >&2; exit 1; }; cat "$HOME/table" ;;
--r) rm "$HOME/table" ;;
--) cat > "$HOME/table" ;;
-esac
-"""
-OTHERS = b"MAILTO=me\n# caf\xe9\r\n0 5 * * * backup # memfolio-other-00000000"
 
 
 @pytest.fixture
@@ -72,7 +62,7 @@ def ini(text: str) -> configparser.RawConfigParser:
 
 
 def test_systemd_service_names_the_command_word_by_word() -> None:
-    service = ini(units.systemd_service("memfolio-x", COMMAND))["Service"]
+    service = ini(services.systemd_service("memfolio-x", COMMAND))["Service"]
     assert service["Type"] == "oneshot"
     program, *arguments = shlex.split(service["ExecStart"])
     assert undoubled(program, "%") == COMMAND[0]
@@ -86,7 +76,7 @@ def undoubled(text: str, sign: str) -> str:
 
 
 def test_systemd_timer_makes_up_for_what_was_missed() -> None:
-    timer = ini(units.systemd_timer("memfolio-x"))
+    timer = ini(services.systemd_timer("memfolio-x"))
     assert dict(timer["Timer"]) == {"OnCalendar": "*:0/30", "Persistent": "true", "RandomizedDelaySec": "60"}
     assert timer["Install"]["WantedBy"] == "timers.target"
 
@@ -97,8 +87,8 @@ def test_systemd_accepts_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     program = tmp_path / "100% of $bin" / "memfolio"
     program.parent.mkdir()
     shutil.copy(shutil.which("true") or "", program)
-    (tmp_path / "memfolio-x.service").write_text(units.systemd_service("memfolio-x", (str(program), *COMMAND[1:])))
-    (tmp_path / "memfolio-x.timer").write_text(units.systemd_timer("memfolio-x"))
+    (tmp_path / "memfolio-x.service").write_text(services.systemd_service("memfolio-x", (str(program), *COMMAND[1:])))
+    (tmp_path / "memfolio-x.timer").write_text(services.systemd_timer("memfolio-x"))
     files = [str(path) for path in tmp_path.glob("memfolio-x.*")]
     verify = ["systemd-analyze", "--user", "verify", "--man=no", *files]
     ran = subprocess.run(verify, capture_output=True, text=True, timeout=60, check=False)
@@ -107,41 +97,26 @@ def test_systemd_accepts_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_launchd_agent_runs_the_command_every_half_hour() -> None:
-    agent = plistlib.loads(units.launchd_agent("memfolio-x", COMMAND))
+    agent = plistlib.loads(services.launchd_agent("memfolio-x", COMMAND))
     assert (agent["Label"], agent["ProgramArguments"]) == ("memfolio-x", list(COMMAND))
     assert agent["StartInterval"] == 1800
 
 
 def test_windows_task_names_the_command_word_by_word() -> None:
     command = (r"C:\Program Files\100%\memfolio.exe", "--home", 'C:\\my "odd" <home> & more\\', "tend")
-    task = ElementTree.fromstring(units.windows_task(command))
+    task = ElementTree.fromstring(services.windows_task(command))
     assert task.findtext(".//t:Interval", namespaces=NAMESPACE) == "PT30M"
     assert task.findtext(".//t:Command", namespaces=NAMESPACE) == command[0]
     assert task.findtext(".//t:Arguments", namespaces=NAMESPACE) == subprocess.list2cmdline(command[1:])
-
-
-def test_cron_line_is_run_by_the_shell_on_the_home_that_was_meant(tmp_path: Path) -> None:
-    home = tmp_path / ODD
-    Memory.open(home, background=False).close()
-    line = units.cron_line("memfolio-x", (str(PROGRAM), "--home", str(home), "status", "--json"))
-    *when, command = line.split(" ", 5)
-    assert when == ["*/30", "*", "*", "*", "*"]
-    assert "%" not in command.replace(r"\%", "")
-    # What cron does before the shell sees it; the answer is let through to be looked at.
-    script = command.replace(r"\%", "%").replace(" >/dev/null", "")
-    ran = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["home"] == str(home)
 
 
 @pytest.mark.parametrize("word", ["/a\nb", "/a\x00b", "/a\udc80b", "/a\ufffeb", "/a\uffffb"])
 @pytest.mark.parametrize(
     "write",
     [
-        lambda command: units.systemd_service("x", command),
-        lambda command: units.launchd_agent("x", command),
-        units.windows_task,
-        lambda command: units.cron_line("x", command),
+        lambda command: services.systemd_service("x", command),
+        lambda command: services.launchd_agent("x", command),
+        services.windows_task,
     ],
 )
 def test_path_that_no_scheduler_reads_is_refused(word: str, write: Callable[[tuple[str, ...]], object]) -> None:
@@ -151,9 +126,7 @@ def test_path_that_no_scheduler_reads_is_refused(word: str, write: Callable[[tup
 
 def test_path_that_one_scheduler_does_not_run_is_refused() -> None:
     with pytest.raises(PathError):
-        units.cron_line("x", ("/a\\b", "tend"))
-    with pytest.raises(PathError):
-        units.systemd_service("x", ("/it's/memfolio", "tend"))
+        services.systemd_service("x", ("/it's/memfolio", "tend"))
 
 
 def test_every_home_has_a_name_of_its_own_that_needs_no_quotes(tmp_path: Path) -> None:
@@ -254,64 +227,17 @@ def test_units_go_where_the_user_keeps_settings(user: Path, home: Path, monkeypa
     assert folders == {user / "set tings" / "systemd" / "user"}
 
 
-@pytest.mark.parametrize("table", [None, b"", OTHERS, OTHERS + b"\n"])
-def test_table_of_cron_keeps_its_other_lines(user: Path, home: Path, table: bytes | None) -> None:
-    put_tool(user, "crontab", CRONTAB)
-    file = user / "table"
-    if table is not None:
-        file.write_bytes(table)
-    services.install(services.service_of("cron", home, COMMAND))
-    service = services.service_of("cron", home, COMMAND)
-    written = file.read_bytes()
-    assert written == (table or b"") + (b"\n" if table == OTHERS else b"") + f"{service.line}\n".encode()
-    assert services.look(service) == services.ServiceState(is_installed=True, is_current=True, is_active=True)
-    services.install(service)
-    assert file.read_bytes() == written
-    services.uninstall(service)
-    assert (file.read_bytes().rstrip(b"\n") if file.exists() else b"") == (table or b"").rstrip(b"\n")
-
-
-def test_line_of_cron_is_replaced_where_the_program_moved(user: Path, home: Path) -> None:
-    put_tool(user, "crontab", CRONTAB)
-    services.install(services.service_of("cron", home, COMMAND))
-    moved = services.service_of("cron", home, ("/elsewhere", *COMMAND[1:]))
-    assert not services.look(moved).is_current
-    services.install(moved)
-    assert (user / "table").read_text() == f"{moved.line}\n"
-
-
-def test_table_that_cannot_be_read_is_not_taken_for_empty(user: Path, home: Path) -> None:
-    put_tool(user, "crontab", "#!/bin/sh\necho you are not allowed >&2\nexit 1\n")
-    with pytest.raises(MemfolioError, match="you are not allowed"):
-        services.service_of("cron", home, COMMAND)
-
-
-def test_missing_cron_says_what_to_have_run(user: Path, home: Path) -> None:
-    with pytest.raises(NotFoundError) as caught:
-        services.service_of("cron", home, COMMAND)
-    assert shlex.join(COMMAND) in caught.value.hint
-
-
-def test_line_of_cron_can_be_looked_at_where_there_is_no_cron(
-    user: Path, options: Options, said: Callable[[Answer], str]
-) -> None:
-    answer = commands.service_install(options, platform="cron", dry_run=True)
-    assert answer.document["line"].startswith("*/30 * * * * ")
-    assert answer.document["line"] in said(answer)
-    with pytest.raises(NotFoundError, match="no crontab"):
-        commands.service_install(options, platform="cron")
-
-
 def test_unknown_platform_is_named(home: Path) -> None:
     with pytest.raises(InputError, match="'upstart'"):
         services.service_of("upstart", home, COMMAND)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one scheduler")
-def test_cron_is_used_where_systemd_does_not_serve_the_user(user: Path) -> None:
-    assert services.usual_platform() == "cron"
-    put_tool(user, "systemctl", RECORDER)
-    assert services.usual_platform() == "systemd"
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have another scheduler")
+def test_where_systemd_does_not_serve_the_user_the_command_to_run_is_named(user: Path, options: Options) -> None:
+    with pytest.raises(NotFoundError, match="does not serve") as caught:
+        commands.service_install(options)
+    assert "tend --all" in caught.value.hint
+    assert files_of(user) == {}
 
 
 @pytest.fixture
@@ -345,9 +271,9 @@ def test_commands_install_show_and_uninstall(user: Path, options: Options, said:
     assert "as before" in said(commands.service_install(options, platform="systemd"))
     rows = commands.service_status(options, platform="systemd").document["services"]
     assert [(row["installed"], row["current"], row["active"]) for row in rows] == [(True, True, True)]
-    assert "would let go" in said(commands.service_uninstall(options, platform="systemd", dry_run=True))
-    assert "lets go" in said(commands.service_uninstall(options, platform="systemd"))
-    assert "nothing is installed" in said(commands.service_uninstall(options, platform="systemd"))
+    for dry_run, count in ((True, 1), (False, 1), (False, 0)):
+        gone = commands.service_uninstall(options, platform="systemd", dry_run=dry_run)
+        assert len(gone.document["uninstalled"]) == count
 
 
 def test_service_of_a_home_that_is_gone_can_be_taken_back(user: Path, options: Options, home: Path) -> None:

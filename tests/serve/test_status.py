@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.serve.cli.daily import readable
+from memfolio.serve.cli.output import readable
 from memfolio.text import counted
 from tests.serve.calls import Run, RunJson, terminal
 

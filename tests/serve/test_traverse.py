@@ -54,9 +54,9 @@ MISTAKES = [
     ("traverse belief-1 supports --valid-at yesteryear", "yesteryear"),
     ("count ?g,isA,Goal --by ?s", "there is no '?s' to group by"),
     ("count ?g,<,5", "no condition that a fact could meet"),
-    ("count orders", "not the end:\norders\n       ^\n"),
-    ("count ?g,isA,Goal,goals", "expected `and` or the end at character 13"),
-    ("count ,", "there are no conditions"),
+    ("count orders", "a predicate or an operator is missing at the end"),
+    ("count ?g,isA,Goal,goals", "`and` is missing before 'goals'"),
+    ("count ,", "the conditions: a subject"),
 ]
 
 

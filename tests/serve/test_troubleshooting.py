@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.vault import survey, trail
+from memfolio.vault import journal, survey
 from memfolio.vault.past import report
 
 PAGE = " ".join((Path(__file__).parents[2] / "docs/troubleshooting.md").read_text(encoding="utf-8").split())
@@ -16,7 +16,7 @@ PAGE = " ".join((Path(__file__).parents[2] / "docs/troubleshooting.md").read_tex
 
 def findings() -> Iterator[str]:
     """The words that each finding is told with, as far as they are always the same."""
-    for module in (report, survey, trail):
+    for module in (report, survey, journal):
         for node in ast.walk(ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))):
             for told in _told(node):
                 yield max((each.partition(":")[0].strip(" ,;()") for each in _fixed(told)), key=len)

@@ -77,7 +77,7 @@ def test_episode_is_one_change_with_its_ties(memory: Memory) -> None:
     found = memory.get(item.id)
     assert found is not None
     assert (found.type, found.importance, found.attributes["context"]) == (Type.ERROR, 0.9, {"batch": 3})
-    [edge] = memory.library.index.read(lambda connection: edges_of(connection, item.id))
+    [edge] = memory.searcher.index.read(lambda connection: edges_of(connection, item.id))
     assert (edge.type, edge.predicate, edge.target) == ("relation", "related", other)
 
 

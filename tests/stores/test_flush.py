@@ -29,7 +29,7 @@ TALK = [
 
 
 def save(memory: Memory, data: object, **further: Any) -> Flushed:
-    return flush(memory.vault, memory.library, data, **further)
+    return flush(memory.vault, memory.searcher, data, **further)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_numbers_that_are_none_are_refused(bad: dict[str, Any]) -> None:
 
 def test_flush_of_a_compaction_is_remembered_across_restarts(home: Path, clock: SettableClock) -> None:
     def due(memory: Memory, compaction: int, session: str | None = "s-1") -> bool:
-        return flush_due(memory.library.index, Flush(), 190_000, compaction=compaction, session=session)
+        return flush_due(memory.searcher.index, Flush(), 190_000, compaction=compaction, session=session)
 
     with Memory.open(home, clock=clock, background=False) as memory:
         assert due(memory, 0)
@@ -157,11 +157,11 @@ def test_what_a_person_asked_for_is_not_replaced_by_what_was_overheard(memory: M
     clock.advance(days=1)
     [rome] = save(memory, "User: I live in Rome.", user="alex").memories
     assert memory.get(asked.remembered.id).superseded_by is None  # type: ignore[union-attr]
-    edges = memory.library.index.read(lambda connection: edges_of(connection, rome.id))
+    edges = memory.searcher.index.read(lambda connection: edges_of(connection, rome.id))
     assert [(each.type, each.target) for each in edges] == [("contradicts", asked.remembered.id)]
 
 
-@pytest.mark.parametrize("data", ["User: hello", b"\xff\xfe\0\x01", '[{"role": "user", "content": "hi"}, {"ro', "ok\n"])
+@pytest.mark.parametrize("data", ["User: hello", b"\xff\xfe\0\x01", '[{"role": "user", "content": "hi"}]', "ok\n"])
 def test_transcript_that_teaches_nothing_is_no_trouble(memory: Memory, data: object) -> None:
     saved = save(memory, data)
     assert saved.drafts == ()
@@ -197,6 +197,12 @@ def test_several_who_flush_the_same_at_once_save_it_once(home: Path, clock: Sett
 def test_model_that_fails_loses_nothing_and_is_told(memory: Memory) -> None:
     class FailingModel:
         name = "failing"
+
+        def questions(self, turns: int) -> int:
+            return 100
+
+        def drop(self, why: str, count: int) -> None:
+            pass
 
         def ask(self, task: str, material: str, answer: type[Any]) -> Any:
             raise ModelError("it does not answer")
@@ -246,3 +252,23 @@ def test_prompt_has_every_placeholder_filled_and_a_closed_set_of_targets(clock: 
     assert "TARGET: daily log | MEMORY.md | USER.md" in text
     assert "answer with: NO_REPLY" in text
     assert "{" not in flush_prompt(clock.now(), UTC)
+
+
+def test_checkpoint_keeps_findings_next_steps_and_open_questions_in_the_words_of_the_conversation(
+    memory: Memory,
+) -> None:
+    found = memory.flush(
+        [
+            {"role": "user", "content": "Please fix the flaky login test."},
+            {
+                "role": "assistant",
+                "content": "I found that two workers share the token cache.\nNext step: give each its own.",
+            },
+            {"role": "user", "content": "Good. Open question: do we keep the old cookie?"},
+            {"role": "assistant", "content": "I'm not sure whether mobile needs it."},
+        ]
+    ).checkpoint
+    assert found is not None
+    assert found.findings == ("I found that two workers share the token cache.",)
+    assert found.next_steps == ("Give each its own.",)
+    assert found.open_questions == ("Do we keep the old cookie?", "I'm not sure whether mobile needs it.")

@@ -21,6 +21,12 @@ class ScriptedModel:
         self.answer = answer
         self.material = ""
 
+    def questions(self, turns: int) -> int:
+        return 100
+
+    def drop(self, why: str, count: int) -> None:
+        pass
+
     def ask(self, task: str, material: str, answer: type[Any]) -> Any:
         self.material = material
         if isinstance(self.answer, ModelError):

@@ -82,8 +82,8 @@ def test_several_stores_can_be_asked_for_at_once(memory: Memory, clock: Settable
     from memfolio.index.search import Filter
 
     def ask(*stores: Store) -> set[str]:
-        wanted = Filter(stores=stores, short_term=memory.library.short_term(clock.now()))
-        return {each.item.content for each in memory.library.index.read(lambda db: newest(db, wanted, 10))}
+        wanted = Filter(stores=stores, short_term=memory.searcher.short_term(clock.now()))
+        return {each.item.content for each in memory.searcher.index.read(lambda db: newest(db, wanted, 10))}
 
     assert ask(Store.SHORT_TERM, Store.LONG_TERM) == {"lasting", "old", "young"}
     assert ask(Store.SHORT_TERM, Store.WORKING) == {"young", "at hand"}

@@ -21,7 +21,7 @@ from memfolio.types import MemoryItem
 
 
 def load(memory: Memory, user: str | None = None, **further: Any) -> AgentContext:
-    return load_context(memory.vault, memory.library, user=user, **further)
+    return load_context(memory.vault, memory.searcher, user=user, **further)
 
 
 def test_context_of_a_fresh_home_is_empty_but_complete(memory: Memory) -> None:

@@ -83,11 +83,9 @@ def test_what_is_malformed_is_told_and_the_rest_goes_on() -> None:
     )
 
 
-@pytest.mark.parametrize("end", ["", ",", ', {"role": "user", "cont', ', {"role": "user"', " oops"])
-def test_list_that_is_cut_off_is_told_and_read_as_far_as_it_goes(end: str) -> None:
-    found = read_transcript(f'[{{"role": "user", "content": "one"}}{end}')
-    assert [turn.content for turn in found.turns] == ["one"]
-    assert found.problems == ("turn 2 is not JSON, and the list was not read further",)
+def test_list_that_is_cut_off_is_told() -> None:
+    found = read_transcript('[{"role": "user", "content": "one"}, {"role": "user", "cont')
+    assert (found.turns, found.problems) == ((), ("it begins as a list of turns, and is not JSON",))
 
 
 def test_what_is_not_text_is_told() -> None:

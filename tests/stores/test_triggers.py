@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.settings import Triggers
-from memfolio.stores.triggers import TriggerRequest, detect
+from memfolio.stores.requests import TriggerRequest, detect
 
 ENGLISH = Triggers()
 

@@ -14,8 +14,6 @@ from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError
 from memfolio.memory import Memory
-from memfolio.serve.cli.call import Options
-from memfolio.serve.cli.life import backup
 from memfolio.tend.backup import BackedUp, back_up, backup_folder, backups
 from memfolio.vault.disk import Disk
 from memfolio.vault.vault import OWNER, Vault
@@ -202,17 +200,3 @@ def test_copy_is_of_one_moment_while_others_write(home: Path, folder: Path, tmp_
             assert [line for line in vault.trail.lines() if line.by.actor in ("human", "system:recover")] == []
             assert vault.commit() == 0
             assert [found for found in vault.verify() if found.level in ("error", "warning")] == []
-
-
-def test_preview_writes_nothing(memory: Memory, home: Path, folder: Path) -> None:
-    memory.remember("Alex drinks tea")
-    answer = backup(Options(home=str(home)), folder, dry_run=True)
-    assert answer.document["size"] is None
-    assert answer.document["files"] > 3
-    assert not folder.exists()
-
-
-def test_command_makes_and_lists(memory: Memory, home: Path, folder: Path) -> None:
-    made = backup(Options(home=str(home)), folder).document
-    listed = backup(Options(home=str(home)), folder, listed=True).document["backups"]
-    assert [(each["path"], each["size"]) for each in listed] == [(made["path"], made["size"])]

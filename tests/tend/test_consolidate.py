@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memfolio.clock import SettableClock
 from memfolio.memory import Memory
+from memfolio.tend.changes import JobChanges
 from memfolio.tend.consolidate import consolidate
-from memfolio.tend.hand import Hand
 from memfolio.tend.tend import alone
 from memfolio.types import MemoryItem, Origin, Store, Type
 from memfolio.vault.vault import OWNER
@@ -100,8 +100,8 @@ def test_who_consolidates_waits_for_who_does_and_finds_nothing_left(memory: Memo
         with Memory.open(home, background=False) as other, alone(other.vault):
             is_held.set()
             time.sleep(0.3)
-            hand = Hand(vault=other.vault, agent="main", now=other.vault.home.now())
-            assert consolidate(hand, other.library.index, other.vault.config.consolidate).groups
+            changes = JobChanges(vault=other.vault, agent="main", now=other.vault.home.now())
+            assert consolidate(changes, other.searcher.index, other.vault.config.consolidate).groups
 
     thread = threading.Thread(target=consolidate_slowly)
     thread.start()
@@ -156,8 +156,8 @@ def test_forgetting_a_source_takes_what_was_made_of_it_along(memory: Memory) -> 
     rest = [keep(memory, f"Note {number} on the API", "api") for number in range(2)]
     secret = keep(memory, "The code of the safe is 4711", "api")
     [summary] = memory.consolidate().summaries
-    mended = memory.forget(secret.id)
-    assert {each.id for each in mended.memories} == {secret.id, summary.id}
+    edit_result = memory.forget(secret.id)
+    assert {each.id for each in edit_result.memories} == {secret.id, summary.id}
     assert not any("4711" in hit.memory.content for hit in memory.recall("code of the safe"))
     [again] = memory.consolidate().summaries
     assert again.derived_from == tuple(each.id for each in rest)

@@ -18,9 +18,8 @@ from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, ModelError
 from memfolio.llm.model import Model
-from memfolio.serve.cli.call import Options
-from memfolio.serve.cli.life import digest
 from memfolio.stores.edit import purge
+from memfolio.tend.changes import JobChanges, tender
 from memfolio.tend.digest import (
     LEVELS,
     Built,
@@ -33,10 +32,10 @@ from memfolio.tend.digest import (
     period_of,
     renewed_page,
 )
-from memfolio.tend.hand import Hand, is_ours, tender
 from memfolio.tend.retention import archive, compress
 from memfolio.types import Action, MemoryItem
 from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.vault.sections import is_ours
 
 T = TypeVar("T")
 WEEK = "agents/main/memory/weekly/2026-W45.md"
@@ -52,11 +51,11 @@ def memory(home: Path, clock: SettableClock) -> Iterator[Memory]:
 def run(
     memory: Memory, *, levels: tuple[str, ...] = LEVELS, current: bool = False, model: Model | None = None
 ) -> Built:
-    return build(hand_of(memory), memory.library.index, levels=levels, current=current, model=model)
+    return build(job_changes(memory), memory.searcher.index, levels=levels, current=current, model=model)
 
 
-def hand_of(memory: Memory) -> Hand:
-    return Hand(vault=memory.vault, agent="main", now=memory.vault.home.now())
+def job_changes(memory: Memory) -> JobChanges:
+    return JobChanges(vault=memory.vault, agent="main", now=memory.vault.home.now())
 
 
 def text_of(memory: Memory, path: str = WEEK) -> str:
@@ -205,7 +204,7 @@ def test_forgotten_memory_leaves_its_digest_though_another_was_purged(memory: Me
     )
     memory.forget(first.id)
     run(memory)
-    purge(memory.vault, memory.library, [first.id], tender("test"))
+    purge(memory.vault, memory.searcher, [first.id], tender("test"))
     memory.forget(second.id)
     assert run(memory).paths == (WEEK,)
     assert "Tangerine" not in text_of(memory)
@@ -257,7 +256,7 @@ def test_compressed_logs_leave_their_digest_as_it_is(memory: Memory) -> None:
     places = {path: [each.id for each in _entries(memory, path)] for path in paths}
     archive(memory.vault, places, tender("test"), dry_run=False)
     archived = [path.replace("/memory/", "/memory/archive/2026-11/") for path in paths]
-    assert compress(hand_of(memory), archived, tender("test"))
+    assert compress(job_changes(memory), archived, tender("test"))
     assert run(memory).paths == ()
     assert text_of(memory) == before
 
@@ -269,7 +268,7 @@ def test_purged_memory_leaves_its_digest_at_the_next_run(memory: Memory) -> None
     )
     run(memory)
     assert "Harpsichord" in text_of(memory)
-    purge(memory.vault, memory.library, [secret.id], tender("test"))
+    purge(memory.vault, memory.searcher, [secret.id], tender("test"))
     run(memory)
     assert "Harpsichord" not in text_of(memory)
     assert secret.id not in text_of(memory)
@@ -279,16 +278,16 @@ def test_purged_memory_leaves_its_digest_at_the_next_run(memory: Memory) -> None
 
 def test_digest_that_somebody_writes_meanwhile_is_not_lost(memory: Memory) -> None:
     fill(memory)
-    job = hand_of(memory)
+    job = job_changes(memory)
     by_hand = PutPage(WEEK, b"My own week\n", None)
 
-    class Slow(Hand):
+    class Slow(JobChanges):
         def make(self, change: Change) -> Receipt | None:
             memory.vault.apply(Change(operations=(by_hand,), by=tender("test"), action=Action.CREATE))
             return super().make(change)
 
     slow = Slow(vault=job.vault, agent=job.agent, now=job.now)
-    assert build(slow, memory.library.index).paths == ()
+    assert build(slow, memory.searcher.index).paths == ()
     assert slow.notes == [f"no digest was written: {WEEK} was changed by somebody else"]
     assert text_of(memory) == "My own week\n"
 
@@ -302,7 +301,7 @@ def test_everything_forgotten_leaves_an_empty_digest(memory: Memory, is_purged: 
     only = memory.remember("Harpsichord", at=MONDAY)
     run(memory)
     if is_purged:
-        purge(memory.vault, memory.library, [only.id], tender("test"))
+        purge(memory.vault, memory.searcher, [only.id], tender("test"))
     else:
         memory.forget(only.id)
     run(memory)
@@ -339,10 +338,10 @@ def test_digest_changed_by_hand_is_left_alone_and_noted(memory: Memory) -> None:
     edited = text_of(memory)
     assert run(memory).edited == ()  # it is as fresh as its days
     memory.remember("Grafana was chosen", type="decision", at=MONDAY)
-    hand = hand_of(memory)
-    built = build(hand, memory.library.index)
+    changes = job_changes(memory)
+    built = build(changes, memory.searcher.index)
     assert (built.paths, built.edited) == ((), (WEEK,))
-    assert hand.notes == [f"{WEEK} was changed by hand and is left as it is"]
+    assert changes.notes == [f"{WEEK} was changed by hand and is left as it is"]
     assert text_of(memory) == edited
 
 
@@ -427,6 +426,12 @@ class Speaking:
         self.text = text
         self.asked = 0
 
+    def questions(self, turns: int) -> int:
+        return 100
+
+    def drop(self, why: str, count: int) -> None:
+        pass
+
     def ask(self, task: str, material: str, answer: type[T]) -> T:
         self.asked += 1
         if self.text is None:
@@ -439,10 +444,10 @@ def test_model_writes_the_overview_and_its_failure_is_only_noted(memory: Memory)
     fill(memory, first=MONDAY - timedelta(days=7))
     fill(memory)
     away = Speaking(None)
-    hand = hand_of(memory)
-    assert len(build(hand, memory.library.index, levels=("weekly",), model=away).paths) == 2
+    changes = job_changes(memory)
+    assert len(build(changes, memory.searcher.index, levels=("weekly",), model=away).paths) == 2
     assert away.asked == 1
-    assert hand.notes == ["digests have no written overview: the model is away"]
+    assert changes.notes == ["digests have no written overview: the model is away"]
     memory.remember("Grafana was chosen", type="decision", at=MONDAY)
     run(memory, levels=("weekly",), model=Speaking("We use PostgreSQL for billing <!-- billing -->."))
     assert "\nWe use PostgreSQL for billing &lt;!-- billing -->." in text_of(memory)
@@ -453,7 +458,7 @@ def test_index_built_anew_gives_the_same_digests(memory: Memory) -> None:
     fill(memory)
     run(memory)
     before = {path: text_of(memory, path) for path in (WEEK, WEEK.replace("W45", "W44"))}
-    memory.library.index.rebuild()
+    memory.searcher.index.rebuild()
     assert run(memory).paths == ()
     for path in before:
         memory.vault.put_page(path, None, expects=memory.vault.page(path).hash, by=tender("test"))  # type: ignore[union-attr]
@@ -464,21 +469,6 @@ def test_index_built_anew_gives_the_same_digests(memory: Memory) -> None:
 def test_unknown_level_is_refused(memory: Memory) -> None:
     with pytest.raises(InputError, match="no level"):
         run(memory, levels=("yearly",))
-
-
-def test_command_says_what_it_wrote(home: Path) -> None:
-    with Memory.open(home, background=False) as memory:
-        memory.remember("We use PostgreSQL", type="decision", at=datetime(2020, 1, 1, 12, tzinfo=UTC))
-    options = Options(home=str(home), as_json=True)
-    shown = digest(options, "week", dry_run=True).document
-    assert (shown["digests"], shown["seq"]) == (["agents/main/memory/weekly/2020-W01.md"], None)
-    assert "+# Week 2020-W01" in shown["diff"]
-    assert digest(options, "week", since="2020-02-01").document["digests"] == []
-    assert digest(options).document["digests"] == [
-        f"agents/main/memory/{name}.md" for name in ("weekly/2020-W01", "monthly/2020-01", "quarterly/2020-Q1")
-    ]
-    with pytest.raises(InputError, match="no digests"):
-        digest(options, "year")
 
 
 @given(st.dates(), st.sampled_from(LEVELS))

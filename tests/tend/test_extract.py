@@ -6,11 +6,12 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.tend.extract import extract, shortened
 from memfolio.text import estimate_tokens
+from tests.conftest import many
 
 BILLING = "We decided to use PostgreSQL for the billing service."
 
@@ -107,7 +108,7 @@ def test_huge_and_odd_texts_are_over_quickly(text: str) -> None:
     assert time.process_time() - begun < 2
 
 
-@settings(max_examples=200, deadline=None)
+@many(200)
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(-1, 5), st.integers(0, 40))
 def test_limits_hold_for_any_texts(texts: list[str], limit: int, tokens: int) -> None:
     found = extract(texts, limit=limit, tokens=tokens)

@@ -109,8 +109,8 @@ def test_forgetting_what_was_learned_wrongly_brings_back_what_it_replaced(memory
     memory.observe("user", "I live in Paris.", session="s-2")
     memory.end_session("s-2")
     [wrong] = memory.recall("Where does the user live?", kinds=["semantic"])
-    mended = memory.forget(wrong.memory.id)
-    assert len(mended.memories) == 1
+    edit_result = memory.forget(wrong.memory.id)
+    assert len(edit_result.memories) == 1
     [right] = memory.recall("Where does the user live?", kinds=["semantic"])
     assert "Berlin" in right.memory.content
 
@@ -136,6 +136,6 @@ def test_correction_takes_the_place_of_what_was_learned_from_it(memory: Memory) 
 def test_words_that_a_turn_and_its_conclusion_share_mean_the_turn(memory: Memory) -> None:
     turn = memory.observe("user", "I live in Berlin.", session="s-1")
     memory.end_session("s-1")
-    mended = memory.forget("live Berlin")
-    assert mended.memories[0].id == turn.id
-    assert len(mended.memories) == 2
+    edit_result = memory.forget("live Berlin")
+    assert edit_result.memories[0].id == turn.id
+    assert len(edit_result.memories) == 2

@@ -14,8 +14,8 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.index.maintenance import DayMemory
-from memfolio.tend.hand import Hand
-from memfolio.tend.patterns import at_least, corrected, drawn_at_least, find, learn_patterns
+from memfolio.tend.changes import JobChanges
+from memfolio.tend.patterns import at_least, drawn_at_least, find, learn_patterns
 from memfolio.types import Kind, Type
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -70,14 +70,6 @@ def test_tail_without_return_is_the_sum_of_its_terms() -> None:
     assert drawn_at_least(5, 5, 4, 20) == 0
     assert 0 < drawn_at_least(400, 1000, 1000, 5000) < 1e-30
     assert drawn_at_least(2, 1000, 1000, 5000) == pytest.approx(1)
-
-
-def test_correction_agrees_with_the_published_example() -> None:
-    # Benjamini and Hochberg 1995, section 3.2: four of fifteen are found at .05.
-    chances = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528]
-    shares = corrected([*chances, 0.7590, 1.0], 15)
-    assert sum(share <= 0.05 for share in shares) == 4
-    assert corrected(chances[:4], 15) == pytest.approx(shares[:4])
 
 
 def test_pure_noise_has_a_pattern_in_at_most_one_of_twenty_cases() -> None:
@@ -156,14 +148,35 @@ def test_found_pattern_is_stored_once_and_stays_forgotten(home: Path, clock: Set
             for day, tag in enumerate(["payroll", "chess", "garden", "mail", "mail", "mail"]):
                 at = clock.now() - timedelta(days=7 * week - day)
                 memory.remember(f"{tag} of week {week}", tags=[tag], at=at)
-        hand = Hand(vault=memory.vault, agent="main", now=clock.now())
-        stored = learn_patterns(hand, memory.library.index, clock.now())
+        changes = JobChanges(vault=memory.vault, agent="main", now=clock.now())
+        stored = learn_patterns(changes, memory.searcher.index, clock.now())
         assert any(each.key == "weekday:6:payroll" for each in stored)
         hits = memory.recall("payroll comes up on Sundays", tags=["pattern"])
         (item,) = [hit.memory for hit in hits if hit.memory.attributes["pattern"] == "weekday:6:payroll"]
         assert (item.kind, item.type, len(item.derived_from)) == (Kind.SEMANTIC, Type.OBSERVATION, 8)
-        assert learn_patterns(hand, memory.library.index, clock.now()) == []
+        assert learn_patterns(changes, memory.searcher.index, clock.now()) == []
         memory.forget(item.id)
         clock.advance(days=40)
-        again = learn_patterns(hand, memory.library.index, clock.now())
+        again = learn_patterns(changes, memory.searcher.index, clock.now())
         assert item.attributes["pattern"] not in {each.key for each in again}
+
+
+def test_conversations_that_begin_alike_on_one_weekday_are_a_pattern() -> None:
+    monday = datetime(2026, 10, 5, 8, tzinfo=UTC)
+    plans = [
+        told(
+            f"M-{week}",
+            monday + timedelta(weeks=week),
+            session=f"s-{week}",
+            content=f"Weekly plan please. Week {week}.",
+        )
+        for week in range(3)
+    ]
+    others = [
+        told(f"M-o{day}", monday + timedelta(days=day), session=f"o-{day}", content="How do I sort a list?")
+        for day in range(1, 14)
+    ]
+    [pattern] = find([*plans, *others], NOW, BERLIN)
+    assert (pattern.kind, pattern.support, pattern.examples) == ("temporal", 3, ("M-0", "M-1", "M-2"))
+    assert pattern.text == "“Weekly plan please” comes up on Mondays: 3 of its 3 days."
+    assert not find([*plans[:2], *others], NOW, BERLIN)

@@ -6,7 +6,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.errors import DiskError, InputError, NotFoundError
-from memfolio.index.maintenance import Below, By
 from memfolio.memory import Memory
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.mend import archive
-from memfolio.tend.hand import Hand
-from memfolio.tend.retention import Retained, archive_one, retain, used
+from memfolio.tend.changes import JobChanges
+from memfolio.tend.retention import Below, By, Retained, archive_one, retain, used
 from memfolio.types import MemoryItem
 from memfolio.vault.lines import MOST, pack, text_of
 from memfolio.vault.move import put_back
@@ -47,9 +46,9 @@ def tuned(home: Path, clock: SettableClock, **retention: Any) -> Memory:
     )
 
 
-def run(memory: Memory, below: Below | None = None, *, dry_run: bool = False) -> tuple[Retained, Hand]:
-    hand = Hand(vault=memory.vault, agent="main", now=memory.vault.home.now(), dry_run=dry_run)
-    return retain(hand, memory.library.index, below), hand
+def run(memory: Memory, below: Below | None = None, *, dry_run: bool = False) -> tuple[Retained, JobChanges]:
+    changes = JobChanges(vault=memory.vault, agent="main", now=memory.vault.home.now(), dry_run=dry_run)
+    return retain(changes, memory.searcher.index, below), changes
 
 
 def is_archived(memory: Memory, item: MemoryItem) -> bool:
@@ -64,9 +63,9 @@ def text(memory: Memory, path: str) -> bytes | None:
 
 
 def assert_index_is_as_rebuilt(memory: Memory) -> None:
-    before = memory.library.index.read(dump)
-    memory.library.index.rebuild()
-    assert differences(before, memory.library.index.read(dump)) == []
+    before = memory.searcher.index.read(dump)
+    memory.searcher.index.rebuild()
+    assert differences(before, memory.searcher.index.read(dump)) == []
 
 
 def test_events_leave_after_a_year_and_facts_stay(memory: Memory, clock: SettableClock) -> None:
@@ -159,9 +158,9 @@ def test_preview_counts_and_changes_nothing(memory: Memory, clock: SettableClock
     memory.remember("We met at the lake")
     clock.advance(days=400)
     head = memory.vault.head
-    found, hand = run(memory, dry_run=True)
+    found, changes = run(memory, dry_run=True)
     assert found.memories == 1
-    assert "-We met at the lake" in hand.diff
+    assert "-We met at the lake" in changes.diff
     assert memory.vault.head == head
 
 
@@ -170,8 +169,8 @@ def test_second_run_finds_nothing_to_do(memory: Memory, clock: SettableClock) ->
     clock.advance(days=400)
     run(memory)
     head = memory.vault.head
-    found, hand = run(memory)
-    assert (found.memories, found.pages, found.compressed, hand.receipts) == (0, (), (), [])
+    found, changes = run(memory)
+    assert (found.memories, found.pages, found.compressed, changes.receipts) == (0, (), (), [])
     assert memory.vault.head == head
 
 
@@ -179,8 +178,8 @@ def test_archiving_is_one_change_that_can_be_undone(memory: Memory, clock: Setta
     items = [memory.remember(f"Event {number}") for number in range(3)]
     before = text(memory, LOG)
     clock.advance(days=400)
-    _, hand = run(memory)
-    memory.audit.undo([hand.receipts[0].seq], by=OWNER)
+    _, changes = run(memory)
+    memory.audit.undo([changes.receipts[0].seq], by=OWNER)
     assert text(memory, LOG) == before
     assert not any(is_archived(memory, item) for item in items)
 
@@ -237,7 +236,7 @@ def test_a_limit_that_is_no_score_is_refused(limit: float) -> None:
 
 def test_one_memory_can_be_archived_by_hand(memory: Memory) -> None:
     item = memory.remember("We met at the lake")
-    found = memory.library.locate(item.id)
+    found = memory.searcher.locate(item.id)
     assert found is not None
     archive_one(memory.vault, found[1], [LOG], OWNER, dry_run=False)
     assert is_archived(memory, item)
@@ -250,10 +249,15 @@ def page(memory: Memory, path: str, words: str) -> str:
     return path
 
 
+def pass_a_year(clock: SettableClock) -> None:
+    """Let a year pass since the pages were written: files carry the machine's time, not that of the clock."""
+    clock.advance(days=366 + max(0, (datetime.now(UTC) - clock.now()).days + 1))
+
+
 def test_pages_of_old_talks_go_as_a_whole_and_return(memory: Memory, clock: SettableClock) -> None:
     path = page(memory, "agents/main/sessions/2026-11-10-s1.md", "We spoke of the lake")
     before = text(memory, path)
-    clock.advance(days=366)
+    pass_a_year(clock)
     assert run(memory)[0].pages == (path,)
     assert text(memory, path) is None
     assert text(memory, "agents/main/memory/archive/2026-11/sessions/2026-11-10-s1.md") == before
@@ -269,7 +273,7 @@ def test_pages_whose_names_clash_in_the_archive_all_go(memory: Memory, clock: Se
     page(memory, f"{archived}/2026-11-10-s.md", "An older talk")
     for number, path in enumerate(names):
         page(memory, path, f"Talk {number}")
-    clock.advance(days=366)
+    pass_a_year(clock)
     assert sorted(run(memory)[0].pages) == sorted(names)
     kept = [text(memory, f"{archived}/2026-11-10-s{end}.md") or b"" for end in ("", "-2", "-3", "-4")]
     assert sorted(each.split()[-2:] for each in kept) == [[b"Talk", b"%d" % n] for n in range(3)] + [
@@ -325,7 +329,7 @@ def test_compressed_memory_returns_to_where_it_stood(memory: Memory, clock: Sett
 def test_compressed_archive_takes_up_what_comes_later(memory: Memory, clock: SettableClock) -> None:
     late = memory.remember("Alex drinks tea", type="fact", importance=0.9)
     items = packed(memory, clock)
-    found = memory.library.locate(late.id)
+    found = memory.searcher.locate(late.id)
     assert found is not None
     archive_one(memory.vault, found[1], [LOG], OWNER, dry_run=False)
     assert text(memory, ARCHIVE) is not None
@@ -346,8 +350,8 @@ def test_undo_brings_the_uncompressed_archive_back(memory: Memory, clock: Settab
     run(memory)
     before = text(memory, ARCHIVE)
     clock.advance(days=91)
-    _, hand = run(memory)
-    memory.audit.undo([hand.receipts[0].seq], by=OWNER)
+    _, changes = run(memory)
+    memory.audit.undo([changes.receipts[0].seq], by=OWNER)
     assert (text(memory, ARCHIVE), text(memory, PACKED)) == (before, None)
 
 
@@ -372,7 +376,7 @@ def test_damaged_archive_is_a_problem_of_that_file_alone(
     assert memory.get(items[0].id) is None
     assert memory.get(other.id) is not None
     sql = "SELECT path FROM files WHERE problems IS NOT NULL"
-    assert memory.library.index.read(lambda db: list(db.execute(sql))) == [(PACKED,)]
+    assert memory.searcher.index.read(lambda db: list(db.execute(sql))) == [(PACKED,)]
     with pytest.raises(DiskError):
         text_of(PACKED, damage)
     run(memory)
@@ -405,10 +409,12 @@ def test_list_of_the_archive_tells_each_month(memory: Memory, clock: SettableClo
 def test_many_memories_leave_in_portions(memory: Memory, clock: SettableClock) -> None:
     memory.observe_many({"role": "user", "content": f"Turn {number}", "session": "s"} for number in range(6000))
     clock.advance(days=400)
-    found, hand = run(memory)
+    found, changes = run(memory)
     assert found.memories == 6000
-    assert len(hand.receipts) == 3  # two portions, and the list
-    assert memory.library.index.read(lambda db: db.execute("SELECT count(*) FROM memories WHERE archived = 0").get) == 0
+    assert len(changes.receipts) == 3  # two portions, and the list
+    assert (
+        memory.searcher.index.read(lambda db: db.execute("SELECT count(*) FROM memories WHERE archived = 0").get) == 0
+    )
 
 
 def test_command_says_what_would_go_and_why(memory: Memory, home: Path, clock: SettableClock) -> None:

@@ -335,7 +335,7 @@ def test_what_was_undone_is_learned_again_only_when_somebody_asks(memory: Memory
     memory.audit.undo(change, by=OWNER)
     before = memory.vault.head
     steps: list[int] = []
-    tending = memory.tend(told=lambda job, done, total: steps.append(total) if job != "embed" else None)
+    tending = memory.tend(on_progress=lambda job, done, total: steps.append(total) if job != "embed" else None)
     assert tending.done[0].did == ""
     assert not any(steps)
     clock.advance(minutes=1)
@@ -432,7 +432,7 @@ def test_turns_forgotten_while_they_wait_are_passed_over(memory: Memory, clock: 
         if total and done == 1:
             memory.forget(turns[1].id)
 
-    done = memory.tend(jobs=["sessions"], told=forget_the_next).done[0]
+    done = memory.tend(jobs=["sessions"], on_progress=forget_the_next).done[0]
     assert done.did.startswith("2 conversations")
     assert done.error == ""
 
@@ -446,7 +446,7 @@ def test_turn_that_comes_while_its_conversation_waits_is_learned_later(memory: M
         if total and done == 1:
             say(memory, "My sister plays the cello.", "s-1")
 
-    memory.tend(jobs=["sessions"], told=say_more)
+    memory.tend(jobs=["sessions"], on_progress=say_more)
     memory.tend(jobs=["sessions"])
     assert [item.content for item in learned(memory) if "cello" in item.content]
 
@@ -471,7 +471,9 @@ def test_time_for_tending_is_kept_between_conversations(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         for number in range(5):
             say(memory, f"I live in town {number}.", f"s-{number}")
-        done = memory.tend(jobs=["sessions"], told=lambda job, done, total: time.sleep(1.1 if total else 0)).done[0]
+        done = memory.tend(
+            jobs=["sessions"], on_progress=lambda job, done, total: time.sleep(1.1 if total else 0)
+        ).done[0]
         assert done.did.startswith("1 conversation,")
         assert done.notes == ("the time is up, 4 of 5 conversations wait for the next time",)
         assert memory.tend(jobs=["sessions"]).done[0].did.startswith("4 conversations,")
@@ -565,3 +567,21 @@ def test_next_conversation_has_the_one_before_learned_from_by_itself(home: Path)
         memory.observe("user", "I live in Berlin.", session="s-1")
         memory.observe("user", "Hello again", session="s-2")
         assert soon(lambda: learned(memory))
+
+
+def test_reminder_becomes_an_intention_that_comes_up_when_due(memory: Memory, clock: SettableClock) -> None:
+    asked = memory.observe("user", "Can you remind me in two weeks to renew the permit?", session="s-1")
+    memory.end_session("s-1")
+    [intention] = memory.mind.items("intention")
+    assert "renew the permit" in intention.title
+    assert intention.fields["from"] == (asked.id,)
+    assert not memory.mind.due()
+    clock.advance(days=14)
+    assert [each.item.id for each in memory.mind.due()] == [intention.id]
+
+
+def test_reminder_with_a_deadline_comes_up_before_it(memory: Memory, clock: SettableClock) -> None:
+    memory.observe("user", "Remind me to send the form by tomorrow.", session="s-1")
+    memory.end_session("s-1")
+    clock.advance(hours=20)
+    assert [each.why.startswith("due") for each in memory.mind.due()] == [True]

@@ -172,7 +172,7 @@ from memfolio import Memory
 
 memory = Memory.open(sys.argv[1], background=False)
 object.__setattr__(memory.vault.config.learn, "idle", timedelta(0))
-memory.tend(told=lambda job, done, total: os.kill(os.getpid(), 9) if done == 12 else None)
+memory.tend(on_progress=lambda job, done, total: os.kill(os.getpid(), 9) if done == 12 else None)
 """
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from memfolio.clock import SettableClock
-from memfolio.index.maintenance import Weak, weak
 from memfolio.index.rows import to_us
 from memfolio.memory import Memory
 from memfolio.serve.cli import mend as archive
 from memfolio.serve.cli.call import Options
-from memfolio.tend.retention import used
+from memfolio.tend.retention import Weak, used, weak
 from memfolio.vault.vault import OWNER
 
 
 def weakest(memory: Memory, limit: int = 10) -> list[Weak]:
     now, decay = to_us(memory.vault.home.now()), memory.vault.config.decay
-    return memory.library.index.read(lambda connection: weak(connection, now, decay, limit))
+    return memory.searcher.index.read(lambda connection: weak(connection, now, decay, limit))
 
 
 def test_faded_confidence_is_shown_and_the_stored_one_stays(memory: Memory, clock: SettableClock) -> None:
@@ -85,14 +82,3 @@ def test_many_uses_are_one_change(memory: Memory) -> None:
     assert memory.vault.head == head + 1
     assert [memory.get(each.id).access_count for each in items] == [2, 1, 1]  # type: ignore[union-attr]
     assert used(memory.vault, "main", [], OWNER) is None
-
-
-def test_command_shows_what_comes(memory: Memory, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from memfolio.serve.cli.output import Screen
-
-    item = memory.remember("Perhaps", type="fact", confidence=0.3)
-    answer = archive.weak(memory)
-    answer.show(Screen())
-    said = capsys.readouterr().out
-    assert item.id in said
-    assert "memfolio confirm" in said

@@ -118,7 +118,9 @@ class Stage:
     def person_saves(self, path: str, content: bytes, *, shown: str) -> None:
         """A person saves a file in an editor that syncs it; `shown` is what they would miss."""
         self.edits.setdefault(path, []).append(shown)
-        disk = self.disk if isinstance(self.disk, RecordingDisk) else QuickDisk()
+        disk = RecordingDisk() if isinstance(self.disk, RecordingDisk) else QuickDisk()
+        if isinstance(self.disk, RecordingDisk) and isinstance(disk, RecordingDisk):
+            disk.calls = self.disk.calls  # what goes wrong there is not the person's
         target = self.home / path
         draft = target.with_name(f".{target.name}.swp")
         fd = disk.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -8,10 +8,10 @@ from pathlib import Path
 from memfolio.index.index import Index
 from memfolio.types import HUMAN, Action
 from memfolio.vault.fields import is_whole
+from memfolio.vault.journal import TrailLine
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import split_log
 from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
-from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
 from tests.index.dump import differences

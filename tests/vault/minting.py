@@ -6,7 +6,7 @@ from collections.abc import Container
 from datetime import tzinfo
 
 from memfolio.types import Attribution, MemoryItem
-from memfolio.vault.entry import Entry, Mint, attributed, label_of, render, show
+from memfolio.vault.fields import Entry, Mint, attributed, label_of, render, show
 
 
 def mint(

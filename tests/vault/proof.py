@@ -21,11 +21,11 @@ from memfolio.config import Config, load_config
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.git.history import History
 from memfolio.vault.git.repository import parse_seqs
+from memfolio.vault.journal import TrailLine
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import Form, agent_of, day_of, form_of, ledger_of
 from memfolio.vault.survey import look_over
-from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
 BOT = Attribution()

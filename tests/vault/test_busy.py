@@ -11,8 +11,7 @@ import pytest
 
 from memfolio.errors import HomeBusyError
 from memfolio.memory import Memory
-from memfolio.vault.disk import Disk
-from memfolio.vault.lock import FileLock
+from memfolio.vault.disk import Disk, FileLock
 from memfolio.vault.vault import PATIENCE, Vault
 from tests.vault.proof import BOT, check_home, configured, item
 

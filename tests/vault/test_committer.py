@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from memfolio.vault.committer import MAX_BATCH
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
@@ -54,35 +56,35 @@ def add_for(vault: Vault, seconds: float) -> list[float]:
 def test_a_steady_stream_makes_few_commits_and_is_in_git_within_five_seconds(home: Path) -> None:
     with opened(home) as vault:
         vault.commit()
-        before, first = commits(vault), vault.file_states.journal.head.seq + 1
+        before, first = commits(vault), vault.journal.head.seq + 1
         made = add_for(vault, 6)
         old = sum(each < made[-1] - 5 for each in made)
-        assert vault.file_states.journal.committed >= first + old - 1
+        assert vault.journal.committed >= first + old - 1
         vault.commit()
         assert commits(vault) - before <= (made[-1] - made[0]) / DELAY + len(made) / MAX_BATCH + 3
         assert vault.history.seqs().keys() >= set(range(first, first + len(made)))
 
 
+@pytest.mark.serial
 def test_a_change_is_in_git_within_a_second_of_a_pause(home: Path) -> None:
     with opened(home) as vault:
         vault.commit()
         waits = []
         for _ in range(3):
             add_for(vault, 0.3)
-            waits.append(
-                seconds_until(lambda: vault.file_states.journal.committed == vault.file_states.journal.head.seq)
-            )
+            waits.append(seconds_until(lambda: vault.journal.committed == vault.journal.head.seq))
         assert min(waits) < 1
 
 
+@pytest.mark.serial
 def test_a_change_made_while_another_process_commits_follows_within_a_second(home: Path) -> None:
     with opened(home) as vault, opened(home) as other:
         vault.commit()
         with other.committer.holding():
             vault.add("main", [item("Alex prefers tea")], BOT)
             time.sleep(1.2)
-            assert vault.file_states.journal.pending
-        assert seconds_until(lambda: not vault.file_states.journal.pending) < 1
+            assert vault.journal.pending
+        assert seconds_until(lambda: not vault.journal.pending) < 1
 
 
 def test_what_arrives_during_a_commit_is_left_to_the_next(home: Path) -> None:
@@ -98,5 +100,5 @@ def test_what_arrives_during_a_commit_is_left_to_the_next(home: Path) -> None:
         disk.during_commit = add
         vault.add("main", [item("Alex prefers tea")], BOT)
         assert vault.committer.commit_now() == 0
-        assert [record.line.seq for record in vault.file_states.journal.pending] == added
+        assert [record.line.seq for record in vault.journal.pending] == added
         disk.during_commit = lambda: None

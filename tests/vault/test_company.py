@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio import Memory, MemoryItem
 from memfolio.clock import SettableClock
 from memfolio.types import Action
-from memfolio.vault.cut import memories_in
 from memfolio.vault.fields import text_id
+from memfolio.vault.move import memories_in
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.past.rollback import without
 from memfolio.vault.vault import OWNER
+from tests.conftest import many
 from tests.vault.test_move import NOTE, WHOLE
 from tests.vault.test_undo import ARCHIVE, LOG
 
@@ -275,7 +276,7 @@ def companies(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(companies(), st.data())
 def test_no_entry_takes_anybodys_text_with_it(text: str, data: st.DataObject) -> None:
     log = text.encode()

@@ -16,21 +16,21 @@ RECOVERING = ("several files at once", "a stale editor saved over memories", "tr
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_death_at_any_step_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
-    tally(DEATHS, die_everywhere(scenario, quick_path / "home", stride=4))
+    tally(DEATHS, die_everywhere(scenario, quick_path / "home", stride=8))
 
 
 @pytest.mark.parametrize("name", RECOVERING)
 def test_death_while_recovering_from_death_loses_nothing(name: str, quick_path: Path, tally: Tally) -> None:
-    tally(DEATHS, die_twice(named(name), quick_path / "home", stride=17, second_stride=5))
+    tally(DEATHS, die_twice(named(name), quick_path / "home", stride=29, second_stride=7))
 
 
 @pytest.mark.parametrize("name", ["several files at once", "page created, replaced, deleted", "further memories"])
 def test_what_a_person_writes_after_a_death_is_kept(name: str, quick_path: Path, tally: Tally) -> None:
-    tally(DEATHS, die_before_a_person(named(name), quick_path / "home", (LOG, PAGE), stride=3))
+    tally(DEATHS, die_before_a_person(named(name), quick_path / "home", (LOG, PAGE), stride=6))
 
 
 def test_death_between_commits_leaves_git_whole(quick_path: Path, tally: Tally) -> None:
-    tally(DEATHS, die_everywhere(COMMITTING, quick_path / "home", stride=13, git=True))
+    tally(DEATHS, die_everywhere(COMMITTING, quick_path / "home", stride=27, git=True))
 
 
 @pytest.mark.long

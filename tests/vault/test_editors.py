@@ -276,7 +276,7 @@ def write_in_parallel(vault: Vault, is_over: Callable[[], bool]) -> dict[str, st
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("trials", [6, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [4, pytest.param(2_000, marks=pytest.mark.long)])
 def test_nobody_loses_words_when_both_write_at_the_very_same_time(
     quick_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:

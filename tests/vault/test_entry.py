@@ -8,25 +8,28 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.clock import from_ms, to_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
 from memfolio.types import Approval, Attribution, Kind, MemoryItem, Origin, Store, Type
-from memfolio.vault.entry import Entry, ParsedEntry, parse_entry
 from memfolio.vault.fields import (
     COMMENT_FIELDS,
     HEADING_FIELDS,
     LABEL_FIELDS,
     TIME_FIELDS,
     Draft,
+    Entry,
+    ParsedEntry,
     check_content,
     is_whole,
     local,
     normalise_content,
+    parse_entry,
     text_id,
 )
+from tests.conftest import many
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -162,7 +165,7 @@ def test_entry_reads_as_designed() -> None:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(st.data(), st.sampled_from(ZONES))
 def test_every_entry_survives_the_round_trip(data: st.DataObject, zone: tzinfo) -> None:
     made = data.draw(entries(zone))
@@ -173,7 +176,7 @@ def test_every_entry_survives_the_round_trip(data: st.DataObject, zone: tzinfo) 
     assert render_entry(parsed.entry, zone) == block
 
 
-@settings(max_examples=100, deadline=None)
+@many(100)
 @given(st.data(), st.sampled_from(ZONES))
 def test_truncated_block_is_not_whole(data: st.DataObject, zone: tzinfo) -> None:
     raw = render_entry(data.draw(entries(zone)), zone).encode()
@@ -191,7 +194,7 @@ def test_block_without_its_last_line_end_or_with_others_is_whole() -> None:
     assert not is_whole(block.replace("two", "2"), "main")
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(st.lists(ADVERSARIAL | st.text(), max_size=8).map("".join))
 def test_reading_never_raises(text: str) -> None:
     for block in (text, f"## 14:30 {text}", f"## 14:30:05 fact ^M-1-00000000\n{text}"):

@@ -98,7 +98,7 @@ def test_a_file_written_afresh_is_no_gap_for_whoever_knew_everything(ours: Vault
     first = add(theirs, "one")
     ours.refresh()
     theirs.commit()
-    theirs.file_states.journal.rewrite()
+    theirs.journal.rewrite()
     second = add(theirs, "two")
     assert ours.refresh()
     assert ear.seqs == [first, second]
@@ -108,7 +108,7 @@ def test_a_file_written_afresh_is_no_gap_for_whoever_knew_everything(ours: Vault
 def test_a_file_written_afresh_with_all_bytes_leaves_no_gap(ours: Vault, theirs: Vault) -> None:
     ear = Ear(ours)
     told = [add(theirs, "one"), add(theirs, "two")]
-    theirs.file_states.journal.rewrite()
+    theirs.journal.rewrite()
     assert ours.refresh()
     assert (ear.seqs, ours.epoch) == (told, 0)
 
@@ -117,7 +117,7 @@ def test_changes_that_were_dropped_let_the_epoch_grow(ours: Vault, theirs: Vault
     ear = Ear(ours)
     add(theirs, "one")
     theirs.commit()
-    theirs.file_states.journal.rewrite()
+    theirs.journal.rewrite()
     assert ours.refresh()
     assert (ear.seqs, ours.epoch) == ([], 1)
     assert ours.states() == theirs.states()
@@ -130,18 +130,18 @@ def test_a_key_used_in_a_dropped_change_is_not_used_again(ours: Vault, theirs: V
     ours.add("main", [item("something")], BOT, key="mine")
     theirs.add("main", [item("once")], BOT, key="k-1")
     theirs.commit()
-    theirs.file_states.journal.rewrite()
+    theirs.journal.rewrite()
     assert ours.add("main", [item("once")], BOT, key="k-1").repeated
 
 
 def test_a_lost_file_is_rebuilt_without_a_gap_when_nothing_was_missed(ours: Vault, theirs: Vault) -> None:
     ear = Ear(ours)
     add(ours, "one")
-    ours.file_states.journal.path.unlink()
+    ours.journal.path.unlink()
     assert not ours.refresh()
     assert (len(ear.seqs), ours.epoch) == (1, 0)
     add(theirs, "two")
-    theirs.file_states.journal.path.unlink()
+    theirs.journal.path.unlink()
     assert ours.refresh()
     assert (len(ear.seqs), ours.epoch) == (1, 1)
 
@@ -250,7 +250,7 @@ def test_states_say_how_every_file_was_left(ours: Vault, home: Path) -> None:
     assert states.keys() == files(home).keys()
     for path, content in files(home).items():
         assert (states[path].hash, states[path].size) == (ours.home.hash(content), len(content))
-        assert states[path].stamp == ours.file_states.stamp(path)
+        assert states[path].stamp == ours.journal.stamp(path)
 
 
 def test_states_are_a_copy(ours: Vault) -> None:
@@ -386,11 +386,9 @@ def test_a_critical_file_with_a_forged_stamp_is_noticed(home: Path) -> None:
     with open_vault(home) as vault:
         vault.survey()
         soul.write_text("evil\n")
-        known = vault.file_states.known("agents/main/SOUL.md")
+        known = vault.journal.files.get("agents/main/SOUL.md")
         assert known is not None
-        vault.file_states.journal.remember(
-            "agents/main/SOUL.md", known._replace(stamp=vault.file_states.stamp("agents/main/SOUL.md"))
-        )
+        vault.journal.remember("agents/main/SOUL.md", known._replace(stamp=vault.journal.stamp("agents/main/SOUL.md")))
         assert vault.survey() == ["agents/main/SOUL.md"]
 
 
@@ -401,10 +399,10 @@ def test_a_large_record_of_committed_changes_is_read_as_if_it_had_been_followed(
         vault.put_page(PAGE, "one\n", expects=None, by=BOT)
         assert vault.commit() == 0
         add(vault, "waiting")
-        followed = vault.file_states.journal
+        followed = vault.journal
         with open_vault(home) as other:
-            read = other.file_states.journal
-            assert read.known == followed.known
+            read = other.journal
+            assert read.files == followed.files
             assert read.head == followed.head
             assert list(read.newest_ids) == list(followed.newest_ids)
             assert [record.line for record in read.pending] == [record.line for record in followed.pending]
@@ -416,9 +414,9 @@ def test_a_home_whose_files_were_noted_line_by_line_opens(home: Path) -> None:
         add(vault, "one")
         vault.commit()
         states = vault.states()
-        vault.file_states.journal.rewrite()
+        vault.journal.rewrite()
         for path, state in states.items():
-            vault.file_states.journal.restamp(path, state)
+            vault.journal.restamp(path, state)
     with open_vault(home) as vault:
         assert vault.states() == states
         assert vault.trail.problems() == []

@@ -859,8 +859,3 @@ def test_many_threads_read_while_one_commits(begun: History) -> None:
             begun.commit([draft({LOG: b"%d" % number}, seq=str(number + 2))])
         assert all(count.result() >= 1 for count in counts)
     assert len(begun.seqs()) == 31
-
-
-def test_importing_the_history_loads_no_pygit2() -> None:
-    code = "import sys, memfolio.vault.git.history; sys.exit('pygit2' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

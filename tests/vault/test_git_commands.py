@@ -239,7 +239,7 @@ def test_a_stash_that_comes_back_over_newer_memories_leaves_no_conflict(home: Pa
         vault.survey()
         check_acknowledged(home, done)
         assert vault.commit() == 0, vault.committer.obstacle
-        assert not any("<<<<<<<" in (home / path).read_text() for path in vault.file_states.journal.known)
+        assert not any("<<<<<<<" in (home / path).read_text() for path in vault.journal.files)
         assert [line.by.trigger for line in vault.alerts()] == ["git-moved"]
         assert [each for each in vault.verify() if each.level == "error"] == []
     check_git(home)

@@ -312,10 +312,10 @@ def test_nothing_to_do_makes_no_commit(home: Path, vault: Vault) -> None:
 def test_a_clone_goes_on_with_the_same_trail_and_calls_nothing_edited(vault: Vault, tmp_path: Path) -> None:
     vault.put_page("agents/main/SOUL.md", "be good\n", expects=None, by=OWNER)
     vault.commit()
-    seq, clone = vault.file_states.journal.head.seq, tmp_path / "clone"
+    seq, clone = vault.journal.head.seq, tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(vault.home.root), str(clone))
     with Vault.open(config=configured(clone)) as copy:
-        assert copy.file_states.journal.head.seq == seq
+        assert copy.journal.head.seq == seq
         assert copy.alerts() == []
         add(copy, "second")
         assert [each.content for each in copy.entries("main")] == ["first", "second"]
@@ -373,7 +373,7 @@ def test_changes_that_were_committed_before_a_crash_are_not_committed_twice(
     git(home, "commit", "-q", "--allow-empty", "-m", "mine\n\nSeq: 5000")
     add(vault, "more words", ALICE)
     assert vault.commit() == 0
-    assert vault.file_states.journal.committed == vault.file_states.journal.head.seq
+    assert vault.journal.committed == vault.journal.head.seq
     claimed = [seq for anchor in vault.history.anchors() for seq in anchor.seqs]
     assert sorted(claimed) == [line.seq for line in vault.trail.lines()]
 
@@ -397,7 +397,7 @@ def test_looking_at_an_old_commit_takes_no_line_from_the_trail(
 ) -> None:
     with Vault.open(config=configured(home, max_ledger_bytes=part_bytes), clock=clock) as vault:
         pages(vault, 40)
-        lines = vault.file_states.journal.head.seq
+        lines = vault.journal.head.seq
         git(home, "checkout", "-q", "HEAD~30")
         done = {add(vault, "while detached"): "while detached"}
         assert vault.trail.problems() == []
@@ -407,7 +407,7 @@ def test_looking_at_an_old_commit_takes_no_line_from_the_trail(
         done[add(vault, "back")] = "back"
         assert vault.commit() == 0
         assert vault.alerts() == []
-        assert vault.file_states.journal.head.seq > lines
+        assert vault.journal.head.seq > lines
         check_acknowledged(home, done)
         check_trail_in_git(vault)
 
@@ -457,7 +457,7 @@ def test_changes_that_wait_are_committed_soon_after_the_way_is_free(home: Path) 
         add(vault, "while detached")
         assert wait_until(lambda: vault.committer.obstacle is not None)
         git(home, "checkout", "-q", "main")
-        assert wait_until(lambda: not vault.file_states.journal.pending)
+        assert wait_until(lambda: not vault.journal.pending)
         assert wait_until(lambda: vault.committer.obstacle is None)
 
 
@@ -466,7 +466,7 @@ def test_nothing_is_looked_at_while_nothing_waits(home: Path, monkeypatch: pytes
     monkeypatch.setattr(committer, "LAST_RETRY", 0.02)
     with Vault.open(config=configured(home, commit_delay=0.0)) as vault:
         add(vault, "first")
-        assert wait_until(lambda: not vault.file_states.journal.pending)
+        assert wait_until(lambda: not vault.journal.pending)
         time.sleep(0.5)
         looks: list[Callable[[], int]] = []
         monkeypatch.setattr(vault.committer, "_under_lock", lambda step, wait: looks.append(step))
@@ -514,7 +514,7 @@ def test_catching_up_writes_the_recent_bytes_afresh_once(
         disk.rewrites = 0
         assert vault.commit() == 0
         assert disk.rewrites == 1
-        assert vault.file_states.journal.path.stat().st_size < 10_000
+        assert vault.journal.path.stat().st_size < 10_000
 
 
 def test_without_git_the_recent_bytes_stay_small(
@@ -526,8 +526,8 @@ def test_without_git_the_recent_bytes_stay_small(
         for number in range(300):
             add(vault, f"note {number}")
             clock.advance(minutes=1)
-        assert vault.file_states.journal.path.stat().st_size < 100_000
-        assert len(vault.file_states.journal.pending) < 100
+        assert vault.journal.path.stat().st_size < 100_000
+        assert len(vault.journal.pending) < 100
         assert disk.rewrites < 40
 
 
@@ -569,7 +569,7 @@ def test_a_trail_that_was_cut_is_put_back_from_git_and_says_so(vault: Vault) -> 
     for number in range(3):
         add(vault, f"number {number}")
     vault.commit()
-    trail = vault.home.path(vault.file_states.journal.head.part)
+    trail = vault.home.path(vault.journal.head.part)
     whole = trail.read_bytes()
     trail.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
     add(vault, "after the cut")

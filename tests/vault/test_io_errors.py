@@ -17,12 +17,12 @@ REFUSALS = "refusal by the disk"
 def test_refused_change_is_a_typed_error_and_the_next_one_works(
     scenario: Scenario, quick_path: Path, tally: Tally
 ) -> None:
-    tally(REFUSALS, refuse_everywhere(scenario, quick_path / "home", stride=4))
+    tally(REFUSALS, refuse_everywhere(scenario, quick_path / "home", stride=8))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_disk_that_goes_on_refusing_loses_nothing(scenario: Scenario, quick_path: Path, tally: Tally) -> None:
-    tally(REFUSALS, refuse_everywhere(scenario, quick_path / "home", forever=True, stride=8))
+    tally(REFUSALS, refuse_everywhere(scenario, quick_path / "home", forever=True, stride=16))
 
 
 @pytest.mark.long

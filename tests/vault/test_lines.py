@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.vault.lines import read_lines, render_line, split_lines
+from tests.conftest import many
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 values = st.recursive(
@@ -24,7 +25,7 @@ def records_of(data: bytes) -> list[dict[str, Any]]:
     return [line.record for line in read_lines(data).records]
 
 
-@settings(max_examples=200, deadline=None)
+@many(200)
 @given(st.lists(records, max_size=5))
 def test_records_survive_the_round_trip(written: list[dict[str, Any]]) -> None:
     data = b"".join(map(render_line, written))
@@ -34,7 +35,7 @@ def test_records_survive_the_round_trip(written: list[dict[str, Any]]) -> None:
     assert (reading.problems, reading.torn, reading.tail) == ([], 0, None)
 
 
-@settings(max_examples=200, deadline=None)
+@many(200)
 @given(records, records)
 def test_torn_end_is_counted(first: dict[str, Any], second: dict[str, Any]) -> None:
     whole, torn = render_line(first), render_line(second)
@@ -45,7 +46,7 @@ def test_torn_end_is_counted(first: dict[str, Any], second: dict[str, Any]) -> N
         assert (reading.tail is not None) == (cut == len(torn) - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(st.binary() | st.lists(st.sampled_from([b"{}", b"\n", b"\r\n", b"\xff", b"{", b"[1]", b"\0"])).map(b"".join))
 def test_nothing_raises_and_lines_are_exactly_the_bytes(data: bytes) -> None:
     assert b"".join(split_lines(data)) == data

@@ -8,15 +8,15 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memfolio.clock import from_ms
 from memfolio.types import Attribution, MemoryItem, Type
-from memfolio.vault.entry import Entry
-from memfolio.vault.fields import own_length, text_id, whole_length
-from memfolio.vault.log import LogReading, read_log, split_log
+from memfolio.vault.fields import Entry, text_id
+from memfolio.vault.log import LogReading, own_length, read_log, split_log, whole_length
 from memfolio.vault.paths import title_line
+from tests.conftest import many
 from tests.vault.minting import mint, render_entry
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -85,7 +85,7 @@ def log_of(entries: list[Entry]) -> str:
     return f"{title_line(DAY)}\n\n" + "\n".join(render_entry(entry, BERLIN) for entry in entries)
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(documents)
 def test_blocks_are_exactly_the_text(text: str) -> None:
     blocks = split_log(text, "main")
@@ -93,7 +93,7 @@ def test_blocks_are_exactly_the_text(text: str) -> None:
     assert all(text.startswith(block.text, block.start) for block in blocks)
 
 
-@settings(max_examples=200, deadline=None)
+@many(200)
 @given(st.binary(max_size=200) | documents.map(lambda text: text.encode("utf-8", "surrogateescape")))
 def test_blocks_are_exactly_the_bytes(raw: bytes) -> None:
     text = raw.decode("utf-8", "surrogateescape")
@@ -101,7 +101,7 @@ def test_blocks_are_exactly_the_bytes(raw: bytes) -> None:
     assert joined.encode("utf-8", "surrogateescape") == raw
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(documents)
 def test_reading_never_raises_and_gives_storable_text(text: str) -> None:
     reading = read(text)
@@ -111,7 +111,7 @@ def test_reading_never_raises_and_gives_storable_text(text: str) -> None:
     assert len({found.entry.item.id for found in reading.entries}) == len(reading.entries)
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(st.lists(contents, min_size=1, max_size=4))
 def test_no_content_can_forge_an_entry(written: list[str]) -> None:
     entries = [make(content, number) for number, content in enumerate(written)]
@@ -121,7 +121,7 @@ def test_no_content_can_forge_an_entry(written: list[str]) -> None:
         assert reading.problems == ()
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(contents, documents)
 @example("x", "## 16:00 fact\n\nBy hand.\n")
 @example("x\n```", "```\n## 16:00 fact\n```\n")
@@ -158,7 +158,7 @@ def test_text_below_an_untouched_entry_is_a_block_of_its_own() -> None:
     assert [each.kind for each in split_log(f"{first}\n- milk\n", "other")] == ["entry"]
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(contents, documents)
 def test_an_entry_ends_where_the_longer_way_to_look_says(content: str, text: str) -> None:
     block = render_entry(make(content), BERLIN) + text

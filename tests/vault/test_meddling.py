@@ -12,7 +12,7 @@ from tests.vault.faults import LOG, PAGE, Stage, named
 from tests.vault.trials import by_rename, in_place, intrude_everywhere, meddle_everywhere, same_size
 
 MEDDLING = "somebody else between two steps"
-STRIDES = [4, pytest.param(1, marks=pytest.mark.long)]
+STRIDES = [8, pytest.param(1, marks=pytest.mark.long)]
 MEDDLED = [
     ("further memories", LOG, in_place),
     ("further memories", LOG, by_rename),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.vault.past.merge import merge_blocks, merge_text, unified
+from tests.conftest import many
 
 letters = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=8)
 texts = (
@@ -18,7 +19,7 @@ blocks = st.lists(st.sampled_from(["a1", "b2", "c3", "d4", "e5"]), max_size=7)
 unique = st.lists(st.integers(0, 30).map(lambda n: f"{n:02}"), unique=True, max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(texts, texts)
 def test_change_of_one_side_is_the_result(base: str, other: str) -> None:
     assert merge_text(base, base, other) == other
@@ -26,13 +27,13 @@ def test_change_of_one_side_is_the_result(base: str, other: str) -> None:
     assert merge_text(base, other, other) == other
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(texts, texts, texts)
 def test_sides_can_be_exchanged(base: str, ours: str, theirs: str) -> None:
     assert merge_text(base, ours, theirs) == merge_text(base, theirs, ours)
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(blocks, blocks, blocks)
 def test_sides_of_blocks_can_be_exchanged(base: list[str], ours: list[str], theirs: list[str]) -> None:
     assert merge_blocks(base, ours, theirs, None) == merge_blocks(base, theirs, ours, None)
@@ -41,14 +42,14 @@ def test_sides_of_blocks_can_be_exchanged(base: list[str], ours: list[str], thei
     assert merge_blocks(base, ours, ours, str) == ours
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(unique, unique, unique)
 def test_appends_of_both_sides_are_all_there_in_order(base: list[str], ours: list[str], theirs: list[str]) -> None:
     merged = merge_blocks(["x"], ["x", *sorted(ours)], ["x", *sorted(theirs)], lambda block: block)
     assert merged == ["x", *sorted({*ours, *theirs})]
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(unique, st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
 def test_deletions_of_both_sides_hold(base: list[str], mine: set[int], other: set[int]) -> None:
     ours = [block for at, block in enumerate(base) if at not in mine]
@@ -57,7 +58,7 @@ def test_deletions_of_both_sides_hold(base: list[str], mine: set[int], other: se
     assert merge_blocks(base, ours, theirs, lambda block: block) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(unique, st.data())
 def test_edits_of_different_lines_are_both_there(base: list[str], data: st.DataObject) -> None:
     who = data.draw(st.lists(st.sampled_from("-ot"), min_size=len(base), max_size=len(base)))

@@ -16,13 +16,22 @@ from hypothesis import strategies as st
 from memfolio.clock import SettableClock, from_ms
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.types import Action, MemoryItem
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt
-from memfolio.vault.cut import Excerpt, cut, excerpts, memories_in, with_excerpts
+from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Receipt, UndoResult
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import normalise_content, text_id
 from memfolio.vault.lines import read_lines
-from memfolio.vault.move import Files, compose_cut, compose_return, cut_out, put_back
-from memfolio.vault.past.past import UndoResult
+from memfolio.vault.move import (
+    Excerpt,
+    Files,
+    compose_cut,
+    compose_return,
+    cut,
+    cut_out,
+    excerpts,
+    memories_in,
+    put_back,
+    with_excerpts,
+)
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
@@ -166,10 +175,10 @@ def test_restoring_what_is_in_its_log_writes_only_the_lines(vault: Vault) -> Non
 
 def test_nothing_to_move_and_nothing_to_tell_is_no_change(vault: Vault) -> None:
     one = add(vault, "one")
-    seq = vault.file_states.journal.head.seq
+    seq = vault.journal.head.seq
     outcome = put_back(vault, {LOG: one.ids}, by=OWNER)
     assert (outcome.paths, outcome.receipt) == ((), None)
-    assert vault.file_states.journal.head.seq == seq
+    assert vault.journal.head.seq == seq
 
 
 def test_what_is_not_there_is_not_found_and_nothing_changes(vault: Vault) -> None:
@@ -217,12 +226,12 @@ def test_memories_of_several_logs_leave_and_return_together(vault: Vault, clock:
 
 def test_a_preview_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
     one = add(vault, "one")
-    before, seq = files(vault), vault.file_states.journal.head.seq
+    before, seq = files(vault), vault.journal.head.seq
     outcome = cut_out(vault, {LOG: one.ids}, by=OWNER, records=[{"op": "tombstone"}], dry_run=True)
     assert "-one" in outcome.diff
     assert "+one" in outcome.diff
     assert (outcome.receipt, set(outcome.paths)) == (None, {LOG, ARCHIVE})
-    assert (files(vault), vault.file_states.journal.head.seq) == (before, seq)
+    assert (files(vault), vault.journal.head.seq) == (before, seq)
 
 
 def test_an_entry_that_is_archived_already_is_not_archived_twice(vault: Vault) -> None:

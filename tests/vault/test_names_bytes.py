@@ -109,7 +109,7 @@ def test_names_that_differ_only_in_case_are_reported_and_both_files_are_kept(hom
 
 def test_a_stray_copy_of_the_trail_is_reported_and_left_alone(home: Path, vault: Vault) -> None:
     vault.put_page(PAGE, "page\n", expects=None, by=BOT)
-    part = vault.file_states.journal.head.part
+    part = vault.journal.head.part
     copy = part.replace(".jsonl", " (conflicted copy).jsonl")
     save(home / copy, b"{}\n")
     vault.survey()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from memfolio.errors import MemfolioError
-from memfolio.vault import journal, lock, reconcile
-from memfolio.vault.change import Change, Plan, PutPage, Receipt
+from memfolio.vault import journal, reconcile, recover
+from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.committer import Committer
-from memfolio.vault.disk import Disk, Stamp
-from memfolio.vault.journal import FileStates, Journal, Written
+from memfolio.vault.disk import Disk, FileLock, Stamp
+from memfolio.vault.journal import GENESIS, Journal, TrailLine, Written, seal
 from memfolio.vault.reconcile import Reconciler
-from memfolio.vault.trail import GENESIS, TrailLine, seal
-from memfolio.vault.writer import FileWriter, Intents, Writer, _receipt
+from memfolio.vault.writer import FileWriter, Intents, Plan, Writer, _receipt
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
@@ -100,7 +99,7 @@ def stages_without_sync(self: Disk, target: Path, data: bytes) -> tuple[Path, St
     return temporary, stamp
 
 
-def creates_in_place(self: Disk, path: Path, data: bytes) -> Stamp | None:
+def creates_in_place(self: Disk, path: Path, data: bytes, *, sync: bool = True) -> Stamp | None:
     self.make_dirs(path.parent)
     fd = self.open(path, os.O_WRONLY | os.O_CREAT)
     self.write_all(fd, data)
@@ -116,7 +115,7 @@ def appends_whatever_is_there(self: Disk, path: Path, data: bytes, expected: Sta
 
 
 def overwrites_pages(self: Writer, operation: PutPage) -> Written:
-    content = self._file_states.read(operation.path)
+    content = self._journal.read(operation.path)
     was = None if content is None else self._home.hash(content)
     assert operation.content is not None
     return Written(operation.path, None, operation.content, was, self._home.hash(operation.content))
@@ -127,40 +126,39 @@ def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     if not self._tells_itself(change, plan):
         return _receipt(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
-    line = self._file_states.enter(change.action, change.by, plan.files[:1], **details)
+    line = self._journal.enter(change.action, change.by, plan.files[:1], **details)
     self._append_file(plan.files[0])
     return _receipt(line, plan)
 
 
 def drops_the_intent_too_early(self: Writer, change: Change, plan: Plan) -> TrailLine:
-    intent = self._intents.save(self._file_states.journal.head.seq + 1, change, plan)
-    file_writer = FileWriter(self._file_states, self._reconciler)
+    intent = self._intents.save(self._journal.head.seq + 1, change, plan)
+    file_writer = FileWriter(self._journal, self._reconciler)
     done = [file_writer.finish(planned) for planned in plan.files]
     self._intents.drop(intent)
-    return self._file_states.enter(change.action, change.by, done, ids=plan.ids, key=change.key)
+    return self._journal.enter(change.action, change.by, done, ids=plan.ids, key=change.key)
 
 
 def writes_several_files_without_intent(self: Writer, change: Change, plan: Plan) -> TrailLine:
-    file_writer = FileWriter(self._file_states, self._reconciler)
+    file_writer = FileWriter(self._journal, self._reconciler)
     done = [file_writer.finish(planned) for planned in plan.files]
-    return self._file_states.enter(change.action, change.by, done, ids=plan.ids, key=change.key, sync=True)
+    return self._journal.enter(change.action, change.by, done, ids=plan.ids, key=change.key, sync=True)
 
 
-def notes_past_a_gap(self: Journal, lines: Sequence[dict[str, Any]]) -> None:
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+def notes_past_a_gap(self: Journal, line: dict[str, Any]) -> None:
     try:
-        stamp = self._disk.append(self.path, data, sync=False)
+        stamp = self._disk.append(self.path, json.dumps(line).encode() + b"\n", sync=False)
     except OSError:
         return
     self._inode, self._offset = stamp.inode, stamp.size
 
 
 def commits_what_is_there_now(self: Committer, write: Written, before: bytes) -> bytes | None:
-    return None if write.state is None else self._file_states.read(write.path)
+    return None if write.state is None else self._journal.read(write.path)
 
 
 @contextmanager
-def locks_nothing(self: lock.FileLock, patience: float | None = None) -> Iterator[None]:
+def locks_nothing(self: FileLock, patience: float | None = None) -> Iterator[None]:
     yield
 
 
@@ -199,14 +197,14 @@ BUGS = (
     Bug("the intent is dropped too early", becomes(Writer, "_carry_out", drops_the_intent_too_early), crash(PAGES)),
     Bug("intents are not rolled forward", becomes(Intents, "waiting", lambda self: []), crash(SEVERAL)),
     Bug("intents are rolled forward twice", becomes(Writer, "_is_entered", lambda *_: False), crash(PAGES)),
-    Bug("keys are forgotten", becomes(FileStates, "made_under", lambda self, key: None), crash(KEYED)),
+    Bug("keys are forgotten", becomes(Journal, "made_under", lambda self, key: None), crash(KEYED)),
     Bug("torn entries are not cut off", becomes(Reconciler, "_cut_torn", lambda self, seen, whole: None), crash(MORE)),
     Bug(
         "torn entries are taken for whole",
         becomes(reconcile, "whole_length", lambda block, agent: len(block)),
         crash(MORE),
     ),
-    Bug("own entries are taken for a person's", becomes(Reconciler, "_take_own", lambda *_: False), crash(MORE)),
+    Bug("own entries are taken for a person's", becomes(Reconciler, "_recover_own", lambda *_: False), crash(MORE)),
     Bug("other people's edits are not seen", becomes(Reconciler, "reconcile", shows_no_stamp_change), crash(EDITED)),
     Bug("stale editors win", becomes(Reconciler, "_lost", lambda self, seen, before: []), crash(STALE)),
     Bug("no conflict copies", keep_nothing_displaced, person(EXTENDED, PAGE, in_place)),
@@ -216,19 +214,17 @@ BUGS = (
         lambda folder: die_before_a_person(SEVERAL, folder / "home", (LOG,)),
     ),
     Bug("nothing is taken back", becomes(FileWriter, "take_back", lambda self: True), errors(SEVERAL)),
-    Bug(
-        "the trail is not synced when it must be", becomes(FileStates, "sync_trail", lambda self: None), power(ROLLING)
-    ),
+    Bug("the trail is not synced when it must be", becomes(Journal, "sync_trail", lambda self: None), power(ROLLING)),
     Bug(
         "torn lines of the trail are kept",
-        becomes(journal, "_set_aside_torn", lambda file_states, head: b""),
+        becomes(recover, "_set_aside_torn", lambda journal, head: b""),
         crash(MORE),
     ),
     Bug("the chain is not linked", becomes(journal, "seal", seals_each_line_alone), crash(MORE)),
     Bug("gaps in the journal are overlooked", becomes(Journal, "_append", notes_past_a_gap), errors(PAGES)),
     Bug(
         "there is no lock",
-        becomes(lock.FileLock, "__call__", locks_nothing),
+        becomes(FileLock, "__call__", locks_nothing),
         lambda folder: intrude_everywhere(MORE, folder / "home"),
     ),
     Bug(

@@ -16,10 +16,9 @@ import pytest
 
 from memfolio.errors import HomeBusyError, PageChangedError
 from memfolio.types import Action
-from memfolio.vault.disk import Disk
-from memfolio.vault.lock import FileLock
+from memfolio.vault.disk import Disk, FileLock
+from memfolio.vault.journal import TrailLine
 from memfolio.vault.paths import state_ledger
-from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 from tests.disks import Crash, CrashingDisk
 from tests.vault.conftest import Tally
@@ -111,7 +110,7 @@ def waits_are_short(waits: list[float]) -> bool:
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("operations", [200, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("operations", [120, pytest.param(5000, marks=pytest.mark.long)])
 def test_eight_processes_lose_and_double_nothing_and_wait_little(
     home: Path, tmp_path: Path, operations: int, tally: Tally
 ) -> None:
@@ -125,7 +124,7 @@ def test_eight_processes_lose_and_double_nothing_and_wait_little(
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(1000, marks=pytest.mark.long)])
 def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int, tally: Tally) -> None:
     for number in range(rounds):
         folder = tmp_path / str(number)
@@ -298,7 +297,7 @@ def stop_and_wake(home: Path, vault: Vault, folder: Path, moment: str, number: i
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("trials", [20, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [12, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_stopped_lock_holder_makes_others_busy_and_clobbers_nothing(
     home: Path, tmp_path: Path, opened: Vault, trials: int, tally: Tally
 ) -> None:
@@ -333,6 +332,6 @@ def test_handle_of_a_dead_process_is_nobodys_to_close(tmp_path: Path) -> None:
     with pytest.raises(Crash):
         disk.mkdir(tmp_path / "folder")
     with path.open("w") as file:  # which has the number of the lock's handle
-        lock.begin_anew()
+        lock.reset_after_fork()
         file.write("still open")
     assert path.read_text() == "still open"

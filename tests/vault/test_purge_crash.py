@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from memfolio.vault.vault import Vault
 from tests.conftest import START
 from tests.disks import Crash, CrashingDisk, FailingDisk, QuickDisk, RecordingDisk
 from tests.vault.conftest import Tally
+from tests.vault.power import Cache, Forgetful
 from tests.vault.proof import BOT, configured, item
 from tests.vault.test_purge import PERSON, SECRET, add, everything, put, sound
 
@@ -114,6 +116,24 @@ def test_a_purge_that_the_disk_stops_is_finished_when_the_home_is_next_opened(te
         shutil.rmtree(scene)
 
 
+def test_no_power_cut_after_a_purge_brings_a_byte_back(quick_path: Path) -> None:
+    home, disk = quick_path / "disk" / "home", RecordingDisk()
+    config = configured(home, git_enabled=False)
+    with Vault.open(config=config, clock=SettableClock(START), disk=QuickDisk()) as vault:
+        add(vault, "one")
+        secret = add(vault, SECRET)
+        put(vault, "agents/main/memory/weekly/2026-W46.md", f"# Week\n\n- {SECRET}\n- lunch\n")
+    cache = Cache(home.parent)
+    with Vault.open(config=config, clock=SettableClock(START), disk=disk) as vault:
+        purge(vault, [secret], by=PERSON)
+    for call in disk.calls:
+        cache.take(call)
+    for seed in range(20):
+        lost = quick_path / f"lost-{seed}"
+        cache.lose(lost, random.Random(seed) if seed else Forgetful())
+        assert SECRET.encode() not in everything(lost / "home")
+
+
 OTHER = """
 import json, sys
 from pathlib import Path
@@ -149,7 +169,7 @@ def test_a_process_that_has_the_home_open_does_not_bring_it_back(quick_path: Pat
         assert other.stdin is not None
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-        done = purge(memory.vault, [secret.id], by=PERSON, rebuild=rebuilder(memory.vault, memory.library.indexes()))
+        done = purge(memory.vault, [secret.id], by=PERSON, rebuild=rebuilder(memory.vault, memory.searcher.indexes()))
         assert done.is_clean
         other.stdin.write("write\n")
         other.stdin.flush()
@@ -172,18 +192,18 @@ def test_a_process_that_has_the_home_open_does_not_bring_it_back(quick_path: Pat
 
 def test_vectors_of_purged_texts_are_gone_and_others_are_carried_over(quick_path: Path, cache: Path) -> None:
     from memfolio.index.index import rebuilder
-    from memfolio.index.vectors import buy_vectors, kept_vectors, text_hash
+    from memfolio.index.vectors import keep_paid_vectors, paid_vectors, text_hash
     from memfolio.memory import Memory
 
     with Memory.open(quick_path / "home", background=False) as memory:
         secret = memory.remember(SECRET)
         memory.remember("a text that stays")
         bought = {text_hash(text): text.encode().ljust(64) for text in (SECRET, "a text that stays")}
-        memory.library.index.write(lambda connection: buy_vectors(connection, "paid", bought))
+        memory.searcher.index.write(lambda connection: keep_paid_vectors(connection, "paid", bought))
         assert memory.recall("safe")
-        done = purge(memory.vault, [secret.id], by=PERSON, rebuild=rebuilder(memory.vault, memory.library.indexes()))
+        done = purge(memory.vault, [secret.id], by=PERSON, rebuild=rebuilder(memory.vault, memory.searcher.indexes()))
         assert done.is_clean
-        kept = memory.library.index.read(lambda connection: kept_vectors(connection, "paid", list(bought)))
+        kept = memory.searcher.index.read(lambda connection: paid_vectors(connection, "paid", list(bought)))
         assert list(kept.values()) == [b"a text that stays".ljust(64)]
         assert b"combination" not in everything(cache)
 
@@ -238,7 +258,7 @@ def test_others_go_on_writing_while_something_is_purged(quick_path: Path, cache:
         assert busy.stdout is not None
         assert busy.stdout.readline() == "ready\n"
         for secret in secrets:
-            rebuild = rebuilder(memory.vault, memory.library.indexes())
+            rebuild = rebuilder(memory.vault, memory.searcher.indexes())
             assert purge(memory.vault, [secret.id], by=PERSON, rebuild=rebuild).is_clean
         made, _ = busy.communicate(timeout=60)
         assert busy.returncode == 0

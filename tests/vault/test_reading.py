@@ -7,15 +7,24 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memfolio.clock import from_ms, to_ms
 from memfolio.types import EMPTY, Attribution, MemoryItem
-from memfolio.vault.entry import Entry, parse_entry
-from memfolio.vault.fields import HEADING, FieldValues, _label, _words, read_label, without_surrogates
+from memfolio.vault.fields import (
+    HEADING,
+    Entry,
+    FieldValues,
+    _label,
+    _words,
+    parse_entry,
+    read_label,
+    without_surrogates,
+)
 from memfolio.vault.log import read_log, split_log
 from memfolio.vault.paths import title_line
+from tests.conftest import many
 from tests.vault.minting import mint, render_entry
 from tests.vault.test_entry import ADVERSARIAL, BERLIN, DAY, MS, ZONES, day_of, entries, entry
 from tests.vault.test_log import documents
@@ -164,20 +173,20 @@ def _sorted(label: FieldValues) -> str:
     return repr((sorted(label.values.items()), sorted(label.attributes.items()), sorted(label.problems)))
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(logs())
 def test_written_entries_are_read_alike(log: tuple[str, date, tzinfo]) -> None:
     check(*log)
 
 
-@settings(max_examples=500, deadline=None)
+@many(500)
 @given(st.data(), logs())
 def test_edited_entries_are_read_alike(data: st.DataObject, log: tuple[str, date, tzinfo]) -> None:
     text, day, zone = log
     check(data.draw(edited(st.just(text))), day, zone)
 
 
-@settings(max_examples=1000, deadline=None)
+@many(1000)
 @given(edited(st.just(WRITTEN)), st.sampled_from(ODD_ZONES))
 @example(WRITTEN.replace("role: user", "at: 2026-11-15·14:30"), BERLIN)
 @example(WRITTEN.replace("role: user", "role: user · at: 2026-11-15T14:30:05.123Z"), BERLIN)
@@ -193,13 +202,13 @@ def test_every_comment_is_read_alike(comment: str) -> None:
     check(WRITTEN.replace("role: user\n", f"role: user\n<!-- {comment} -->\n"), DAY, BERLIN)
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(documents, st.sampled_from(ODD_ZONES))
 def test_any_document_is_read_alike(text: str, zone: tzinfo) -> None:
     check(text, DAY, zone)
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(documents.filter(lambda text: "```" not in text and "~~~" not in text))
 @example("\ufeff## 14:30\n### 14:30\n\ufeff## 14:30\n## ^M-1-00000000")
 def test_entries_start_at_every_heading_line(text: str) -> None:
@@ -207,7 +216,7 @@ def test_entries_start_at_every_heading_line(text: str) -> None:
     assert [block.start for block in split_log(text, "main") if block.kind == "entry"] == starts
 
 
-@settings(max_examples=100, deadline=None)
+@many(100)
 @given(
     st.integers(0, 7200).map(lambda s: datetime(2026, 10, 25, tzinfo=UTC) + timedelta(seconds=s))
     | st.integers(0, 7200).map(lambda s: datetime(2026, 3, 29, tzinfo=UTC) + timedelta(seconds=s))

@@ -115,7 +115,7 @@ def test_only_added_memories_are_told_and_none_are_kept(vault: Vault, clock: Set
     vault.add_lines(state_ledger("main"), [{"pin": "M-1-00000000"}], BOT)
     vault.put_page("shared/notes.md", "notes", expects=None, by=BOT)
     assert [len(record.items) for record in ear.records] == [1, 0, 0]
-    assert all(record.items == () for record in vault.file_states.journal.pending)
+    assert all(record.items == () for record in vault.journal.pending)
 
 
 def test_changes_of_another_process_come_without_memories(vault: Vault, clock: SettableClock) -> None:

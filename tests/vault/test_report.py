@@ -54,7 +54,7 @@ def test_a_removed_line_of_the_trail_is_found(vault: Vault) -> None:
 
 
 def test_a_trail_rewritten_as_a_whole_is_found_by_what_git_vouches_for(vault: Vault) -> None:
-    from memfolio.vault.trail import GENESIS, read_line, seal
+    from memfolio.vault.journal import GENESIS, read_line, seal
 
     trail = vault.home.root / TRAIL
     previous, forged = GENESIS, b""
@@ -154,7 +154,7 @@ def test_doctor_sees_a_clock_that_went_back(vault: Vault, clock: SettableClock) 
 
 def test_changes_that_no_commit_has_are_found(vault: Vault) -> None:
     add(vault, "never committed")
-    vault.file_states.journal.mark_committed(vault.file_states.journal.head.seq)
+    vault.journal.mark_committed(vault.journal.head.seq)
     errors = of_level(vault.verify(), "error")
     assert any("no commit of 1 change (4)" in error.message for error in errors)
     assert TRAIL in {error.where for error in errors}

@@ -9,10 +9,9 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, NotFoundError, PathError
-from memfolio.vault.change import Receipt
+from memfolio.vault.change import Receipt, UndoResult
 from memfolio.vault.fields import text_id
 from memfolio.vault.move import cut_out, put_back
-from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.rollback import forgotten_by, lasting_lines
 from memfolio.vault.paths import archive_page, state_ledger
 from memfolio.vault.vault import OWNER, Vault
@@ -82,9 +81,9 @@ def test_the_trail_is_never_rolled_back(vault: Vault) -> None:
     add(vault, "one")
     commit = tip(vault)
     add(vault, "two")
-    seq = vault.file_states.journal.head.seq
+    seq = vault.journal.head.seq
     vault.past.rollback(to=commit, by=OWNER)
-    assert vault.file_states.journal.head.seq == seq + 1
+    assert vault.journal.head.seq == seq + 1
     assert vault.trail.problems() == []
 
 

@@ -163,7 +163,7 @@ def test_a_page_with_a_name_that_other_systems_refuse_can_be_changed_where_it_is
     (home / path).parent.mkdir(parents=True)
     (home / path).write_text("because\n")
     vault.survey()
-    known = vault.file_states.known(path)
+    known = vault.journal.files.get(path)
     assert known is not None
     vault.put_page(path, "because of that\n", expects=known.hash, by=OWNER)
     assert (home / path).read_text() == "because of that\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,12 @@ from memfolio.errors import NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, MemoryItem
 from memfolio.vault.change import AddEntries, AddLines, Change, PutPage, Receipt
 from memfolio.vault.fields import text_id
+from memfolio.vault.move import cut_out
 from memfolio.vault.past.merge import ledger_blocks
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START
+from tests.disks import RecordingDisk
 from tests.vault.proof import find
 
 BOT = Attribution()
@@ -52,7 +54,11 @@ def files(vault: Vault) -> dict[str, bytes]:
     root = vault.home.root
     paths = (path for path in root.rglob("*") if path.is_file())
     found = {str(path.relative_to(root)): path.read_bytes() for path in paths}
-    return {path: data for path, data in found.items() if not path.startswith((".git/", ".memfolio/", "audit/"))}
+    return {
+        path: data
+        for path, data in found.items()
+        if not path.startswith((".git/", ".git-new/", ".memfolio/", "audit/"))
+    }
 
 
 def undo(vault: Vault, *seqs: int) -> Receipt:
@@ -191,11 +197,11 @@ def test_alerts_cannot_be_undone(vault: Vault) -> None:
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(vault: Vault) -> None:
     receipt = add(vault, "one")
-    before, seq = files(vault), vault.file_states.journal.head.seq
+    before, seq = files(vault), vault.journal.head.seq
     outcome = vault.past.undo([receipt.seq], by=OWNER, dry_run=True)
     assert "-one" in outcome.diff
     assert outcome.receipt is None
-    assert (files(vault), vault.file_states.journal.head.seq) == (before, seq)
+    assert (files(vault), vault.journal.head.seq) == (before, seq)
 
 
 def test_a_change_of_several_files_is_undone_as_one(vault: Vault) -> None:
@@ -449,8 +455,28 @@ def test_a_note_that_is_undone_is_kept_in_the_archive(vault: Vault) -> None:
     log.write_bytes(before + b"\n- a note about the red bicycle\n")
     vault.survey()
     now = files(vault)
-    receipt = undo(vault, vault.file_states.journal.head.seq)
+    receipt = undo(vault, vault.journal.head.seq)
     assert files(vault)[LOG] == before
     assert b"\n- a note about the red bicycle\n" in files(vault)[ARCHIVE]
     undo(vault, receipt.seq)
     assert files(vault) == now
+
+
+def test_taking_back_a_forgetting_syncs_only_what_it_must(home: Path, clock: SettableClock) -> None:
+    disk = RecordingDisk()
+    with Vault.open(config=load_config(home, overrides={"timezone": "UTC"}), clock=clock, disk=disk) as vault:
+        first, second = add(vault, "one").ids[0], add(vault, "two").ids[0]
+        cut_out(vault, {LOG: [second]}, by=OWNER, records=[{"op": "tombstone", "memory": second}])
+        vault.commit()
+
+        def syncs(verb: Callable[[], Receipt | None]) -> tuple[int, int]:
+            before = len(disk.calls)
+            receipt = verb()
+            assert receipt is not None
+            return sum(call.name == "fsync" for call in disk.calls[before:]), receipt.seq
+
+        tombstone = [{"op": "tombstone", "memory": first}]
+        # The intent and each page twice, for its bytes and its name; the state line, the trail and the folder once.
+        forgotten, seq = syncs(lambda: cut_out(vault, {LOG: [first]}, by=OWNER, records=tombstone).receipt)
+        assert forgotten == 2 + 2 * 2 + 1 + 1 + 1
+        assert syncs(lambda: undo(vault, seq))[0] == 2 + 3 * 2 + 1 + 1

@@ -225,16 +225,26 @@ class Promise(NamedTuple):
 class Recording:
     """A scenario played once, with every step and the moment of every promise."""
 
-    def __init__(self, scenario: Scenario, folder: Path) -> None:
+    def __init__(self, scenario: Scenario, folder: Path, disk: RecordingDisk | None = None) -> None:
         folder.mkdir()
-        disk = RecordingDisk()
+        disk = disk or RecordingDisk()
         self.stage = prepared(scenario, folder / "home")
         self.cache = Cache(folder)
         self.calls: list[Call] = disk.calls
         self.promises: list[Promise] = []
         self._promise()
         self.stage.disk, self.stage.acknowledged = disk, self._promise
-        scenario.act(self.stage)
+        try:
+            scenario.act(self.stage)
+        except (Crash, MemfolioError):
+            if disk.failed is None:
+                raise
+
+    def go_on(self, act: Callable[[Stage], None]) -> None:
+        """Another process does something with the home."""
+        self.stage.disk = disk = RecordingDisk()
+        disk.calls = self.calls
+        act(self.stage)
 
     def _promise(self) -> None:
         edits = {path: list(shown) for path, shown in self.stage.edits.items()}
@@ -266,6 +276,29 @@ def cut_the_power(scenario: Scenario, folder: Path, states: int, *, seed: int = 
     shutil.rmtree(folder)
     folder.mkdir()
     return rounds * len(wanted)
+
+
+def cut_the_power_after(
+    fault: type[BaseException], scenario: Scenario, folder: Path, *, stride: int = 1, go_on: Callable[[Stage], None]
+) -> int:
+    """Have a step go wrong, let somebody go on, and cut the power once nothing is under way; returns how often."""
+    chance = random.Random(stride)
+    for trials, k in enumerate(steps(stride)):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        disk = RecordingDisk(k, fault(errno.EIO, os.strerror(errno.EIO)))
+        recording = Recording(scenario, folder / "recorded", disk)
+        if disk.failed is None:
+            return trials
+        recording.go_on(go_on)
+        for call in recording.calls:
+            recording.cache.take(call)
+        for each in range(3):
+            shutil.rmtree(folder / "lost", ignore_errors=True)
+            recording.cache.lose(folder / "lost", Forgetful() if each == 0 else chance)
+            with told(scenario, fault.__name__, f"step {k}", disk.failed, f"then the power went, try {each}"):
+                judge(recording.stage_at(len(recording.calls), folder / "lost" / "home"))
+    raise AssertionError("steps() does not end")
 
 
 def reason(code: int) -> str:

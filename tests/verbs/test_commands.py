@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
 import pytest
 
-from memfolio.serve.cli.derive import below, command, listed, rows
-from memfolio.verbs.verb import verbs_at
+from memfolio.serve.cli.derive import below, command, listed, parameters_of, rows
+from memfolio.verbs.verb import method_named, verbs_at
 
 PATHS = [path for name in listed() for path in below(name) or [name]]
-WORDS = {"help", "examples"}
+WORDS = {
+    "help",
+    "examples",
+    "does",
+    "takes",
+    "fixed",
+    "picks",
+    "show",
+    "key",
+    "makes_home",
+    "problems",
+    "fields",
+    "prints",
+    "diff",
+}
+WORDS |= {"each", "table", "lines", "done", "would", "none"}
 
 
 def test_every_row_is_a_command() -> None:
@@ -33,7 +49,7 @@ def test_every_argument_that_is_told_once_is_an_argument_of_several_commands() -
     assert [name for name in rows()["arguments"] if taken.count(name) < 2] == []
 
 
-@pytest.mark.parametrize("args", [["--help"], ["fact", "--help"], ["recall", "--help"]])
+@pytest.mark.parametrize("args", [["--help"], ["fact", "--help"], ["recall", "--help"], ["mind", "show", "--help"]])
 def test_help_loads_no_room(args: list[str]) -> None:
     rooms = ("memory", "knowledge", "graph", "govern", "verbs.knowing")
     code = (
@@ -43,6 +59,17 @@ def test_help_loads_no_room(args: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("path", sorted({row["does"] for row in rows().values() if "does" in row}))
+def test_what_a_method_takes_is_read_from_its_source(path: str) -> None:
+    loaded = {name: each for name, each in inspect.signature(method_named(path)).parameters.items() if name != "self"}
+    read = parameters_of(path)
+    assert [(name, each.kind, each.annotation) for name, each in read.items()] == [
+        (name, each.kind, each.annotation) for name, each in loaded.items()
+    ]
+    literal = {name: each.default for name, each in read.items() if each.default not in (None, each.empty)}
+    assert {name: loaded[name].default for name in literal} == literal
 
 
 def test_a_verb_below_a_group_is_found_by_its_name() -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from memfolio.aio import AsyncMemory
-from memfolio.govern import proposal
+from memfolio.govern import proposals as proposal
 from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
+from memfolio.rooms import Rooms
 from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
@@ -147,7 +148,7 @@ def test_a_proposal_carries_what_its_verb_takes(home: Path) -> None:
 def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> None:
     tree = ast.parse(inspect.getsource(AsyncMemory))
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    rooms = {name for name, each in vars(Memory).items() if isinstance(each, cached_property) and name[0] != "_"}
+    rooms = {name for name, each in vars(Rooms).items() if isinstance(each, cached_property) and name[0] != "_"}
     typed = {
         target.id
         for block in blocks

@@ -51,7 +51,7 @@ def weighed(ranking: Ranking) -> Way:
 
         def find(question: str) -> list[int]:
             query = Query.from_args(question, now=home.now(), zone=home.zone, limit=DEPTH, inline=ranking.inline)
-            return [int(hit.memory.attributes["ref"]) for hit in memory.library.recall(query, ranking=ranking)]
+            return [int(hit.memory.attributes["ref"]) for hit in memory.searcher.recall(query, ranking=ranking)]
 
         return find
 

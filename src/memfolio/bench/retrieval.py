@@ -19,7 +19,7 @@ from memfolio.bench.scratch import scratch
 from memfolio.errors import InputError
 from memfolio.index.search import PlainSearch
 from memfolio.memory import Memory
-from memfolio.types import frozen
+from memfolio.types import MemoryItem, frozen
 
 # The floor: plain BM25 over the same turns. It shares nothing with recall, so that it stays where it is.
 
@@ -287,23 +287,25 @@ def _measure(path: Path, total: int, ways: Mapping[str, Way], limit: int | None,
     for number, case in enumerate(read_cases(path, limit=limit)):
         progress(path.name, number, total)
         with scratch() as memory:
-            _take_in(memory, case, found)
+            started = time.perf_counter()
+            take_in(memory, case)
+            found.seconds += time.perf_counter() - started
+            found.cases += 1
+            found.turns += len(case.turns)
+            found.questions += len(case.questions)
+            found.gold_missing += case.gold_missing
             for name, way in ways.items():
                 find = way(memory, case)
                 found.tallies[name] += [ask(find, question, case.turns) for question in case.questions]
-            found.degraded.update(memory.library.degraded())
+            found.degraded.update(memory.searcher.degraded())
     return found
 
 
-def _take_in(memory: Memory, case: BenchCase, found: Measured) -> None:
-    started = time.perf_counter()
-    memory.observe_many(observed(number, turn) for number, turn in enumerate(case.turns))
-    memory.library.vectorizer.fill(memory.library.index)
-    found.seconds += time.perf_counter() - started
-    found.cases += 1
-    found.turns += len(case.turns)
-    found.questions += len(case.questions)
-    found.gold_missing += case.gold_missing
+def take_in(memory: Memory, case: BenchCase) -> list[MemoryItem]:
+    """The turns of a case as memories, in their order, all of them with their vectors."""
+    items = memory.observe_many(observed(number, turn) for number, turn in enumerate(case.turns))
+    memory.searcher.vectorizer.fill(memory.searcher.index)
+    return items
 
 
 def observed(number: int, turn: BenchTurn) -> dict[str, object]:

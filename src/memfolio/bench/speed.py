@@ -114,7 +114,7 @@ def _fill(memory: Memory, talk: Talk, size: int, progress: Progress) -> None:
     for done in range(0, size, BATCH):
         progress(f"{size:,} memories", done, size)
         memory.observe_many(islice(turns, BATCH))
-    memory.library.vectorizer.fill(memory.library.index)
+    memory.searcher.vectorizer.fill(memory.searcher.index)
 
 
 def _ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], list[float]]:
@@ -135,8 +135,8 @@ def _ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], list[fl
 def _bare(memory: Memory, text: str) -> None:
     """The least that finds something by words and by meaning: one query to FTS5, and one to the vectors."""
     index, embedder, breadth = (
-        memory.library.index,
-        memory.library.vectorizer.embedder,
+        memory.searcher.index,
+        memory.searcher.vectorizer.embedder,
         memory.vault.config.recall.breadth,
     )
     words = terms(text)

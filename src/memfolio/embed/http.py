@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from threading import Lock
@@ -309,21 +309,15 @@ class HttpEmbedder:
             self._check_ready()
             some = texts[: self._budget.spend(texts)]
             try:
-                rows: Iterable[NDArray[np.float32]] = self._ask(some, dimension, query=query)
+                yield from self._ask(some, dimension, query=query)
             except ServerRefusedError as error:
-                rows = self._rows_of_refused(some, dimension, error, query=query)
-            yield from rows
+                half = len(some) // 2
+                if half:
+                    yield from self._rows(some[:half], dimension, query=query)
+                    yield from self._rows(some[half:], dimension, query=query)
+                else:
+                    yield self._row_of_beginning(some[0], dimension, error, query=query)
             texts = texts[len(some) :]
-
-    def _rows_of_refused(
-        self, texts: list[str], dimension: int, error: ServerRefusedError, *, query: bool
-    ) -> Iterator[NDArray[np.float32]]:
-        if len(texts) == 1:
-            yield self._row_of_beginning(texts[0], dimension, error, query=query)
-            return
-        half = len(texts) // 2
-        yield from self._rows(texts[:half], dimension, query=query)
-        yield from self._rows(texts[half:], dimension, query=query)
 
     def _row_of_beginning(
         self, text: str, dimension: int, error: ServerRefusedError, *, query: bool

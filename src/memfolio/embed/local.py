@@ -222,7 +222,8 @@ INSTALL = "pip install wordllama"
 
 _METHOD = b"mean of token vectors, cut at spaces and line ends"
 _TOKENS_AT_ONCE = 4096
-_TEXTS_AT_ONCE = 1024
+_TOKENS_WIDENED = 16_384
+_TEXTS_AT_ONCE = 128
 
 
 class LocalEmbedder:
@@ -261,7 +262,7 @@ class LocalEmbedder:
             tokens, table = self._model
         rows = np.zeros((len(texts), table.shape[1]), np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            sums = np.array([_sum(table, tokens.numbers(text)) for text in texts[start : start + _TEXTS_AT_ONCE]])
+            sums = _sums(table, [tokens.numbers(text) for text in texts[start : start + _TEXTS_AT_ONCE]])
             rows[start : start + len(sums)] = unit_rows(sums, source="the local embedder", hint=self.remedy)
         return rows
 
@@ -311,6 +312,19 @@ def package_folder() -> Path | None:
     spec = find_spec("wordllama")
     places = spec.submodule_search_locations if spec else None
     return next(map(Path, places or ()), None)
+
+
+def _sums(table: Table, texts: Sequence[array[int]]) -> NDArray[np.float64]:
+    """The exact sums of the vectors of some texts' tokens."""
+    import numpy as np
+
+    if len(texts) < 2 or sum(map(len, texts)) > _TOKENS_WIDENED:
+        return np.array([_sum(table, numbers) for numbers in texts])
+    # Half-precision numbers are slow to widen, and the same tokens come in text after text.
+    known, places = np.unique(np.concatenate(texts), return_inverse=True)
+    wide = table.take(known.astype(np.intp), axis=0).astype(np.float64)
+    ends = np.cumsum([len(numbers) for numbers in texts])
+    return np.array([wide.take(some, axis=0).sum(axis=0) for some in np.split(places, ends[:-1])])
 
 
 def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:

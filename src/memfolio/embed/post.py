@@ -22,7 +22,7 @@ T = TypeVar("T")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 _BLOCK = 65_536
-_MOST_SAID = 200
+_MAX_REASON = 200
 _REFUSALS = (400, 413, 422)
 
 
@@ -143,14 +143,14 @@ class JsonServer:
                 f"{self.url} answered {status}: the key is missing or not accepted",
                 hint="set MEMFOLIO_EMBEDDING_KEY in the environment",
             )
-        message = f"{self.url} answered {status}{self._said(error)}"
+        message = f"{self.url} answered {status}{self._reason(error)}"
         if status == 429 or status >= 500:
             after = _seconds(error.headers.get("Retry-After", ""))
             return ServerBusyError(message, hint="try again later", after=after)
         kind = ServerRefusedError if status in _REFUSALS else EmbedderError
         return kind(message, hint="check embedding.url, embedding.model and the key")
 
-    def _said(self, error: HTTPError) -> str:
+    def _reason(self, error: HTTPError) -> str:
         """What the server says is wrong, if that can be made out."""
         from http.client import HTTPException
 
@@ -159,13 +159,13 @@ class JsonServer:
         except (HTTPException, OSError, ValueError, RecursionError):
             return ""
         inner = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
-        said = inner.get("message") if isinstance(inner, dict) else inner
-        return f": {self._cleaned(said)}" if isinstance(said, str) else ""
+        text = inner.get("message") if isinstance(inner, dict) else inner
+        return f": {self._cleaned(text)}" if isinstance(text, str) else ""
 
-    def _cleaned(self, said: str) -> str:
+    def _cleaned(self, text: str) -> str:
         """Words of others for a message: one short line, without the key."""
-        plain = said.replace(self.key, "…") if self.key else said
-        return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MOST_SAID]
+        plain = text.replace(self.key, "…") if self.key else text
+        return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MAX_REASON]
 
 
 def _seconds(text: str) -> float:

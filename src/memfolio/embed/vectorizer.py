@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memfolio.embed.embedder import Embedder, Identity, UnfinishedError
@@ -16,13 +16,14 @@ from memfolio.embed.post import in_time
 from memfolio.errors import EmbedderError, MemfolioError
 from memfolio.index.database import Mutex
 from memfolio.index.index import Index
+from memfolio.index.lookup import Overview
 from memfolio.index.vectors import (
     UnembeddedMemory,
-    buy_vectors,
     count_pending,
     identity_of,
+    keep_paid_vectors,
     keep_vectors,
-    kept_vectors,
+    paid_vectors,
     pending,
     take_over,
     text_hash,
@@ -46,6 +47,8 @@ LONGEST_REST = 3600.0
 BATCH = 512
 PAID = 100
 """How many texts are paid for at once, and their vectors kept before the next ones are."""
+QUESTIONS = 256
+"""How many questions' vectors are kept."""
 SOME = 64
 """How many memories get their vectors at once where somebody waits."""
 
@@ -74,7 +77,7 @@ class Embedded:
     degraded: str | None = None
 
 
-class Tenure:
+class IndexClaim:
     """What became of the attempts to fill one index: whose vectors gave way here, and whose came back."""
 
     def __init__(self) -> None:
@@ -88,9 +91,9 @@ class Tenure:
         """
         found = index.read(identity_of)
         if found is None or not identity.matches(found):
-            found = index.write(lambda connection: take_over(connection, identity, spared=self.displaced))
+            found = index.write(lambda db: take_over(db, identity, spared=self.displaced))
         others = None if found is None or identity.matches(found) else found
-        self.loss = _outdone(others) if others and others in self.displaced else None
+        self.loss = _taken_over(others) if others and others in self.displaced else None
         if self.loss is not None:
             raise self.loss
         if others is not None:
@@ -107,13 +110,12 @@ class Vectorizer:
         self._rest = REST
         self._turn = Mutex()
         self._counting = Mutex()
-        self._tenures: dict[Index, Tenure] = {}
-        self._of_question = lru_cache(maxsize=128)(self._embed_question)
+        self._claims: dict[Index, IndexClaim] = {}
 
     @property
     def trouble(self) -> EmbedderError | None:
         """Why some or all vectors are missing, when it is not for want of time."""
-        losses = [tenure.loss for tenure in list(self._tenures.values()) if tenure.loss]
+        losses = [claim.loss for claim in list(self._claims.values()) if claim.loss]
         return self._failure or (losses[0] if losses else None)
 
     @property
@@ -123,24 +125,24 @@ class Vectorizer:
 
     def is_stuck(self, index: Index) -> bool:
         """Whether trying to fill an index again at once would be in vain."""
-        return self.embedder is None or self.is_resting or self._tenure(index).loss is not None
+        return self.embedder is None or self.is_resting or self._claim(index).loss is not None
 
     @property
-    def _is_outdone(self) -> bool:
+    def _is_displaced(self) -> bool:
         """Whether there is nothing that a question could be compared with."""
-        tenures = list(self._tenures.values())
-        return bool(tenures) and all(tenure.loss for tenure in tenures)
+        claims = list(self._claims.values())
+        return bool(claims) and all(claim.loss for claim in claims)
 
-    def _tenure(self, index: Index) -> Tenure:
-        return self._tenures.setdefault(index, Tenure())
+    def _claim(self, index: Index) -> IndexClaim:
+        return self._claims.setdefault(index, IndexClaim())
 
     def of(self, question: str) -> QueryVector | None:
         """What a question means; None when the embedder has no answer, or none in time."""
         embedder = self.embedder
-        if embedder is None or self.is_resting or self._is_outdone or not question.strip():
+        if embedder is None or self.is_resting or self._is_displaced or not question.strip():
             return None
         try:
-            ask = partial(self._of_question, question)
+            ask = partial(_question_vector, embedder, question)
             found = in_time(ask, PATIENCE, _late) if embedder.is_costly else ask()
         except EmbedderError as error:
             self._fail(error)
@@ -148,16 +150,11 @@ class Vectorizer:
         self._succeed()
         return found if found.values.any() else None
 
-    def _embed_question(self, question: str) -> QueryVector:
-        assert self.embedder is not None  # asked only where there is one
-        return QueryVector(rows_of(self.embedder, [question], query=True)[0], _identity(self.embedder))
-
-    def is_filled(self, index: Index) -> bool:
+    def is_filled(self, known: Overview) -> bool:
         """Whether every memory of an index has a vector of this embedder, as far as that can be told at once."""
         if self.embedder is None or self.embedder.is_costly or self.trouble is not None:
             return False
-        waiting, whose = index.read(lambda connection: (count_pending(connection), identity_of(connection)))
-        return waiting == 0 and whose is not None and _identity(self.embedder).matches(whose)
+        return known.waiting == 0 and known.identity is not None and _identity(self.embedder).matches(known.identity)
 
     def fill(
         self, index: Index, *, seconds: float | None = None, batch: int | None = None, is_patient: bool = False
@@ -175,7 +172,7 @@ class Vectorizer:
             self._fill(index, embedder, until, batch or BATCH)
             self._succeed()
         except EmbedderError as error:
-            if error is not self._tenure(index).loss:
+            if error is not self._claim(index).loss:
                 self._fail(error)
         finally:
             self._turn.end()
@@ -197,8 +194,9 @@ class Vectorizer:
 
     def _fill(self, index: Index, embedder: Embedder, until: float | None, batch: int) -> None:
         has_time, identity = not _is_over(until), _identity(embedder)
-        self._tenure(index).begin(index, identity)
-        while has_time and (found := index.read(lambda connection: pending(connection, batch))):
+        batch = min(batch, PAID) if embedder.is_costly else batch
+        self._claim(index).begin(index, identity)
+        while has_time and (found := index.read(lambda db: pending(db, batch))):
             made = self._vectors(index, embedder, found)
             keep = partial(keep_vectors, identity=identity, found=made.ready, vectors=made.vectors)
             if made.ready and not index.write(keep):
@@ -219,15 +217,11 @@ class Vectorizer:
 
         whose = _identity(embedder)
         identity, hashes = _known_as(index, whose), list(map(text_hash, texts))
-        found = index.read(lambda connection: kept_vectors(connection, identity, hashes))
+        found = index.read(lambda db: paid_vectors(db, identity, hashes))
         kept = {key: vector for key, vector in found.items() if len(vector) == 4 * whose.dimension}
-        new = [(each, text) for each, text in zip(hashes, texts, strict=True) if each not in kept]
-        failure = None
-        for start in range(0, len(new), PAID):
-            bought, failure = self._buy(index, embedder, identity, dict(new[start : start + PAID]))
-            kept |= bought
-            if failure is not None:
-                break
+        new = {each: text for each, text in zip(hashes, texts, strict=True) if each not in kept}
+        bought, failure = self._buy(index, embedder, identity, new) if new else ({}, None)
+        kept |= bought
         ready = [(each, kept[key]) for each, key in zip(waiting, hashes, strict=True) if key in kept]
         vectors = np.array([np.frombuffer(vector, np.float32) for _, vector in ready])
         return Made([each for each, _ in ready], vectors, failure)
@@ -242,7 +236,7 @@ class Vectorizer:
         except EmbedderError as error:
             return {}, error
         bought = {each: row.tobytes() for each, row in zip(new, rows, strict=failure is None)}
-        index.write(lambda connection: buy_vectors(connection, identity, bought))
+        index.write(lambda db: keep_paid_vectors(db, identity, bought))
         return bought, failure
 
     def _fail(self, error: EmbedderError) -> None:
@@ -251,11 +245,29 @@ class Vectorizer:
             if not self.is_resting:
                 self._failure, self._resumes = error, time.monotonic() + self._rest
                 self._rest = min(2 * self._rest, LONGEST_REST)
-        self._of_question.cache_clear()  # what comes back may be another model
+        _questions.clear()  # what comes back may be another model
 
     def _succeed(self) -> None:
         with self._counting:
             self._failure, self._rest = None, REST
+
+
+_questions: dict[tuple[int, str], tuple[Embedder, QueryVector]] = {}
+"""The vectors of the last questions for all homes of the process, which share the local embedder.
+
+By the id of the embedder, which stays its own as long as the embedder is kept here.
+"""
+
+
+def _question_vector(embedder: Embedder, question: str) -> QueryVector:
+    key = id(embedder), question
+    found = _questions.get(key)
+    if found is None:
+        if len(_questions) >= QUESTIONS:
+            _questions.clear()
+        made = QueryVector(rows_of(embedder, [question], query=True)[0], _identity(embedder))
+        found = _questions[key] = embedder, made
+    return found[1]
 
 
 def _late() -> EmbedderError:
@@ -307,7 +319,7 @@ def _checked(rows: Floats, wanted: tuple[int, int]) -> Floats:
     return rows
 
 
-def _outdone(whose: str) -> EmbedderError:
+def _taken_over(whose: str) -> EmbedderError:
     return EmbedderError(f"another process embeds this home with {whose}", hint="use one embedding.provider for a home")
 
 
@@ -327,6 +339,8 @@ LINGER = 5.0
 """Seconds without a call after which the thread ends; the next call starts another one."""
 GO = 0.02
 """Seconds for which it works before it looks whether somebody asks something."""
+QUIET = 1.0
+"""Seconds without a question after which it works on many memories at once."""
 LONGEST_WAIT = 1.0
 """Seconds for which it gives way at most, so that who asks all the time gets vectors too."""
 
@@ -346,6 +360,7 @@ class Worker:
         self._lock = threading.Lock()
         self._changed = threading.Condition()
         self._asked = 0
+        self._last_asked = -QUIET
         self._thread: threading.Thread | None = None
 
     def notify(self) -> None:
@@ -389,13 +404,21 @@ class Worker:
 
     def _fill(self, index: Index) -> None:
         try:
-            while not self._stopping.is_set() and self._vectorizer.fill(index, seconds=GO, batch=SOME, is_patient=True):
+            while not self._stopping.is_set() and self._vectorizer.fill(
+                index, seconds=GO, batch=self._batch, is_patient=True
+            ):
                 if self._vectorizer.is_stuck(index):
                     break
                 self._give_way()
             index.tidy()
         except MemfolioError as error:
             logger.debug("embedding stopped: %s", error)  # the next call tries again
+
+    @property
+    def _batch(self) -> int:
+        """How many memories get their vectors at once: each batch is a transaction, so many where nobody asks."""
+        is_asked = self._asked or time.monotonic() - self._last_asked < QUIET
+        return SOME if is_asked else BATCH
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -407,6 +430,7 @@ class Worker:
         finally:
             with self._changed:
                 self._asked -= 1
+                self._last_asked = time.monotonic()
                 self._changed.notify_all()
 
     def _give_way(self) -> None:

@@ -1,16 +1,14 @@
-"""Export: one state of a home as an archive, JSON lines, an Obsidian vault or the layout of MABOS."""
+"""Export: one state of a home as an archive, or as JSON lines."""
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import os
-import shutil
 import tarfile
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime
@@ -19,31 +17,29 @@ from io import BufferedReader, BytesIO, FileIO
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import ConflictError, HomeError, InputError, NotFoundError, PathError
-from memfolio.exchange.reading import safe_path, shifted
+from memfolio.exchange.reading import safe_path
 from memfolio.index.facts import Fact
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, located
 from memfolio.index.mind_pages import MindItem
-from memfolio.index.read_files import body_text, mentions
-from memfolio.index.search import ARCHIVED, INCLUDABLE, Filter
+from memfolio.index.search import INCLUDABLE, Filter
 from memfolio.knowledge.cases import Case, Cases
 from memfolio.knowledge.facts import Facts, fact_json
-from memfolio.knowledge.rule import Rule, render, rule_record
+from memfolio.knowledge.rule import Rule, rule_record
 from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
 from memfolio.mind.mind import Mind
-from memfolio.types import MemoryItem, frozen
-from memfolio.vault.cut import cut, excerpts
+from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
-from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.paths import AUDIT, MAX_TRACKED_BYTES, Form, agent_of, agent_root, check_path, form_of
+from memfolio.vault.paths import AUDIT, MAX_TRACKED_BYTES, agent_of, check_path
 from memfolio.vault.vault import Vault
+from memfolio.verbs.documents import fields_of, plain
 
 # What is exported: the files of one agent or of all, and what they tell, as it is at one moment.
 
@@ -51,7 +47,6 @@ T = TypeVar("T")
 Files = Iterator[tuple[str, bytes]]
 """Paths, each with what is in the file."""
 VERSION = "1"
-OUT_OF_SIGHT = ("agent.toml", "memory/archive/", "memory/meta/")
 
 
 def is_plain(path: str) -> bool:
@@ -83,11 +78,9 @@ class Contents:
         about = {"version": VERSION, "exported_at": iso(self.now)}
         return {**about, "agents": [*self.indexes], "whole_home": self.whole_home}
 
-    def read(self, agent: str | None = None) -> Files:
-        """Every file, or those of one agent, with its bytes, as far as it can be read."""
+    def read(self) -> Files:
+        """Every file with its bytes, as far as it can be read."""
         for path in self.files:
-            if agent is not None and agent_of(path) != agent:
-                continue
             self.step()
             try:
                 data = self.vault.read(path)
@@ -109,39 +102,15 @@ class Contents:
             given.add(name)
             yield name, data
 
-    def pages(self, agent: str) -> Files:
-        """The pages, days and attachments of an agent by their paths in its folder; not what is out of sight.
-
-        Of the days neither: what was corrected or is in quarantine would be as good as the rest elsewhere.
-        """
-        hidden = {each.item.id: each.path for each in self._hidden(agent)}
-        paths = set(hidden.values())
-        for path, data in self.read(agent):
-            inside = path.removeprefix(f"{agent_root(agent)}/")
-            if form_of(path) is Form.LINES or inside.startswith(OUT_OF_SIGHT):
-                continue
-            if path in paths:
-                text = to_text(data)
-                data = to_bytes(cut(text, excerpts(path, text, hidden)))
-            yield inside, data
-
-    def memories(self, agent: str, *include: str) -> list[Located]:
-        """What an agent remembers, by id, with what is out of sight only if that is asked for."""
-        condition, values = Filter(forms=("memory",), include=include).where()
-        return self._located(agent, condition, values)
-
-    def _hidden(self, agent: str) -> list[Located]:
-        """What was corrected or is in quarantine."""
-        condition, values = Filter(include=(ARCHIVED,)).where()
-        return self._located(agent, f"m.form = 'memory' AND m.forgotten_at IS NULL AND NOT ({condition})", values)
-
-    def _located(self, agent: str, condition: str, values: tuple[Any, ...]) -> list[Located]:
+    def memories(self, agent: str) -> list[Located]:
+        """All that an agent remembers, by id."""
+        condition, values = Filter(forms=("memory",), include=INCLUDABLE).where()
         rest = f"WHERE {condition} ORDER BY m.id"
         return self.indexes[agent].read(lambda connection: list(located(connection, rest, values)))
 
-    def facts(self, agent: str, *, untrusted: bool = False) -> Iterator[Fact]:
+    def facts(self, agent: str) -> Iterator[Fact]:
         """What is asserted; not what follows from it."""
-        yield from self._room(Facts, agent).all(include_untrusted=untrusted)
+        return self._room(Facts, agent).all(include_untrusted=True)
 
     def rules(self, agent: str) -> list[Rule]:
         return self._room(Rules, agent).list()
@@ -153,30 +122,9 @@ class Contents:
         return self._room(Mind, agent).items(live=False)
 
     def _room(self, room: Callable[..., T], agent: str) -> T:
-        """A room over the library of one agent alone, so that nobody else's facts are taken for its own."""
+        """A room over the memory of one agent alone, so that nobody else's facts are taken for its own."""
         index = self.indexes[agent]
         return room(self.vault, SimpleNamespace(index=index, indexes=lambda: [index]), agent)
-
-
-# A folder of files that appears whole: it is made beside its place and gets its name at the end.
-
-
-def write_folder(files: Iterable[tuple[str, bytes]], target: Path, disk: Disk, check: Callable[[], None]) -> None:
-    """Write the files; what an export that was killed left beside the place is begun anew."""
-    beside = target.parent / f".{target.name}.exporting"
-    shutil.rmtree(beside, ignore_errors=True)
-    try:
-        disk.make_dirs(beside)
-        for path, data in files:
-            disk.put(beside / path, data)
-        check()
-        if os.name == "nt" and target.is_dir():  # there an empty folder is not replaced
-            shutil.rmtree(target)
-        disk.rename(beside, target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-    disk.sync_dir(target.parent)
 
 
 # The archive: the files themselves, packed, with a manifest of their hashes.
@@ -273,7 +221,6 @@ def _members(path: Path) -> Files:
 BEGINNING = b'{"record": "export", "format": "memfolio"'
 LONGEST = 8 * MAX_TRACKED_BYTES
 """Bytes of a line: what is escaped is six times as long."""
-_FIELDS = [each.name for each in dataclasses.fields(MemoryItem)]
 _ALWAYS = ("type", "kind", "store", "importance", "confidence", "source", "origin")
 
 
@@ -304,27 +251,17 @@ def _records(contents: Contents) -> Iterator[dict[str, Any]]:
 
 
 def _knowledge_of(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from (("memory", memory_record(each)) for each in contents.memories(agent, *INCLUDABLE))
-    yield from (("fact", fact_json(each)) for each in contents.facts(agent, untrusted=True))
+    yield from (("memory", memory_record(each)) for each in contents.memories(agent))
+    yield from (("fact", fact_json(each)) for each in contents.facts(agent))
     yield from (("rule", {"id": each.id, **rule_record(each)}) for each in contents.rules(agent))
-    yield from (("case", plain(each)) for each in contents.cases(agent))
-    yield from (("mind", {**plain(each), "kind": each.kind.name}) for each in contents.mind(agent))
+    yield from (("case", fields_of(each)) for each in contents.cases(agent))
+    yield from (("mind", {**fields_of(each), "kind": each.kind.name}) for each in contents.mind(agent))
 
 
 def memory_record(found: Located) -> dict[str, Any]:
     """A memory with what it has, and the file it stands in."""
-    fields = {name: getattr(found.item, name) for name in _FIELDS}
-    given = {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    given = {name: value for name, value in fields_of(found.item).items() if value or name in _ALWAYS}
     return {**given, "path": found.path, **({"archived": True} if found.archived else {})}
-
-
-def plain(value: object) -> Any:
-    """For `json.dumps`: times in UTC, objects by their fields."""
-    if isinstance(value, datetime):
-        return iso(value)
-    if dataclasses.is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-    return dict(value) if isinstance(value, Mapping) else list(cast(Iterable[Any], value))
 
 
 def is_lines(path: Path) -> bool:
@@ -358,147 +295,11 @@ def _data(path: Path, record: Mapping[str, Any]) -> bytes:
         raise not_whole(path, "has a file that cannot be read") from error
 
 
-# The layout of MABOS: three stores, facts, rules and cases as JSON files, and the pages of the mind beside them.
-
-TYPES = frozenset({"event", "decision", "outcome", "lesson", "fact", "observation"})
-"""What a memory can be about there; whatever else is an observation."""
-SAME: tuple[str, ...] = ("id", "content", "importance", "source", "derived_from")
-MOVED = {"mind/": "", "memory/conflicts/": "memory/bdi-conflicts/"}
-KEPT = ("memory/checkpoints/", "memory/weekly/", "memory/monthly/", "memory/quarterly/")
-PROCEDURES = "memory/procedures/"
-OURS = ("sessions/", "memory/graph/index.md", "memory/graph/relations.md")
-"""Pages that are made from others."""
-
-
-def mabos_files(contents: Contents) -> Files:
-    """The files of each agent."""
-    for agent in contents.indexes:
-        for name, content in _files(contents, agent):
-            is_text = isinstance(content, str)
-            said = content if is_text else json.dumps(content, ensure_ascii=False, indent=2, default=plain) + "\n"
-            yield f"agents/{agent}/{name}", said.encode("utf-8", "replace")
-
-
-def _files(contents: Contents, agent: str) -> Iterator[tuple[str, Any]]:
-    version = contents.vault.head
-    memories = contents.memories(agent, ARCHIVED)
-    settings = contents.vault.settings(agent)
-    yield "agent.json", {"id": agent, "role": settings.role, "commitment_strategy": settings.commitment}
-    yield "memory-store.json", {**_stores(memories), "version": version}
-    yield "facts.json", {"facts": [_fact(fact_json(each)) for each in contents.facts(agent)], "version": version}
-    rules = [{"id": each.id, "description": "", **rule_record(each)} for each in contents.rules(agent)]
-    yield "rules.json", {"rules": rules, "version": version}
-    parts = ("situation", "solution", "outcome")
-    cases = [(case, {name: getattr(case, name) for name in parts}) for case in contents.cases(agent)]
-    yield "cases.json", [{"case_id": case.id, **fields, "stored_at": case.created_at} for case, fields in cases]
-    yield from _mabos_pages(contents, agent)
-
-
-def _stores(memories: list[Located]) -> dict[str, list[dict[str, Any]]]:
-    stores: dict[str, list[dict[str, Any]]] = {"working": [], "short_term": [], "long_term": []}
-    for each in memories:
-        stores.get(each.item.store.value, stores["long_term"]).append(_item(each))
-    return stores
-
-
-def _item(found: Located) -> dict[str, Any]:
-    item, record = found.item, memory_record(found)
-    happened = item.event_time or item.created_at
-    own = {"type": record["type"] if record["type"] in TYPES else "observation", "created_at": happened}
-    own |= {"accessed_at": item.accessed_at or happened, "access_count": item.access_count}
-    same = {name: record[name] for name in SAME if name in record}
-    return {**same, **own, "tags": list(item.tags)}
-
-
-def _fact(record: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"rule": "rule_id"}
-    left = ("derived", "verification_count", "last_verified", "memories")
-    return {renamed.get(name, name): value for name, value in record.items() if name not in left and value is not None}
-
-
-def _mabos_pages(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
-    """Days and pages at their places; those that have none are sections of two pages."""
-    joined: dict[str, list[str]] = {"Playbooks": [], "Knowledge": []}
-    for path, data in contents.pages(agent):
-        text, whole = data.decode("utf-8", "replace"), f"{agent_root(agent)}/{path}"
-        moved = next((f"{to}{path.removeprefix(start)}" for start, to in MOVED.items() if path.startswith(start)), None)
-        if not path.endswith(".md"):
-            contents.left_out[whole] = "has no place in this layout"
-        elif moved or path.startswith(KEPT) or "/" not in path or form_of(whole) is Form.LOG:
-            yield moved or path, text
-        elif not path.startswith(OURS):
-            joined["Playbooks" if path.startswith(PROCEDURES) else "Knowledge"].append(_section(path, text))
-    yield from ((f"{name}.md", "\n\n".join((f"# {name}", *texts)) + "\n") for name, texts in joined.items() if texts)
-
-
-def _section(path: str, text: str) -> str:
-    """A page as a section of another one, which has a title."""
-    said, name = body_text(text).strip(), path.rpartition("/")[2].removesuffix(".md")
-    return shifted(said if said.startswith("# ") else f"# {name}\n\n{said}", 1)
-
-
-# A vault for Obsidian: pages, days and attachments as they are, and facts, rules and cases as pages to be read.
-
-ENTITIES = "memory/graph/entities"
-COLUMNS = ("subject", "predicate", "object", "from", "until", "confidence", "source")
-
-
-def obsidian_files(contents: Contents) -> Files:
-    """The files of the vault; of a whole home each agent has a folder."""
-    yield ".obsidian/app.json", b"{}\n"
-    for agent in contents.indexes:
-        folder = f"{agent}/" if contents.whole_home else ""
-        yield from ((f"{folder}{path}", data) for path, data in _obsidian_pages(contents, agent))
-        yield from ((f"{folder}knowledge/{name}.md", text.encode()) for name, text in _knowledge(contents, agent))
-
-
-def _obsidian_pages(contents: Contents, agent: str) -> Files:
-    linked, there = dict[str, None](), set[str]()
-    for path, data in contents.pages(agent):
-        if path.endswith(".md"):
-            there.add(path.rpartition("/")[2].removesuffix(".md"))
-            linked |= dict.fromkeys(mentions(data.decode("utf-8", "replace")))
-        yield path, data
-    for name in linked:  # every link to an entity leads somewhere
-        if name not in there:
-            title = name.partition("--")[2].replace("-", " ")
-            yield f"{ENTITIES}/{name}.md", f"# {title}\n\nNothing is written about this yet.\n".encode()
-
-
-def _knowledge(contents: Contents, agent: str) -> Iterator[tuple[str, str]]:
-    if rows := [_row(fact) for fact in contents.facts(agent)]:
-        yield "Facts", "# Facts\n\n" + "".join(map(_line, (COLUMNS, ["---"] * len(COLUMNS), *rows)))
-    if rules := contents.rules(agent):
-        listed = "".join(f"## {rule.name or rule.id}\n\n`{render(rule)}`\n\n" for rule in rules)
-        yield "Rules", f"# Rules\n\n{listed}"
-    if cases := contents.cases(agent):
-        yield "Cases", "# Cases\n\n" + "".join(map(_obsidian_case, cases))
-
-
-def _row(fact: Fact) -> tuple[str, ...]:
-    days = (at.date().isoformat() if at else "" for at in (fact.valid_from, fact.valid_until))
-    return *fact.triple, *days, f"{fact.confidence:.2f}", fact.source
-
-
-def _line(cells: Iterable[str]) -> str:
-    escaped = (" ".join(each.replace("|", "\\|").split()) for each in cells)
-    return f"| {' | '.join(escaped)} |\n"
-
-
-def _obsidian_case(case: Case) -> str:
-    outcome = "worked" if case.outcome.success else "did not work"
-    done = "".join(f"- {each}\n" for each in case.solution.actions)
-    lessons = f"\n{case.outcome.lessons}\n" if case.outcome.lessons else ""
-    return f"## {case.id}\n\n{case.situation.context}\n\n{done}\nIt {outcome}.\n{lessons}\n"
-
-
 # Export: a read of one state of a home into a file or folder that is there whole, or not at all.
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
-FILES = {"archive": write_archive, "jsonl": write_jsonl}
-FOLDERS = {"obsidian": obsidian_files, "mabos": mabos_files}
-FORMS = (*FILES, *FOLDERS)
+FORMS = {"archive": write_archive, "jsonl": write_jsonl}
 
 
 @frozen
@@ -520,11 +321,11 @@ def export(
     dry_run: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Exported:
-    """Export one agent, or all whose memory whoever speaks may read; the target must not be there, or be empty."""
+    """Export one agent, or all whose memory whoever speaks may read; the target must not be there."""
     if form not in FORMS:
         raise InputError(f"{form[:40]!r} is no form of export", hint=nearest(form, [*FORMS]))
     vault, target = memory.vault, Path(os.path.abspath(target))
-    _check_target(vault, target, is_folder=form in FOLDERS)
+    _check_target(vault, target)
     if vault.can_write:  # what takes long is done before nobody may write
         vault.try_survey()  # a home on a full disk is exported as it is
     if vault.can_write and form != "archive":
@@ -536,23 +337,17 @@ def export(
             disk.private = target.parent  # a memory is its owner's alone
             with disk_errors(target.parent):
                 disk.sweep(target)
-                if form in FOLDERS:
-                    write_folder(FOLDERS[form](contents), target, disk, check)
-                else:
-                    FILES[form](contents, target, disk)
+                FORMS[form](contents, target, disk)
     files = sum(path not in contents.left_out for path in contents.files)
     return Exported(target=target, agents=tuple(contents.indexes), files=files, left_out=contents.left_out)
 
 
-def _check_target(vault: Vault, target: Path, *, is_folder: bool) -> None:
+def _check_target(vault: Vault, target: Path) -> None:
     root = vault.config.home.resolve()
     if target.resolve().is_relative_to(root) or root.is_relative_to(target.resolve()):
         raise InputError(f"{target} and the home lie in one another", hint="export to a place outside of the home")
-    if is_folder and target.is_dir() and not target.is_symlink() and next(target.iterdir(), None) is None:
-        return
     if os.path.lexists(target):
-        hint = "name a folder that is empty or not there" if is_folder else "name a file that is not there"
-        raise InputError(f"{target} is there already", hint=hint)
+        raise InputError(f"{target} is there already", hint="name a file that is not there")
 
 
 @contextmanager
@@ -576,10 +371,10 @@ def _still(vault: Vault) -> Iterator[Callable[[], None]]:
 def _contents(memory: Memory, check: Callable[[], None], progress: Progress, *, whole_home: bool) -> Contents:
     """What whoever speaks may see of what is asked for: the owner everything, an agent what it reads."""
     vault = memory.vault
-    indexes = {index.agent: index for index in memory.library.indexes()}
+    indexes = {index.agent: index for index in memory.searcher.indexes()}
     if whole_home and vault.scope is None:
         indexes = {name: indexes.get(name) or Index(vault, name) for name in vault.agents()}
-    chosen = dict(sorted(indexes.items())) if whole_home else {memory.agent: memory.library.index}
+    chosen = dict(sorted(indexes.items())) if whole_home else {memory.agent: memory.searcher.index}
     owners = {*chosen, *([None] if whole_home else [])}
     files = [path for path in sorted(vault.states()) if agent_of(path) in owners and vault.shows(path)]
     done = count(1)

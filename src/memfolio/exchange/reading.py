@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import UTC, date, datetime
 from functools import cache
-from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memfolio.errors import InputError
-from memfolio.graph.entities import slug
+from memfolio.graph.entities import free_name, slug
 from memfolio.index.read_files import front_matter, page_date, page_fields, page_tags, told_date
 from memfolio.text import counted
 from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type, frozen
@@ -344,7 +343,7 @@ def pages_by_section(
         names = set[str]()
         for title, text in found:
             plain = slug(title.rpartition(":")[2].removesuffix(".md")) or slug(title) or "untitled"
-            name = next(each for each in chain([plain], (f"{plain}-{n}" for n in count(2))) if each not in names)
+            name = free_name(plain, lambda name: name not in names)
             names.add(name)
             yield Sheet(ref=f"{leaf.ref}#{name}", path=f"{folder}/{safe_path(name)}.md", text=form(text))
         if says_something(other) or not found:

@@ -1,26 +1,21 @@
-"""Bringing an export of memfolio back, and making an OpenClaw workspace the folder of an agent as it is."""
+"""Bringing an export of memfolio back."""
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from memfolio.errors import ConflictError, DiskError, InputError
+from memfolio.errors import ConflictError, InputError
 from memfolio.exchange.export import VERSION, is_lines, is_packed, is_plain, not_whole, read_archive, read_jsonl
-from memfolio.exchange.sources.folders import OPENCLAW
 from memfolio.exchange.take_in import batches
 from memfolio.govern.agents import Renaming
 from memfolio.memory import Memory
 from memfolio.policy import Deed
 from memfolio.types import AGENT_PATTERN, Action, Approval, Attribution, frozen
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.disk import Disk, full_error
-from memfolio.vault.home import is_home
-from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of, agent_root
+from memfolio.vault.paths import CONFIG, GITIGNORE, agent_of
 
 # Bringing an export of memfolio back: its files as they were, checked as a whole before any of them is written.
 
@@ -127,59 +122,3 @@ def _moved(memory: Memory, agent: str, files: Files) -> Files:
     moved = Renaming(old=agent, new=memory.agent, zone=home.zone, now=home.now(), files=dict(sorted(files())))
     moved.compose()
     return moved.renamed.items
-
-
-# Making an OpenClaw workspace the folder of an agent as it is: not a byte of it is copied or changed.
-#
-# The folder gets its place in the home by one renaming, and a link where it was leads OpenClaw to it as before.
-
-AFTER = "run `openclaw doctor --fix` and confirm that the workspace moved: until then OpenClaw answers nothing"
-"""What is left for the person to do: OpenClaw remembers where its workspace really was."""
-_MOVING = ".memfolio-moving"
-"""How the name of a note beside the workspace ends while it moves: it tells an interrupted move from a wrong path."""
-
-
-def settle_in(workspace: Path, home: Path, agent: str) -> Path:
-    """Where the workspace is then; what was interrupted half way is finished when it is tried again."""
-    place, workspace, disk = home / agent_root(agent), Path(os.path.abspath(workspace)), Disk()
-    if workspace.is_symlink() and workspace.resolve() == place.resolve():
-        return place
-    note = workspace.with_name(f"{workspace.name}{_MOVING}")
-    try:
-        if os.path.lexists(workspace) or disk.read(note) != os.fsencode(place):
-            check_in_place(workspace, home, agent)
-            _move(workspace, place, note, disk)
-        workspace.symlink_to(place, target_is_directory=True)
-    except OSError as error:
-        if full := full_error(workspace, error):
-            raise full from error
-        hint = "make the folder around it writable for you, or import it without --in-place"
-        if error.errno == errno.EXDEV:
-            hint = "both must be on one disk: import it without --in-place, or make the home beside it"
-        raise DiskError(f"{workspace} cannot become {place}: {error.strerror}", hint=hint) from error
-    disk.discard(note)
-    return place
-
-
-def check_in_place(workspace: Path, home: Path, agent: str) -> None:
-    """Refuse what cannot be an agent's folder, or where there is one already."""
-    place = home / agent_root(agent)
-    if workspace.is_symlink() or not OPENCLAW.fits(workspace):
-        raise InputError(f"{workspace} is not an OpenClaw workspace", hint="import it without --in-place")
-    if is_home(workspace) or home.resolve().is_relative_to(workspace.resolve()):
-        raise InputError(f"{workspace} holds a home", hint="choose a home outside of it with --home")
-    if os.path.lexists(place):
-        raise ConflictError(f"{agent} has a folder already", hint="name another agent with --agent, or import into it")
-
-
-def _move(workspace: Path, place: Path, note: Path, disk: Disk) -> None:
-    """Note where it goes, and move it; where that fails, the note goes again."""
-    disk.put(note, os.fsencode(place))
-    try:
-        disk.make_dirs(place.parent)
-        if not disk.rename_new(workspace, place):
-            raise FileExistsError(errno.EEXIST, "there is one already")
-    except OSError:
-        if os.path.lexists(workspace):
-            disk.discard(note)
-        raise

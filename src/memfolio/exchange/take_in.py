@@ -82,17 +82,12 @@ class ImportedMarks:
         self._marks: set[str] = set()
         self._last: dict[str, str] = {}
 
-    def marks(self) -> set[str]:
-        """All marks, also of what a thing said before; read again where anything was written since."""
-        if self._head != self._vault.head:
+    def marks(self) -> tuple[set[str], Mapping[str, str]]:
+        """All marks, also of what a thing said before, and the last mark of each thing by its first part."""
+        if self._head != self._vault.head:  # somebody wrote since
             self._marks, self._last = set(), {}
             self.took(self._read())
-        return self._marks
-
-    def last(self) -> Mapping[str, str]:
-        """The last mark of each thing, by the part of it that stands for the reference."""
-        self.marks()
-        return self._last
+        return self._marks, self._last
 
     def line(self, marks: list[str]) -> AddLines:
         """What a change that takes these over has to write beside them."""
@@ -111,100 +106,18 @@ class ImportedMarks:
         return [mark for each in records if each.get("job") == self._source for mark in each.get("paths", ())]
 
 
-# Where a thing goes that comes in: what is written for it, checked one by one, so that a flaw stays with its thing.
+# What is written for a thing that comes in: checked one by one, so that a problem stays with its thing.
 
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
 Written = Draft | PutPage | Mapping[str, Any] | None
-"""What is written for a thing: an entry, a page, or a line; nothing where a page stands there as it is."""
+"""What is written for a thing: an entry, a page, or a line; nothing where the page is there as it is."""
+Placed = tuple[Thing, Written]
 ASIDE = "memory/imported"
 """The folder for pages whose own place is taken, or is not for pages."""
 KEPT = ("memory/meta/evolution.md", "memory/vault/", "memory/graph/entities/")
 RESERVED = ("memory/meta/", "memory/graph/", "knowledge/", "sessions/index")
-"""Where memfolio keeps its own account of things, with exceptions."""
-
-
-class Placing:
-    """Places the things of one source in the memory of an agent, as the word of `origin`."""
-
-    def __init__(self, memory: Memory, source: str, origin: Origin, known: ImportedMarks) -> None:
-        self._vault, self._root, self._facts = memory.vault, agent_root(memory.agent), memory.facts
-        self._aside, self._source, self._origin, self._known = f"{ASIDE}/{source}", f"import:{source}", origin, known
-        self._taken: set[str] = set()
-
-    def written(self, thing: Thing) -> Written:
-        """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
-        is_strange = self._origin is Origin.UNTRUSTED
-        match thing:
-            case ImportedMemory():
-                return self._draft(thing)
-            case Sheet() if is_strange:  # only memories can be kept in quarantine
-                about = {"attributes": {"page": thing.path}}
-                return self._draft(ImportedMemory(ref=thing.ref, content=thing.text, fields=about))
-            case Sheet():
-                return self._page(thing)
-            case Lore(room="facts"):
-                line = {name: value for name, value in thing.fields.items() if value is not None}
-                line = {"source": self._source, **line, **({"origin": self._origin.value} if is_strange else {})}
-                self._facts.check_many([line])
-                return line
-            case Lore(room="cases"):
-                case = line_of(read_case({**thing.fields, "origin": self._origin}))
-                was = {name: thing.fields[name] for name in ("case_id", "stored_at") if thing.fields.get(name)}
-                return {"op": "store", **case, "origin": self._origin.value, **({"was": was} if was else {})}
-        if is_strange:
-            raise InputError("is a rule of a stranger, and rules decide what is concluded")
-        return thing.fields
-
-    def _draft(self, note: ImportedMemory) -> Draft:
-        given, at = dict(note.fields), note.at
-        if at is not None and at.utcoffset() is None:
-            at = at.replace(tzinfo=self._vault.home.zone)
-        beside = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
-        attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in beside.items() if value}}
-        # A source may say that a stranger wrote something, and nothing better than whoever imports it.
-        is_strange = Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
-        origin = Origin.UNTRUSTED if is_strange else self._origin
-        whose = {"at": at, "session": note.session, "source": self._source, "attributes": attributes}
-        if note.role is None:
-            draft = draft_of(content=note.content, **{**given, **whose, "origin": origin})
-        else:  # a turn of a conversation, which is no more trusted than when it is heard
-            draft = turn_of({"role": note.role, "content": note.content, "user": given.get("user"), **whose})
-            if given.keys() - {"user"}:
-                more = draft_of(content=note.content, **given)
-                draft = draft._replace(**{name: getattr(more, name) for name in given})
-            draft = draft._replace(origin=origin) if is_strange else draft
-        check_content(draft.content, self._vault.config.max_content_bytes)
-        return draft
-
-    def _page(self, sheet: Sheet) -> PutPage | None:
-        """The page as it is written: at its place, else aside; None where it stands there as it is."""
-        data = encoded(sheet.text)
-        if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
-            raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
-        aside = f"{self._aside}/{sheet.path}"
-        for inside in (sheet.path, aside) if _is_free(sheet.path) else (aside,):
-            path = check_path(f"{self._root}/{inside}")
-            page = self._vault.page(path)
-            if path.casefold() in self._taken:
-                continue
-            if page is None or page.content == data or mark_of(sheet.ref, page.text) in self._known.marks():
-                self._taken.add(path.casefold())
-                return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
-        raise ConflictError(f"{aside} is there already and says something else")
-
-
-def _is_free(path: str) -> bool:
-    """Whether a page may have this place: it is Markdown, no log, and nothing that memfolio writes by itself."""
-    is_page = path.endswith(".md") and form_of(f"agents/x/{path}") is Form.PAGE
-    return is_page and (path.startswith(KEPT) or not path.startswith(RESERVED))
-
-
-# So whatever is killed, a batch came with its marks or not at all, and whoever imports again goes on behind it.
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done, and how much there is."""
-Placed = tuple[Thing, Written]
-"""A thing and what is written for it."""
-
+"""Where memfolio keeps its own records, with exceptions."""
 BATCH = 500
 WEIGHT = 4 * 1024 * 1024
 """A batch has at most so many things, and about so many characters at most."""
@@ -262,14 +175,14 @@ def take_in(
     """
     began = time.monotonic()
     check_apart(path, memory.vault.config.home)
-    intake = _Intake(memory, source.name, untrusted=untrusted, dry_run=dry_run)
+    importing = _Import(memory, source.name, untrusted=untrusted, dry_run=dry_run)
     total, done = source.count(path), 0
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):
-        intake.take(batch)
+        importing.take(batch)
         done += len(batch)
         progress(min(done, total), total)
-    intake.report.took = time.monotonic() - began
-    return intake.report
+    importing.report.took = time.monotonic() - began
+    return importing.report
 
 
 def check_apart(path: Path, home: Path) -> None:
@@ -283,33 +196,35 @@ def _weight(each: Incoming) -> int:
     return len(each.content) if isinstance(each, ImportedMemory) else len(each.text) if isinstance(each, Sheet) else 0
 
 
-class _Intake:
-    """One import under way."""
+class _Import:
+    """One import under way. Each batch is one change together with its marks, so that whoever is killed goes on."""
 
     def __init__(self, memory: Memory, source: str, *, untrusted: bool, dry_run: bool) -> None:
-        self._memory, self._vault, self._dry_run, self._is_untrusted = memory, memory.vault, dry_run, untrusted
+        self._memory, self._vault, self._dry_run = memory, memory.vault, dry_run
+        self._root, self._source = agent_root(memory.agent), f"import:{source}"
         is_owner = memory.vault.speaker == "owner"
         actor, approval = ("human", Approval.APPROVED) if is_owner else ("bot:import", Approval.AUTO)
-        self._by = Attribution(actor=actor, approval=approval, trigger="import", source=f"import:{source}")
-        own = Origin.OWNER if is_owner else Origin.AGENT
+        self._by = Attribution(actor=actor, approval=approval, trigger="import", source=self._source)
+        self._origin = Origin.UNTRUSTED if untrusted else Origin.OWNER if is_owner else Origin.AGENT
         self._known = ImportedMarks(memory.vault, memory.agent, source)
-        self._placing = Placing(memory, source, Origin.UNTRUSTED if untrusted else own, self._known)
         self._seen: dict[str, str] = {}
+        self._paths: set[str] = set()
+        """The places of pages that came, in small letters."""
         self._ids: dict[str, str] | None = None
         self.report = ImportReport(source=source)
 
     def take(self, batch: Sequence[Incoming]) -> None:
-        """Take over those of some things that are not known; nobody else does so meanwhile."""
+        """Take over those of some things that are not known."""
         self.report.flaws += (each for each in batch if isinstance(each, ImportProblem))
         # Under the lock, so that of two who import the same one finds what the other took over.
         with nullcontext() if self._dry_run else self._vault.exclusive():
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
-            self._renew(changed)
+            self._correct(changed)
 
     def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[ImportedMemory]]:
         """Those that were not taken over, each once, and memories that say something else than they did then."""
-        last, fresh, changed = self._known.last(), list[Thing](), list[ImportedMemory]()
+        (_, last), fresh, changed = self._known.marks(), list[Thing](), list[ImportedMemory]()
         for each in things:
             mark = own_mark(each)
             name = mark[:NAME]
@@ -325,33 +240,29 @@ class _Intake:
             self._seen.setdefault(name, mark)
         return fresh, changed
 
-    def _renew(self, changed: Sequence[ImportedMemory]) -> None:
-        """Correct memories that were changed where they come from; what was forgotten here stays so.
+    def _refuse(self, thing: Thing, why: str) -> None:
+        self.report.flaws.append(ImportProblem(ref=thing.ref, why=why))
 
-        What they will say is marked before, each with a mark that says nothing as its last: so whoever is interrupted
-        knows the corrections for what came, and looks at all of them again.
-        """
-        due = [(note, item) for note in changed if (item := self._due(note))]
-        if self._dry_run:
-            differs = sum(note.content != item.content for note, item in due)
-            self.report.changed += differs
-            self.report.known += len(due) - differs
-            return
-        known, last = self._known.marks(), self._known.last()
-        marks = [own_mark(note) for note, _ in due]
-        begun = [mark for mark in marks if mark not in known or last[mark[:NAME]] != mark[:NAME]]
-        self._mark([each for mark in begun for each in (mark, mark[:NAME])])
+    def _correct(self, changed: Sequence[ImportedMemory]) -> None:
+        """Correct memories that were changed where they come from; what was forgotten here stays so."""
+        due = [(note, item) for note in changed if (item := self._to_correct(note))]
+        # Marked before, each followed by a mark that says nothing: whoever is interrupted knows the corrections for
+        # what came, and looks at all of them again.
+        self._mark([each for note, _ in due for mark in [own_mark(note)] for each in (mark, mark[:NAME])])
         self._mark([mark for note, item in due for mark in self._corrected(note, item)])
 
-    def _due(self, note: ImportedMemory) -> MemoryItem | None:
+    def _to_correct(self, note: ImportedMemory) -> MemoryItem | None:
         """The memory that has to say what a note does."""
         item = self._as_it_came(note)
-        if item is None:
+        if item is None or (self._dry_run and item.content == note.content):
             self.report.known += 1
-        elif self._is_untrusted and item.origin is not Origin.UNTRUSTED and item.content != note.content:
+            return None
+        is_strange = self._origin is Origin.UNTRUSTED and item.origin is not Origin.UNTRUSTED
+        if is_strange and item.content != note.content:
             self._refuse(note, f"would change {item.id}, which is trusted")
             return None
-        return item
+        self.report.changed += self._dry_run
+        return None if self._dry_run else item
 
     def _corrected(self, note: ImportedMemory, item: MemoryItem) -> Iterator[str]:
         """Correct a memory; yields the marks of what it says, which may lack a secret, and of what its source says."""
@@ -372,15 +283,13 @@ class _Intake:
     def _as_it_came(self, note: ImportedMemory) -> MemoryItem | None:
         """The memory of a note, or the last of its corrections that came from the source, too, or says the same."""
         if self._ids is None:
-            mine = (item for item in self._vault.entries(self._memory.agent) if item.source == self._by.source)
+            mine = (item for item in self._vault.entries(self._memory.agent) if item.source == self._source)
             self._ids = {str(item.attributes.get("ref")): item.id for item in mine}
         item: MemoryItem | None = None
-        named, passed = self._ids.get(note.ref), set[str]()
-        while named and named not in passed and (found := self._memory.library.locate(named)):
+        named, passed, came = self._ids.get(note.ref), set[str](), {own_mark(note), *self._known.marks()[0]}
+        while named and named not in passed and (found := self._memory.searcher.locate(named)):
             later = found[1].item
-            mark = own_mark(replace(note, content=later.content))
-            came = item is None or mark == own_mark(note) or mark in self._known.marks()
-            if later.forgotten_at or not came:
+            if later.forgotten_at or (item and own_mark(replace(note, content=later.content)) not in came):
                 break
             passed.add(named)
             item, named = later, later.superseded_by
@@ -389,12 +298,70 @@ class _Intake:
     def _placed(self, things: Iterable[Thing]) -> Iterator[Placed]:
         for each in things:
             try:
-                yield each, self._placing.written(each)
+                yield each, self._written(each)
             except REFUSED as error:
                 self._refuse(each, error.message)
 
-    def _refuse(self, thing: Thing, why: str) -> None:
-        self.report.flaws.append(ImportProblem(ref=thing.ref, why=why))
+    def _written(self, thing: Thing) -> Written:
+        """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
+        is_strange = self._origin is Origin.UNTRUSTED
+        match thing:
+            case ImportedMemory():
+                return self._draft(thing)
+            case Sheet() if is_strange:  # only memories can be kept in quarantine
+                about = {"attributes": {"page": thing.path}}
+                return self._draft(ImportedMemory(ref=thing.ref, content=thing.text, fields=about))
+            case Sheet():
+                return self._page(thing)
+            case Lore(room="facts"):
+                line = {name: value for name, value in thing.fields.items() if value is not None}
+                line = {"source": self._source, **line, **({"origin": self._origin.value} if is_strange else {})}
+                self._memory.facts.check_many([line])
+                return line
+            case Lore(room="cases"):
+                case = line_of(read_case({**thing.fields, "origin": self._origin}))
+                was = {name: thing.fields[name] for name in ("case_id", "stored_at") if thing.fields.get(name)}
+                return {"op": "store", **case, "origin": self._origin.value, **({"was": was} if was else {})}
+        if is_strange:
+            raise InputError("is a rule of a stranger, and rules decide what is concluded")
+        return thing.fields
+
+    def _draft(self, note: ImportedMemory) -> Draft:
+        given, at = dict(note.fields), note.at
+        if at is not None and at.utcoffset() is None:
+            at = at.replace(tzinfo=self._vault.home.zone)
+        about = {"ref": note.ref, "author": note.author, "source": given.pop("source", None)}
+        attributes = {**given.pop("attributes", EMPTY), **{name: value for name, value in about.items() if value}}
+        # A source may say that a stranger wrote something, and nothing better than whoever imports it.
+        is_strange = Origin.UNTRUSTED in (given.pop("origin", None), self._origin)
+        origin = Origin.UNTRUSTED if is_strange else self._origin
+        whose = {"at": at, "session": note.session, "source": self._source, "attributes": attributes}
+        if note.role is None:
+            draft = draft_of(content=note.content, **{**given, **whose, "origin": origin})
+        else:  # a turn of a conversation, which is no more trusted than when it is heard
+            draft = turn_of({"role": note.role, "content": note.content, "user": given.get("user"), **whose})
+            if given.keys() - {"user"}:
+                more = draft_of(content=note.content, **given)
+                draft = draft._replace(**{name: getattr(more, name) for name in given})
+            draft = draft._replace(origin=origin) if is_strange else draft
+        check_content(draft.content, self._vault.config.max_content_bytes)
+        return draft
+
+    def _page(self, sheet: Sheet) -> PutPage | None:
+        """The page as it is written: at its place, else aside; None where it is there as it is."""
+        data = encoded(sheet.text)
+        if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
+            raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
+        aside = f"{ASIDE}/{self._source.removeprefix('import:')}/{sheet.path}"
+        for inside in (sheet.path, aside) if _is_free(sheet.path) else (aside,):
+            path = check_path(f"{self._root}/{inside}")
+            page = self._vault.page(path)
+            if path.casefold() in self._paths:
+                continue
+            if page is None or page.content == data or mark_of(sheet.ref, page.text) in self._known.marks()[0]:
+                self._paths.add(path.casefold())
+                return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
+        raise ConflictError(f"{aside} is there already and says something else")
 
     def _write(self, placed: Sequence[Placed]) -> None:
         """Make one change of some things; where one of them is refused, of fewer, until it is found."""
@@ -425,14 +392,14 @@ class _Intake:
         # Facts and rules come before their marks: asserting the same again changes nothing.
         if facts:
             self._memory.facts.assert_many(facts, by=self._by)
-        agent, pages = self._memory.agent, [each for _, each in placed if isinstance(each, PutPage)]
-        operations: list[Operation] = []
+        pages = [each for _, each in placed if isinstance(each, PutPage)]
+        operations: list[Operation] = [*pages]
         if drafts := tuple(each for _, each in placed if isinstance(each, Draft)):
-            operations.append(AddEntries(agent, drafts))
+            operations.append(AddEntries(self._memory.agent, drafts))
         if cases:
-            operations.append(AddLines(Ledger(f"{agent_root(agent)}/knowledge/cases", Form.LINES), tuple(cases), "C"))
+            operations.append(AddLines(Ledger(f"{self._root}/knowledge/cases", Form.LINES), tuple(cases), "C"))
         action = Action.EDIT if any(each.expects for each in pages) else Action.CREATE if pages else Action.APPEND
-        self.report.seqs.append(self._apply([own_mark(thing) for thing, _ in placed], [*operations, *pages], action))
+        self.report.seqs.append(self._apply([own_mark(thing) for thing, _ in placed], operations, action))
         self._mark([mark for each in placed for mark in self._redacted(*each)])
 
     def _redacted(self, thing: Thing, page: Written) -> Iterator[str]:
@@ -451,3 +418,9 @@ class _Intake:
         seq = self._vault.apply(change).seq
         self._known.took(marks)
         return seq
+
+
+def _is_free(path: str) -> bool:
+    """Whether a page may have this place: it is Markdown, no log, and nothing that memfolio writes by itself."""
+    is_page = path.endswith(".md") and form_of(f"agents/x/{path}") is Form.PAGE
+    return is_page and (path.startswith(KEPT) or not path.startswith(RESERVED))

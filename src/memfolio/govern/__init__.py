@@ -1,1 +1,1 @@
-"""Governance: who may change what, and what waits for somebody's leave."""
+"""Governance: who may change what, and what waits for approval."""

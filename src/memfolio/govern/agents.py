@@ -13,7 +13,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from memfolio.arguments import one_id
 from memfolio.config import Config
 from memfolio.errors import (
     ConfigError,
@@ -28,32 +27,28 @@ from memfolio.govern.gate import OWNER
 from memfolio.index import database
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lookup import Located, count_memories, newest
-from memfolio.index.read_files import Searchable, is_log, is_state, read_file
+from memfolio.index.lookup import count_memories, newest
+from memfolio.index.read_files import Searchable, is_log, read_file
 from memfolio.index.search import Filter
 from memfolio.policy import Deed, Policy, Role, Verdict
 from memfolio.recall.hit import Hits
-from memfolio.recall.library import Library
 from memfolio.recall.query import Query
+from memfolio.recall.searcher import Searcher
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.agents import EVERYBODY, PROPOSES, AgentSettings, agent_file, read_agent, written
-from memfolio.vault.change import AddBlocks, Change, Operation, PutPage
-from memfolio.vault.cut import Excerpt, cut, excerpts
+from memfolio.vault.change import Change, PutPage, UndoResult
 from memfolio.vault.fields import BLANK, checksum, find_mark, salt_of, text_id
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import pack, read_lines, split_lines, text_of
+from memfolio.vault.lines import pack, text_of
 from memfolio.vault.log import Block, split_log
 from memfolio.vault.past.merge import difference
-from memfolio.vault.past.past import UndoResult
 from memfolio.vault.paths import (
     SHARED,
-    Ledger,
     agent_of,
     agent_root,
     check_agent,
     is_packed_log,
-    ledger_of,
-    state_ledger,
+    is_state,
 )
 from memfolio.vault.vault import Vault
 
@@ -109,54 +104,6 @@ def _deeds(words: Mapping[str, Any], policy: Policy, role: Role) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-# Giving memories to another agent: their entries as they stand, with their ids and what was said about them.
-
-
-def moving(vault: Vault, found: Sequence[Located], to: str, by: Attribution) -> Change:
-    """The change that brings these memories from their logs into those of `to`; composed while nobody writes."""
-    logs: dict[str, set[str]] = {}
-    for each in found:
-        _check(each, to)
-        logs.setdefault(each.path, set()).add(each.item.id)
-    operations, by_ledger = list[Operation](), dict[Ledger, list[Excerpt]]()
-    for path, ids in logs.items():
-        text = to_text(vault.content(path) or b"")
-        taken = excerpts(path, text, ids)
-        operations.append(PutPage(path, to_bytes(cut(text, taken)), vault.home.hash(to_bytes(text))))
-        # Each entry goes to the log of the same day.
-        there = ledger_of(agent_root(to) + path.removeprefix(agent_root(agent_of(path) or "")))
-        assert there is not None  # it was one before
-        by_ledger.setdefault(there[0], []).extend(taken)
-    for ledger, entries in by_ledger.items():
-        blocks = tuple(to_bytes(f"{each.body}\n") for each in entries)
-        operations.append(AddBlocks(ledger, blocks, tuple(each.id for each in entries)))
-    lines = {raw: name for path, ids in logs.items() for raw, name in _lines(vault, agent_of(path) or "", ids).items()}
-    known = _lines(vault, to, {each.item.id for each in found})
-    if further := {raw: name for raw, name in lines.items() if raw not in known}:
-        operations.append(AddBlocks(state_ledger(to), tuple(further), tuple(further.values())))
-    return Change(operations=tuple(operations), by=by, action=Action.EDIT)
-
-
-def _check(found: Located, to: str) -> None:
-    if found.form != "memory" or not found.item.id.startswith("M-"):
-        raise InputError(
-            f"{found.item.id} is text that somebody wrote into {found.path}", hint="move that text with an editor"
-        )
-    if ledger_of(found.path) is None:
-        raise InputError(f"{found.item.id} is in the archive", hint="`restore` it first")
-    if agent_of(found.path) == to:
-        raise InputError(f"{found.item.id} is {to}'s already", hint="name another agent")
-
-
-def _lines(vault: Vault, agent: str, ids: set[str]) -> dict[bytes, str]:
-    """What the state of an agent says about these memories: the lines, each with its id."""
-    base = f"{state_ledger(agent).base}/"
-    parts = sorted(path for path in vault.files if path.startswith(base))
-    lines = (raw for path in parts for raw in split_lines(vault.content(path) or b""))
-    found = ((raw, line.record) for raw in lines for line in read_lines(raw).records)
-    return {raw: str(record.get("id")) for raw, record in found if record.get("memory") in ids}
 
 
 # Renaming an agent: its whole folder under another name, with every id that depends on whose it is.
@@ -275,9 +222,9 @@ class Agent:
 class Agents:
     """The agents that one of them knows: those it may read. The owner knows all."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
 
     def list(self) -> Sequence[Agent]:
@@ -296,8 +243,8 @@ class Agents:
         """What each agent in scope knows about a question, by agent; those that know nothing are left out."""
         home = self._vault.home
         query = Query.from_args(question, now=home.now(), zone=home.zone, limit=limit)
-        names = [index.agent for index in self._library.indexes()]
-        found = {name: self._library.recall(replace(query, agents=(name,))) for name in names}
+        names = [index.agent for index in self._searcher.indexes()]
+        found = {name: self._searcher.recall(replace(query, agents=(name,))) for name in names}
         return {name: hits for name, hits in found.items() if hits}
 
     def create(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> UndoResult:
@@ -336,23 +283,9 @@ class Agents:
             gone = [PutPage(path, None, home.hash(content)) for path, content in renaming.files.items()]
             made = [PutPage(path, content, None) for path, content in renaming.renamed.items()]
             others = [put for each in sorted(self._present() - {old}) for put in self._renamed_in(each, old, new)]
-            told = Change(operations=tuple(others), by=by, action=Action.RENAME)
-            diff = renaming.diff() + (self._vault.preview(told) if others else "")
-            return self._outcome(replace(told, operations=(*gone, *made, *others)), diff, dry_run=dry_run)
-
-    def move(self, ids: Sequence[str] | str, to: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
-        """Give memories to another agent, or to all as `shared`: entries and state as they are, under the same ids."""
-        if to != SHARED:
-            self._existing(to)
-        with self._vault.exclusive():
-            found = list[Located]()
-            for each in map(one_id, [ids] if isinstance(ids, str) else ids):
-                located = self._library.locate(each)
-                if located is None:
-                    raise self._library.not_found(each)
-                found.append(located[1])
-            change = moving(self._vault, found, to, by)
-            return self._outcome(change, self._vault.preview(change), dry_run=dry_run)
+            settings_change = Change(operations=tuple(others), by=by, action=Action.RENAME)
+            diff = renaming.diff() + (self._vault.preview(settings_change) if others else "")
+            return self._outcome(replace(settings_change, operations=(*gone, *made, *others)), diff, dry_run=dry_run)
 
     def _settle(self, id: str, given: Mapping[str, object], by: Attribution, *, dry_run: bool) -> UndoResult:
         path = agent_file(id)
@@ -397,7 +330,7 @@ class Agents:
         present = self._present() | {self._agent}
         if self._vault.speaker == OWNER:
             return present
-        return present & {index.agent for index in self._library.indexes()}
+        return present & {index.agent for index in self._searcher.indexes()}
 
     def _existing(self, id: str) -> str:
         if check_agent(id) not in self._known():
@@ -417,7 +350,7 @@ class Agents:
 
     def _numbers(self, id: str) -> tuple[int | None, datetime | None]:
         """How much an agent remembers, and when it last did; nothing where an index had to be built to know it."""
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             if index.agent == id:
                 return index.read(self._counted)
         if database.newest(self._vault.config.cache, id) is None:
@@ -427,7 +360,7 @@ class Agents:
 
     def _counted(self, connection: Connection) -> tuple[int, datetime | None]:
         last = newest(connection, Filter(), 1)
-        memories = count_memories(connection, self._library.short_term(self._vault.home.now())).memories
+        memories = count_memories(connection, self._searcher.short_term(self._vault.home.now())).memories
         return memories, last[0].item.created_at if last else None
 
 

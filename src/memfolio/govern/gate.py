@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import partial, wraps
 from hashlib import blake2b
 from itertools import count
@@ -48,6 +47,7 @@ from memfolio.vault.change import AddBlocks, AddEntries, AddLines, Change, NewId
 from memfolio.vault.fields import Draft
 from memfolio.vault.lines import is_packed, read_lines, text_of
 from memfolio.vault.paths import SHARED, Form, Ledger, Sensitivity, agent_of, form_of, sensitivity, state_ledger
+from memfolio.vault.sections import BEGIN, OURS
 from memfolio.vault.vault import Vault
 
 # What a change does, in the words of the policy. Pure.
@@ -55,7 +55,7 @@ from memfolio.vault.vault import Vault
 CORE = "MEMORY.md"
 PROPOSALS = "/memory/meta/proposals/"
 MADE = frozenset({*OVERHEARD, *SUMMED_UP, REFLECTION})
-WHOLE = {
+BY_ACTION = {
     Action.REVERT: Deed.UNDO,
     Action.PURGE: Deed.PURGE,
     Action.ARCHIVE: Deed.ARCHIVE,
@@ -70,7 +70,7 @@ WHOLE = {
 """What a change as a whole is, by the action that the trail will tell."""
 RENEWING = (Deed.PURGE, Deed.CRITICAL)
 """What may write logs anew."""
-LINES = {
+BY_LINE = {
     Op.CONFIRM.value: Deed.CONFIRM,
     Op.PIN.value: Deed.PIN,
     Op.VALIDITY.value: Deed.CORRECT,
@@ -80,9 +80,9 @@ LINES = {
     Op.ARCHIVE.value: Deed.ARCHIVE,
     Op.PURGE.value: Deed.PURGE,
 }
-FACTS = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
+BY_FACT_LINE = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
 """What lines about facts do; any other asserts one."""
-TELLING = frozenset({Op.STORE.value, *LINES})
+CHANGING = frozenset({Op.STORE.value, *BY_LINE})
 """Lines that make something else of a memory; all others are noted by the way."""
 _MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
 _AROUND = re.compile(rb"|# .*|---")
@@ -102,7 +102,7 @@ def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
 
 
 class ChangePart(NamedTuple):
-    """One thing that a change does, and to whose word, as far as that is known."""
+    """One effect of a change, and the origin of what it affects, if known."""
 
     deed: Deed
     origin: Origin | None = None
@@ -110,9 +110,9 @@ class ChangePart(NamedTuple):
 
 def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
     """Everything that a change does; `read` gives a page as it is, `find` a memory."""
-    whole = WHOLE.get(change.action)
-    if whole:
-        yield ChangePart(whole)
+    deed = BY_ACTION.get(change.action)
+    if deed:
+        yield ChangePart(deed)
     added: list[Entry] = []
     # The action says what the change is meant as; its operations, what it does. Both have to be allowed.
     for operation in change.operations:
@@ -123,12 +123,14 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
             case AddLines():
                 yield from _lines(operation.ledger, operation.records, added, find)
             case PutPage():
-                yield from _page(operation, read, whole)
+                # Jobs keep up a part of a person's page, and a purge takes from it what it takes from memories.
+                in_own_part = deed is Deed.PURGE or change.by.actor.startswith("system:")
+                yield from _page(operation, read, deed, in_own_part=in_own_part)
             case AddBlocks():
                 yield ChangePart(Deed.PAGE)
                 if operation.ledger.form is Form.LINES:
                     yield from _lines(operation.ledger, _records(operation.blocks), added, find)
-    yield from _renewed(change, read, find, whole)
+    yield from _rewritten_logs(change, read, find, deed)
 
 
 def memories_of(change: Change) -> set[str]:
@@ -139,18 +141,18 @@ def memories_of(change: Change) -> set[str]:
             case AddEntries():
                 found.update(each for item in operation.items for each in item.derived_from)
             case AddLines():
-                found.update(_told_about(operation.records))
+                found.update(_memories_named(operation.records))
             case AddBlocks() if operation.ledger.form is Form.LINES:
-                found.update(_told_about(_records(operation.blocks)))
+                found.update(_memories_named(_records(operation.blocks)))
             case PutPage(path, bytes() as content, _) if form_of(path) is Form.LINES:
                 confirming = (line for line in content.splitlines() if b'"confirm"' in line)
-                found.update(_told_about(_records(confirming)))
+                found.update(_memories_named(_records(confirming)))
     return {each for each in found if isinstance(each, str)}
 
 
-def _told_about(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
+def _memories_named(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
     for record in records:
-        if record.get("op") in TELLING:
+        if record.get("op") in CHANGING:
             yield record.get("memory")
         yield from record.get("memories", ())
 
@@ -168,10 +170,10 @@ def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:
 
 
 def only_counts(change: Change) -> bool:
-    """Whether nothing is written but that memories were used."""
+    """Whether nothing is written but that memories were told, used or not."""
     lines = [each for each in change.operations if isinstance(each, AddLines)]
     ops = {record.get("op") for each in lines for record in each.records}
-    return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value}
+    return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value, Op.IGNORED.value, Op.TOLD.value}
 
 
 def _deed_of(item: Entry) -> Deed:
@@ -195,19 +197,22 @@ def _lines(
     if agent is None or ledger != state_ledger(agent):
         yield from _knowledge(ledger, records)
         return
+    records = list(records)
+    replaced = [record.get("memory") for record in records if record.get("op") == Op.SUPERSEDE.value]
     for record in records:
         op, memory = str(record.get("op")), record.get("memory")
-        if op not in TELLING:
+        if op not in CHANGING:
             yield ChangePart(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
             continue
-        item = _meant(memory, added, find)
+        item = _item_of(memory, added, find)
         origin = item.origin if item else None
         if Store.VAULT in (item.store if item else None, record.get("store")):
             yield ChangePart(Deed.VAULT)
-        if op == Op.SUPERSEDE.value and added and origin is not Origin.OWNER:
+        is_ended = op == Op.VALIDITY.value and memory in replaced
+        if (op == Op.SUPERSEDE.value or is_ended) and added and origin is not Origin.OWNER:
             yield ChangePart(Deed.NOTE)  # it is told with what takes its place
         else:
-            yield ChangePart(LINES.get(op, Deed.NOTE), origin)
+            yield ChangePart(BY_LINE.get(op, Deed.NOTE), origin)
 
 
 def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[ChangePart]:
@@ -216,7 +221,7 @@ def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator
         case "facts":
             for each in records:
                 origin = Origin.UNTRUSTED if each.get("origin") == Origin.UNTRUSTED.value else None
-                yield ChangePart(FACTS.get(str(each.get("op")), Deed.REMEMBER), origin)
+                yield ChangePart(BY_FACT_LINE.get(str(each.get("op")), Deed.REMEMBER), origin)
         case "rules":
             yield ChangePart(Deed.RULE)
         case "cases":
@@ -225,7 +230,7 @@ def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator
             yield ChangePart(Deed.PAGE)
 
 
-def _meant(memory: object, added: Sequence[Entry], find: Find) -> Entry | None:
+def _item_of(memory: object, added: Sequence[Entry], find: Find) -> Entry | None:
     if isinstance(memory, NewId):
         return added[memory.index] if memory.index < len(added) else None
     return find(memory) if isinstance(memory, str) else None
@@ -235,11 +240,13 @@ def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     return (line.record for raw in blocks for line in read_lines(raw.rstrip(b"\n") + b"\n").records)
 
 
-def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[ChangePart]:
-    """What a new state of a file does."""
+def _page(put: PutPage, read: Read, deed: Deed | None, *, in_own_part: bool) -> Iterator[ChangePart]:
+    """What a new state of a file does; `in_own_part`, whether the part of a page that memfolio keeps may change."""
     match sensitivity(put.path):
         case Sensitivity.CRITICAL:
             yield ChangePart(Deed.CRITICAL)
+        case Sensitivity.HIGH if _is_own_part(put.content or b"", read(put.path) or b"", may_add=in_own_part):
+            yield ChangePart(Deed.PAGE)
         case Sensitivity.HIGH:
             yield ChangePart(Deed.VAULT if "/memory/vault/" in put.path else Deed.HIGH)
         case _ if agent_of(put.path) is None:
@@ -247,34 +254,49 @@ def _page(put: PutPage, read: Read, whole: Deed | None) -> Iterator[ChangePart]:
         case _ if put.path.endswith(f"/{CORE}"):
             yield ChangePart(Deed.CORE if _is_one_line(put.content or b"", read(put.path) or b"") else Deed.REWRITE)
         case _ if PROPOSALS in put.path:
-            yield ChangePart(Deed.PROPOSE if whole is Deed.PROPOSE else Deed.REVIEW)
+            yield ChangePart(Deed.PROPOSE if deed is Deed.PROPOSE else Deed.REVIEW)
         case _ if "/knowledge/ontology/" in put.path:
             yield ChangePart(Deed.RULE)
         case _:
             yield ChangePart(Deed.PAGE)
 
 
-def _renewed(change: Change, read: Read, find: Find, whole: Deed | None) -> Iterator[ChangePart]:
+_OUR_MARK = re.compile(rf"^{BEGIN}.*$", re.MULTILINE)
+
+
+def _is_own_part(content: bytes, before: bytes, *, may_add: bool) -> bool:
+    """Whether a change touches only the part of a page that memfolio keeps, and nothing that a person wrote.
+
+    Only a job adds to it; anybody may take lines out, as forgetting does.
+    """
+    new, old = (each.decode("utf-8", "replace") for each in (content, before))
+    if not may_add and not set(new.splitlines()[1:]) - set(old.splitlines()) <= set(_OUR_MARK.findall(new)):
+        return False
+    left = OURS.sub("", new).split()
+    return OURS.search(new) is not None and left in (OURS.sub("", old).split(), [] if old.strip() else ["#", "User"])
+
+
+def _rewritten_logs(change: Change, read: Read, find: Find, deed: Deed | None) -> Iterator[ChangePart]:
     """What writing logs and state files anew does: it takes away, and is a rewriting if it adds."""
     puts = [each for each in change.operations if isinstance(each, PutPage)]
     puts = [each for each in puts if form_of(each.path) is not Form.PAGE or is_packed(each.path)]
     moves = [each for each in change.operations if isinstance(each, AddBlocks) and each.ledger.form is Form.LOG]
     # A purge and a renaming write logs anew by their nature, which is what the policy was asked about.
-    if whole in RENEWING or (not puts and not moves):
+    if deed in RENEWING or (not puts and not moves):
         return
     before = {line for put in puts for line in _lines_in(put.path, read(put.path))}
     after = {line for put in puts for line in _lines_in(put.path, put.content)}
-    if whole is Deed.UNDO:
-        for record in _records(_said_more(after, before)):
+    if deed is Deed.UNDO:
+        for record in _records(_content_only_in(after, before)):
             item = find(str(record.get("memory"))) if record.get("op") == Op.CONFIRM.value else None
             if item:
                 yield ChangePart(Deed.CONFIRM, item.origin)
         return
     # What is cut out of one log and put into another by the same change was not taken away.
     after |= {line for move in moves for raw in move.blocks for line in raw.splitlines()}
-    if _said_more(after, before):
+    if _content_only_in(after, before):
         yield ChangePart(Deed.REWRITE)
-    elif whole is None or _said_more(before, after):
+    elif deed is None or _content_only_in(before, after):
         yield ChangePart(Deed.FORGET)
 
 
@@ -286,15 +308,15 @@ def _lines_in(path: str, content: bytes | None) -> list[bytes]:
     return text.splitlines()
 
 
-def _said_more(lines: set[bytes], others: set[bytes]) -> set[bytes]:
+def _content_only_in(lines: set[bytes], others: set[bytes]) -> set[bytes]:
     """What lines of entries and records say that others do not; nearly all lines of two states of a log are equal."""
-    more = _said(lines - others)
-    return more - _said(others) if more else more
+    more = _content_lines(lines - others)
+    return more - _content_lines(others) if more else more
 
 
-def _said(lines: Iterable[bytes]) -> set[bytes]:
-    said = (_MARK.sub(b"", line) for line in lines)
-    return {line for line in said if not _AROUND.fullmatch(line)}
+def _content_lines(lines: Iterable[bytes]) -> set[bytes]:
+    unmarked = (_MARK.sub(b"", line) for line in lines)
+    return {line for line in unmarked if not _AROUND.fullmatch(line)}
 
 
 def _is_one_line(after: bytes, before: bytes) -> bool:
@@ -319,12 +341,12 @@ RAISED = "any that raises an origin: refuse"
 
 @dataclass(slots=True)
 class Decision:
-    """Somebody's decision that is being carried out: who decides, and what else the change says."""
+    """A decision that is being carried out: who decided, and the operations that go with it."""
 
     role: Role
     by: Attribution
     action: Action | None
-    beside: tuple[Operation, ...]
+    extra: tuple[Operation, ...]
 
 
 class Gate:
@@ -369,7 +391,7 @@ class Gate:
         return getattr(self._local, "decision", None)
 
     def complete(self, change: Change) -> Change:
-        """The change with what is beside it, where it carries out a decision."""
+        """The change with the extra operations of the decision that it carries out, if it does."""
         return change if self._decision is None else _joined(change, self._decision)
 
     @contextmanager
@@ -383,7 +405,7 @@ class Gate:
             return
         self._check(change, decision.role, can_propose=False)
         yield change
-        decision.beside = ()
+        decision.extra = ()
 
     @contextmanager
     def deciding(
@@ -394,16 +416,16 @@ class Gate:
         as_actor: str | None = None,
         action: Action | None = None,
         approval: Approval = Approval.APPROVED,
-        beside: Sequence[Operation] = (),
+        extra: Sequence[Operation] = (),
     ) -> Iterator[None]:
         """Carry out what somebody decided: changes in here count as theirs, and none is proposed again.
 
-        The first of them is made together with what is `beside`; they stand in the trail under `as_actor`.
+        The first of them is made together with the `extra` operations; they stand in the trail under `as_actor`.
         """
         self.check(deed, by)
         named = replace(by, actor=as_actor or self.named(by).actor, approval=approval)
         # Read by every change that this thread makes until the end of the block.
-        self._local.decision = Decision(self.role_of(by), named, action, tuple(beside))
+        self._local.decision = Decision(self.role_of(by), named, action, tuple(extra))
         try:
             yield
         finally:
@@ -455,11 +477,11 @@ class Gate:
         own = Role.SUBAGENT if self.is_lesser else Role.AGENT
         if self._speaker == AGENT:
             return own
-        if own is Role.SUBAGENT and self._is_other(by):
+        if own is Role.SUBAGENT and self._is_somebody_else(by):
             raise PolicyError(f"{self._agent} proposes, and cannot act as {by.actor}", row=SELF, hint="act as yourself")
         return {"human": Role.OWNER, "subagent": Role.SUBAGENT}.get(kind, own)
 
-    def _is_other(self, by: Attribution) -> bool:
+    def _is_somebody_else(self, by: Attribution) -> bool:
         """Whether an actor is a person, or another agent that proposes."""
         kind, _, name = by.actor.partition(":")
         return kind == "human" or (kind == "subagent" and name != self._agent)
@@ -493,7 +515,7 @@ class Gate:
         """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
         if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
             return False
-        from memfolio.govern.proposal import ProposalStatus, parse, render
+        from memfolio.govern.proposals import ProposalStatus, parse, render
 
         before = self._vault.content(operation.path)
         try:
@@ -540,11 +562,11 @@ class Gate:
 
     def named(self, by: Attribution) -> Attribution:
         """Who acts, under the agent's own name where it can be neither a person nor another agent."""
-        is_false = self._speaker == AGENT and self._is_other(by)
+        is_false = self._speaker == AGENT and self._is_somebody_else(by)
         return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO) if is_false else by
 
     def _composed_against(self, change: Change) -> Callable[[str], bytes | None]:
-        """Reads the files that a change replaces: what it does can only be told beside what it was composed against."""
+        """Reads the files that a change replaces: what it does can only be told against what it was composed on."""
         # The page may have been changed since the change was composed.
         expected = {each.path: each.expects for each in change.operations if isinstance(each, PutPage)}
 
@@ -559,17 +581,17 @@ class Gate:
 
 
 def _joined(change: Change, decision: Decision) -> Change:
-    """The change with what is beside it, as one; lines of one ledger are told together."""
+    """The change with the extra operations of a decision, as one; lines of one ledger stand together."""
     others: list[Operation] = []
     lines: dict[Ledger, AddLines] = {}
-    for each in (*change.operations, *decision.beside):
+    for each in (*change.operations, *decision.extra):
         if isinstance(each, AddLines):
             before = lines[each.ledger].records if each.ledger in lines else ()
             lines[each.ledger] = replace(each, records=(*before, *each.records))
         else:
             others.append(each)
-    # Only the first change of a decision has something beside it, and is the one that the trail calls by it.
-    action = decision.action if decision.beside and decision.action else change.action
+    # Only the first change of a decision has extra operations, and is the one that the trail calls by it.
+    action = decision.action if decision.extra and decision.action else change.action
     by = replace(decision.by, session=change.by.session, source=change.by.source)
     return replace(change, operations=(*others, *lines.values()), by=by, action=action)
 
@@ -581,8 +603,6 @@ R = TypeVar("R")
 Remember = Callable[..., MemoryItem]
 LEFT_OUT = ("self", "by", "dry_run")
 """What of a call no proposal has."""
-LATE = timedelta(hours=1)
-"""How long after midnight a request may be one of the day before."""
 DISTINCT = ("kind", "user", "at", "valid_from", "valid_until", "attributes")
 """By what two memories of the same words, type and store differ, where it is given."""
 
@@ -601,9 +621,10 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except PolicyError as error:
                 if not error.can_propose or kwargs.get("dry_run"):
                     raise
-                from memfolio.govern.proposal import intent_of
+                from memfolio.govern.proposals import intent_of
 
-                given = inspect.signature(function).bind(*args, **kwargs).arguments
+                given = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
+                given |= given.pop("fields", {})
                 try:
                     intent = intent_of(verb, {name: each for name, each in given.items() if name not in LEFT_OUT})
                 except InputError:  # no page can hold this call
@@ -643,27 +664,20 @@ def kept_once(memory: Any, text: str, arguments: Mapping[str, Any]) -> MemoryIte
 
 def _once(memory: Any, remember: Remember, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
     """The one memory of a text on a day; what was forgotten since is kept again, what was corrected is not."""
-    now = memory.vault.home.now().astimezone(memory.vault.home.zone)
-    before, today = (_mark(memory, text, arguments, at) for at in (now - LATE, now))
-    late = _kept_under(memory, f"{before}-0") if before != today else None
-    if late and now - late.created_at < LATE and not late.forgotten_at and not late.superseded_by:
-        return late
-    keys = (f"{today}-{attempt}" for attempt in count())
-    return next(filter(None, (_kept(memory, partial(remember, text, key=key, **arguments), key) for key in keys)))
-
-
-def _kept(memory: Any, remember: Remember, key: str) -> MemoryItem | None:
-    """What is kept under a key; None where that was forgotten, so that it takes another one to keep it again."""
-    try:
-        return remember()
-    except ConflictError as error:
-        there = _kept_under(memory, key)
-        if there is None or there.forgotten_at:
-            return None
-        if there.superseded_by:
-            hint = f"{there.superseded_by} has its place; give a key of your own to remember this all the same"
-            raise ConflictError(f"{there.id} says this, and was corrected", hint=hint) from error
-        return there  # in other words than it was sent: what must not be written was taken out
+    mark = _mark(memory, text, arguments)
+    for attempt in count():
+        key = f"{mark}-{attempt}"
+        try:
+            return remember(text, key=key, **arguments)
+        except ConflictError as error:
+            there = _kept_under(memory, key)
+            if there is None or there.forgotten_at:
+                continue  # it takes another key to keep it again
+            if there.superseded_by:
+                hint = f"{there.superseded_by} has its place; give a key of your own to remember this all the same"
+                raise ConflictError(f"{there.id} says this, and was corrected", hint=hint) from error
+            return there  # in other words than it was sent: what must not be written was taken out
+    raise AssertionError("there is always another key")
 
 
 def _kept_under(memory: Any, key: str) -> MemoryItem | None:
@@ -672,9 +686,10 @@ def _kept_under(memory: Any, key: str) -> MemoryItem | None:
     return cast("MemoryItem | None", memory.get(line.ids[0])) if line and line.ids else None
 
 
-def _mark(memory: Any, text: str, arguments: Mapping[str, Any], at: datetime) -> str:
+def _mark(memory: Any, text: str, arguments: Mapping[str, Any]) -> str:
+    today = memory.vault.home.now().astimezone(memory.vault.home.zone).date()
     kind = arguments.get("type") or Type.OBSERVATION
     store = arguments.get("tier") or arguments.get("store") or Store.LONG_TERM
     further = (f"{name}={arguments[name]}" for name in DISTINCT if arguments.get(name) is not None)
-    said = map(str, (memory.agent, at.date().isoformat(), kind, store, *further, text))
-    return f"once-{blake2b(chr(0).join(said).encode('utf-8', 'replace')).hexdigest()[:24]}"
+    parts = map(str, (memory.agent, today, kind, store, *further, text))
+    return f"once-{blake2b(chr(0).join(parts).encode('utf-8', 'replace')).hexdigest()[:24]}"

@@ -1,14 +1,22 @@
-"""The proposals of a home as one agent sees them: made, looked at, and decided on."""
+"""Proposals: calls of verbs that wait for approval, their pages, and the decisions on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
-from datetime import datetime
-from functools import partial
-from typing import Any, TypeVar
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache, partial
+from itertools import dropwhile, takewhile
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
+from memfolio.arguments import CHECKS, choose, nearest
 from memfolio.errors import (
     ConflictError,
     ContentError,
@@ -19,72 +27,445 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import FOREIGN, OWNER, Gate
-from memfolio.govern.proposal import (
-    PATH,
-    Proposal,
-    ProposalStatus,
-    ProposedCall,
-    content_of,
-    intent_of,
-    parse,
-    render,
-    rivals,
-)
+from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.policy import Deed, Role
-from memfolio.recall.library import Library
-from memfolio.state import Op
-from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store
+from memfolio.recall.searcher import Searcher
+from memfolio.state import Op, moment
+from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store, check_token, frozen
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
-from memfolio.vault.fields import check_content
-from memfolio.vault.lines import new_id, read_lines, split_lines
-from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
+from memfolio.vault.fields import (
+    check_content,
+    encoded,
+    iso_of,
+    normalise_content,
+    read_confidence,
+    read_importance,
+    read_moment,
+    read_tags,
+)
+from memfolio.vault.lines import new_id, plain, read_lines, split_lines
+from memfolio.vault.paths import SHARED, agent_of, agent_root, check_agent, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
+# A proposal: a call of a verb that waits for somebody's leave. Pure.
+
+WORDS = 80
+"""Characters of a text that its title shows."""
+TIMES = ("at", "valid_from", "valid_until")
+
+
+_LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
+
+
+class ProposableVerb(NamedTuple):
+    """A verb that can be proposed: its title, the argument that is its text, and its other arguments."""
+
+    says: str
+    body: str
+    names: tuple[str, ...]
+
+    @property
+    def names_memory(self) -> bool:
+        return not {"id", "what"}.isdisjoint(self.names)
+
+
+_TRIPLE = ("subject", "predicate", "object")
+_TABLE = tomllib.loads((Path(__file__).parent / "data" / "proposals.toml").read_text("utf-8"))
+OPTIONAL = frozenset(_TABLE["optional"].split())
+VERBS = {
+    verb: ProposableVerb(row["says"], row["body"], tuple(row["names"].split())) for verb, row in _TABLE["verbs"].items()
+}
+"""What can be proposed."""
+
+
+class ProposalStatus(StrEnum):
+    """The status of a proposal that is still open."""
+
+    PENDING = "pending"
+    DEFERRED = "deferred"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A call of a verb, with arguments as JSON has them; `intent_of` makes and checks it."""
+
+    verb: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """What it is about, in words."""
+        given = (VERBS[self.verb].body, "text", "what", "id", "keep")
+        value = next((self.arguments[name] for name in given if self.arguments.get(name)), "")
+        return "\n".join(value) if isinstance(value, list) else str(value)
+
+    @property
+    def named(self) -> str:
+        """The term or the triple that it is about; empty where it is about neither."""
+        term = self.arguments.get("node_id")
+        return str(term) if term else " ".join(str(self.arguments[name]) for name in _TRIPLE if name in self.arguments)
+
+
+@frozen
+class Proposal:
+    """A proposal, as read from its page."""
+
+    id: str
+    to: str
+    proposer: str
+    at: datetime
+    intent: ProposedCall
+    trigger: str = "propose"
+    about: str = ""
+    """What the memory says that is meant."""
+    row: str = ""
+    """The row of the policy that asked for leave."""
+    status: ProposalStatus = ProposalStatus.PENDING
+    conflicts: tuple[str, ...] = ()
+    note: str = ""
+    expires: datetime | None = None
+    hash: str = field(default="", compare=False)
+    """That of its page as it was read."""
+    made: object = field(default=None, compare=False)
+    """What it led to, where it was committed at once."""
+
+    @property
+    def path(self) -> str:
+        return f"{agent_root(self.to)}/memory/meta/proposals/{self.id}.md"
+
+    @property
+    def shown(self) -> str:
+        """The mark that an approval must name, so that nobody approves what they have not seen."""
+        return self.hash[:16]
+
+    @property
+    def title(self) -> str:
+        return f"{VERBS[self.intent.verb].says}: {first_words(self.about or self.intent.named or self.intent.text)}"
+
+
+def first_words(text: str) -> str:
+    """The beginning of a text, on one line that can be printed."""
+    words = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * WORDS]).split())
+    return words if len(words) <= WORDS else f"{words[: WORDS - 1].rstrip()}…"
+
+
+def intent_of(verb: str, arguments: Mapping[str, Any]) -> ProposedCall:
+    """The call with its arguments checked, in the form that a page can hold; InputError where they make no sense."""
+    known_verb(verb)
+    given = {"store" if name == "tier" else name: value for name, value in arguments.items() if value is not None}
+    checked = {name: checked_argument(verb, name, value) for name, value in given.items()}
+    if missing := {VERBS[verb].body, *VERBS[verb].names} - {"", *OPTIONAL, *checked}:
+        raise InputError(f"{verb} lacks its {min(missing)}", hint="say what is meant")
+    return ProposedCall(verb, {name: value for name, value in checked.items() if value != [] or name == "lines"})
+
+
+def known_verb(verb: str) -> str:
+    """`verb` if it can be proposed."""
+    if verb not in VERBS:
+        raise InputError(f"{verb[:40]!r} cannot be proposed", hint=nearest(verb, list(VERBS)))
+    return verb
+
+
+def checked_argument(verb: str, name: str, value: Any) -> Any:
+    """An argument in its normal form, as JSON has it."""
+    names = (VERBS[verb].body, *VERBS[verb].names)
+    if name not in names:
+        raise InputError(f"{verb} has no {name[:40]!r}", hint=nearest(name, names))
+    value = _CHECKS.get(name, CHECKS["user"])(name, value)
+    if verb == "forget" and not _LIKE_ID.fullmatch(value):
+        raise InputError("a description may mean something else by the time it is approved", hint="name it by its id")
+    if isinstance(value, datetime):
+        return iso_of(value)
+    value = plain(value.value if isinstance(value, StrEnum) else value, name)
+    encoded(json.dumps(value, ensure_ascii=False))  # refuses what no file can hold
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {str(value)[:40]!r}", hint="say true or false")
+    return value
+
+
+def _lines(_: str, value: Any) -> list[str]:
+    text = value if isinstance(value, str) else "\n".join(map(str, value))
+    return [line for each in text.split("\n") if (line := " ".join(each.split()))]
+
+
+def _time(name: str, value: object) -> object:
+    return CHECKS[name](name, (read_moment(value, UTC) or value) if isinstance(value, str) else value)
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
+    **CHECKS,
+    **dict.fromkeys(("text", "new"), CHECKS["content"]),
+    **dict.fromkeys(("pinned", "enabled", "functional"), _flag),
+    **dict.fromkeys(("rule", "definition"), CHECKS["content"]),
+    "factor": CHECKS["confidence"],
+    **dict.fromkeys(("synonyms", "memories"), CHECKS["tags"]),
+    **dict.fromkeys(TIMES, _time),
+    "lines": _lines,
+}
+
+
+# The page of a proposal, which people read and edit: a title, a field a line, a rule, and below it the memory that is
+# meant, as a quote, and the text. Pure.
+
+RULE = "---"
+QUOTE = ">"
+_ID = r"P-\d{1,15}-[0-9a-f]{8}"
+PATH = re.compile(rf"(?:agents/[^/]+|shared)/memory/meta/proposals/({_ID})\.md")
+LABELS = {"id": "Memory"} | {name: f"Suggested {name}" for name in ("store", "kind", "type")}
+LEVELS: Mapping[str, Callable[[str], float | None]] = {"confidence": read_confidence, "importance": read_importance}
+_FIELD = re.compile(r"[-*] \*\*([^*]+)\*\*:[ \t]*(.*?)[ \t]*")
+_LINK = re.compile(rf"\[\[({_ID})\]\]")
+
+
+def _moment(text: str) -> datetime:
+    moment = read_moment(text, UTC)
+    if moment is None:
+        raise InputError(f"{text[:40]!r} is not a time", hint="write it like 2026-11-15T14:30:00+00:00")
+    return moment
+
+
+FIELDS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    "From": ("proposer", str, check_agent),
+    "Timestamp": ("at", iso_of, _moment),
+    "Trigger": ("trigger", str, partial(check_token, "trigger")),
+    "Policy": ("row", str, str),
+    "Status": ("status", str, partial(choose, ProposalStatus, "status")),
+    "Conflicts": (
+        "conflicts",
+        lambda ids: ", ".join(f"[[{each}]]" for each in ids),
+        lambda text: tuple(_LINK.findall(text)),
+    ),
+    "Note": ("note", str, str),
+    "Expires": ("expires", iso_of, _moment),
+}
+"""The fields behind those of the verb: what of the proposal they are, and how they are written and read."""
+
+
+def render(proposal: Proposal) -> str:
+    """The page of a proposal."""
+    intent, how = proposal.intent, VERBS[proposal.intent.verb]
+    fields = {_label(name): _say(name, intent.arguments[name]) for name in how.names if name in intent.arguments}
+    fields |= {label: say(value) for label, (name, say, _) in FIELDS.items() if (value := getattr(proposal, name))}
+    lines = "\n".join(f"- **{label}**: {value}" for label, value in {"Do": intent.verb, **fields}.items())
+    text = intent.text if how.body else ""
+    # Where no memory is known, an empty quote keeps a text that begins with one from being taken for it.
+    has_quote = proposal.about or (how.names_memory and text.startswith(QUOTE))
+    below = f"{_quoted(proposal.about)}\n\n{text}" if has_quote else text
+    return f"# {proposal.title}\n\n{lines}\n\n{RULE}\n\n{below}".rstrip("\n") + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"{QUOTE} {line}" if line else QUOTE for line in text.split("\n"))
+
+
+def _unquoted(lines: list[str]) -> tuple[str, list[str]]:
+    """What is quoted before anything else, and the lines behind it."""
+    lines = list(dropwhile(lambda line: not line.strip(), lines))
+    quote = list(takewhile(lambda line: line.startswith(QUOTE), lines))
+    return "\n".join(line[1:].removeprefix(" ") for line in quote), lines[len(quote) :]
+
+
+def _label(name: str) -> str:
+    return LABELS.get(name, name.replace("_", " ").capitalize())
+
+
+def _say(name: str, value: Any) -> str:
+    """A value as a person would write it where it reads back as the same, else as JSON."""
+    plain = ", ".join(value) if name == "tags" else value
+    is_plain = isinstance(plain, str) and plain.isprintable() and plain == plain.strip() != ""
+    return plain if is_plain and read_value(name, plain) == value else json.dumps(value, ensure_ascii=False)
+
+
+def read_value(name: str, text: str) -> Any:
+    """The value of an argument as a person wrote it."""
+    if name in LEVELS and LEVELS[name](text) is not None:
+        return LEVELS[name](text)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    return list(read_tags(text)) if name == "tags" and not isinstance(value, list) else value
+
+
+def parse(path: str, content: bytes) -> Proposal:
+    """The proposal on a page; ContentError names the line that makes no sense."""
+    match, to = PATH.fullmatch(path), agent_of(path)
+    with _line(path, content.count(b"\n")):
+        try:
+            lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError as error:
+            raise InputError("it is not UTF-8 text") from error
+        if match is None or to is None or RULE not in lines:
+            raise InputError(f"a line {RULE} between its fields and its text is missing")
+    rule = lines.index(RULE)
+    fields = _fields(path, lines[:rule])
+    take = partial(_take_field, path, fields)
+    verb = take("Do", known_verb)
+    given = {name: take(_label(name), partial(_argument, verb, name)) for name in VERBS[verb].names}
+    fields_read = {name: take(label, read) for label, (name, _, read) in FIELDS.items()}
+    for label, (number, _) in fields.items():
+        with _line(path, number):
+            raise InputError(f"there is no field {label[:40]!r} here")
+    with _line(path, rule + 2):
+        about, below = _unquoted(lines[rule + 1 :]) if VERBS[verb].names_memory else ("", lines[rule + 1 :])
+        text, body = normalise_content("\n".join(below)), VERBS[verb].body
+        if text and not body:
+            raise InputError(f"{verb} takes no text")
+        intent = intent_of(verb, {**given, body: text} if body else given)
+    known = {name: each for name, each in fields_read.items() if each is not None}
+    return Proposal(id=match[1], to=to, intent=intent, about=about, **known)
+
+
+def _argument(verb: str, name: str, text: str) -> Any:
+    return checked_argument(verb, name, read_value(name, text))
+
+
+def _fields(path: str, lines: list[str]) -> dict[str, tuple[int, str]]:
+    """The fields of a page by their labels, with their lines."""
+    fields: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("#"):
+            with _line(path, number):
+                match = _FIELD.fullmatch(line)
+                if match is None or match[1] in fields:
+                    raise InputError("this field stands here twice" if match else "this is no field")
+                fields[match[1]] = number, match[2]
+    return fields
+
+
+def _take_field(path: str, fields: dict[str, tuple[int, str]], label: str, read: Callable[[str], Any]) -> Any:
+    """What a field says, which is taken from the others; None where it is empty, if it may be."""
+    number, text = fields.pop(label, (1, ""))
+    with _line(path, number):
+        if not text and label in ("Do", "From", "Timestamp"):
+            raise InputError(f"the field {label} is missing")
+        return read(text) if text else None
+
+
+@contextmanager
+def _line(path: str, number: int) -> Iterator[None]:
+    """Say where it stands if something makes no sense."""
+    try:
+        yield
+    except InputError as error:
+        why = f"{error.message} ({error.hint})" if error.hint else error.message
+        raise ContentError(f"{path}, line {number}: {why}", hint="correct that line, or delete the file") from error
+
+
+# Which proposals cannot both be carried out. Pure.
+
+CLAIMS = frozenset({"remember", "correct", "core.add", "core.replace", "core.pin"})
+KEEPING = frozenset({"confirm", "pin"})
+_IS = re.compile(
+    r"(?:[Tt]he )?(?P<subject>\w[^.,;]{2,60}?) (?:is|are|will be) (?:on |at |due )?(?P<object>[A-Z\d][^.;]*)\.?"
+)
+"""A thing and its value, which begins with a capital or a digit."""
+
+
+def content_of(intent: ProposedCall) -> str:
+    """What an intent would do, without how sure or important it is, to be compared with what others would do."""
+    compared = {name: value for name, value in intent.arguments.items() if intent.verb != "remember" or name == "text"}
+    alike = {name: plain_words(value) or value if isinstance(value, str) else value for name, value in compared.items()}
+    return json.dumps([intent.verb, alike], ensure_ascii=False, sort_keys=True)
+
+
+def rivals(proposal: Proposal, pending: Iterable[Proposal]) -> list[Proposal]:
+    """The proposals to the same agent that say or do something else about the same thing."""
+    return [each for each in pending if each.to == proposal.to and _clash(proposal.intent, each.intent)]
+
+
+def _clash(one: ProposedCall, other: ProposedCall) -> bool:
+    if content_of(one) == content_of(other):
+        return False
+    if one.verb != other.verb and {one.verb, other.verb} <= KEEPING:
+        return False
+    return bool(_things(one, other) & _things(other, one)) or _contradict(one, other)
+
+
+def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
+    """What is touched: a memory, an entity that goes, a line of core memory, or its block where that is rewritten."""
+    given = intent.arguments
+    if "block" not in given:
+        return {(given[name],) for name in ("id", "what", "other") if name in given}
+    block = plain_words(given["block"])
+    if "core.rewrite" in (intent.verb, other.verb):
+        return {(block,)}
+    line = given.get("text" if intent.verb == "core.remove" else "old")
+    return {(block, plain_words(line))} if line else set()
+
+
+def _contradict(one: ProposedCall, other: ProposedCall) -> bool:
+    """Whether two texts give one thing two values."""
+    return {one.verb, other.verb} <= CLAIMS and bool(Knowledge([_claim(one.text)]).detect(_claim(other.text)))
+
+
+@lru_cache(maxsize=1024)
+def _claim(text: str) -> KnownStatementAbout:
+    """What a text claims, by the rules or, where they cannot tell, as `this is that`."""
+    found: dict[str, Any] = about(text[:LONG])
+    match = _IS.fullmatch(text[:LONG])
+    if match and not found.get("is_single"):
+        found = {**match.groupdict(), "predicate": "is", "is_single": True}
+    return KnownStatementAbout(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
+
+
+def carry_out(memory: object, intent: ProposedCall) -> object:
+    """Call the verb of a `Memory` that an intent names."""
+    given = {name: moment(value) if name in TIMES else value for name, value in intent.arguments.items()}
+    return attrgetter(intent.verb)(memory)(**given)
+
+
+# The proposals of a home as one agent sees them: made, looked at, and decided on.
+#
 # A decision is one change with all that follows from it: what was proposed is done, its page goes, the verdict stands
 # in the state lines of the agent that it was for, and what contradicted it is told so.
 
 T = TypeVar("T")
 Act = Callable[["Proposals", Proposal], T]
-ATTEMPTS = 8
 COMMITTED, REJECTED, EXPIRED = "committed", "rejected", "expired"
 TENDER = Attribution(actor="system:tend", trigger="expire")
 REVIEWER = Attribution(actor="system:review", trigger="review")
 PROPOSER = Attribution(actor="bot:propose", approval=Approval.PENDING, trigger="propose")
 ADDING = ("remember", "facts.assert_", "rules.create", "ontology.commit")
 """Verbs that add something, which is for the agent that decides on it."""
-UNSAID = 0.7
+DEFAULT_CONFIDENCE = 0.7
 """How sure an agent counts as that does not say."""
 MOST = 100
 """How many proposals of one agent may wait at a time."""
-LISTED = 20
+MOST_SHOWN = 20
 """How many proposals stand at the start of a session."""
 HOW = "Decide on each with its hash: proposals.commit(id, shown=hash), .reject(id, reason) or .defer(id)."
 
 
-def propose_instead(proposals: Proposals, library: Library, intent: ProposedCall, error: PolicyError) -> Proposal:
+def propose_instead(proposals: Proposals, searcher: Searcher, intent: ProposedCall, error: PolicyError) -> Proposal:
     """Propose what a verb was kept from doing, to the agent whose memory it is about."""
     named = intent.arguments.get("id") or intent.arguments.get("what")
-    found = library.find(named) if named else None
-    mine = library.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found.path)
+    found = searcher.find(named) if named else None
+    mine = searcher.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found.path)
     to = None if intent.verb in ADDING or mine == SHARED else mine
     return proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 
 
 class Proposals:
-    """What is proposed to an agent, and by it. `do` carries an intent out, `elsewhere` opens those of another agent."""
+    """The proposals to and from an agent. `do` carries out a call, `elsewhere` opens another agent's proposals."""
 
     def __init__(
         self,
         vault: Vault,
-        library: Library,
+        searcher: Searcher,
         agent: str,
         *,
         gate: Gate,
         do: Callable[[ProposedCall], object],
         elsewhere: Callable[[str], AbstractContextManager[Proposals]] | None = None,
     ) -> None:
-        self._vault, self._library, self._agent, self._gate = vault, library, agent, gate
+        self._vault, self._searcher, self._agent, self._gate = vault, searcher, agent, gate
         self._do, self._elsewhere, self._settings = do, elsewhere, vault.config.proposals
 
     def add(
@@ -106,7 +487,7 @@ class Proposals:
             at=at,
             intent=intent,
             trigger=by.trigger,
-            about=self._meant(intent),
+            about=self._content_named(intent),
             row=" ".join(row.split()),
             expires=at + lasts if lasts else None,
             note=" ".join(note.split()),
@@ -129,15 +510,15 @@ class Proposals:
             raise NotFoundError(f"there is no agent {to[:40]!r}", hint="name one of this home")
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
-    def _meant(self, intent: ProposedCall) -> str:
+    def _content_named(self, intent: ProposedCall) -> str:
         """What the memory says that an intent names."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
-        found = self._library.locate(named) if named else None
+        found = self._searcher.locate(named) if named else None
         return found[1].item.content if found else ""
 
     def _put(self, proposal: Proposal, by: Attribution) -> Proposal:
         """Write the page, linked with those of its rivals; the page that is there where the same was proposed."""
-        waiting = self._look(everything=True)[0]
+        waiting = self._read_all(everything=True)[0]
         mine = [each for each in waiting if each.proposer == self._agent]
         for each in mine:
             if (each.to, each.intent) == (proposal.to, proposal.intent):
@@ -156,21 +537,21 @@ class Proposals:
     def _check_not_rejected(self, target: str, mark: str) -> None:
         past = [each for each in self._reviews(target) if each.get("mark") == mark and each["verdict"] != EXPIRED]
         if past and past[-1]["verdict"] == REJECTED:
-            raise RefusedError(f"this was {_told(past[-1])}", hint="a person may propose it again")
+            raise RefusedError(f"this was {_verdict_of(past[-1])}", hint="a person may propose it again")
 
     def pending(self, *, all: bool = False) -> list[Proposal]:
         """What waits for a decision, the oldest first; with `all`, also what was put off or is for others to decide."""
-        found = self._look()[0]
+        found = self._read_all()[0]
         waiting = [each for each in found if each.status is not ProposalStatus.DEFERRED]
         return found if all else [each for each in waiting if self._gate.is_lesser or self._decides(each.to)]
 
     def broken(self) -> list[ContentError]:
         """What is wrong with pages that cannot be read; they stay as they are."""
-        return self._look()[1]
+        return self._read_all()[1]
 
     def get(self, id: str) -> Proposal:
         """One proposal; ConflictError where it was decided on, NotFoundError where this agent has none such."""
-        found, broken = self._look()
+        found, broken = self._read_all()
         for each in found:
             if each.id == id:
                 return each
@@ -180,7 +561,9 @@ class Proposals:
         for agent in (self._agent, self._gate.settings.proposes_to):
             for line in self._reviews(agent):
                 if line["proposal"] == id and (self._decides(agent) or line.get("from") == self._agent):
-                    raise ConflictError(f"{id} was {_told(line)}", hint="it is decided; `memfolio log` tells more")
+                    raise ConflictError(
+                        f"{id} was {_verdict_of(line)}", hint="it is decided; `memfolio log` tells more"
+                    )
         raise NotFoundError(f"agent {self._agent} has no proposal {id[:40]!r}", hint="`memfolio proposals` lists them")
 
     def commit(
@@ -194,11 +577,11 @@ class Proposals:
         if shown != proposal.shown:
             hint = f"look at it again; its hash is {proposal.shown}"
             raise ConflictError(f"{proposal.id} was changed since it was shown", hint=hint)
-        if proposal.about != self._meant(proposal.intent):
+        if proposal.about != self._content_named(proposal.intent):
             why = f"{proposal.id} is about a memory that says something else than it shows"
             raise ConflictError(why, hint="reject it")
-        actor, leaving = f"bot:commit-from:{proposal.proposer}", self._leaving(proposal, by, COMMITTED)
-        deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, beside=leaving)
+        actor, leaving = f"bot:commit-from:{proposal.proposer}", self._closing(proposal, by, COMMITTED)
+        deciding = partial(self._gate.deciding, by, as_actor=actor, action=Action.COMMIT, extra=leaving)
         with deciding():
             made = self._do(_approved(proposal, overrides))
         there = self._vault.page(proposal.path)
@@ -212,7 +595,7 @@ class Proposals:
         return self._decide(id, by, partial(Proposals._drop, verdict=REJECTED, reason=reason, by=by))
 
     def _drop(self, proposal: Proposal, *, verdict: str, reason: str, by: Attribution) -> Proposal:
-        operations = self._leaving(proposal, by, verdict, reason)
+        operations = self._closing(proposal, by, verdict, reason)
         with self._gate.deciding(by, approval=Approval.REJECTED):
             self._vault.apply(Change(operations=operations, by=by, action=Action.REJECT))
         return proposal
@@ -251,7 +634,7 @@ class Proposals:
         settings, intent = self._vault.settings(proposal.proposer), proposal.intent
         if not settings.trusted or settings.retired or proposal.proposer == self._agent or intent.verb != "remember":
             return False
-        sure = intent.arguments.get("confidence", UNSAID)
+        sure = intent.arguments.get("confidence", DEFAULT_CONFIDENCE)
         if proposal.status is ProposalStatus.CONFLICT or sure < self._settings.confidence:
             return False
         # Somebody else may have edited the page: only the trail says whose words these are.
@@ -261,9 +644,9 @@ class Proposals:
     def for_context(self) -> tuple[str, ...]:
         """What waits for the agent's decision, for the start of a session; nothing where a person decides."""
         waiting = self.pending() if self._decides(self._agent) and self._settings.review != "manual" else []
-        told = [f"{each.id} from {each.proposer} ({each.status}, hash {each.shown}) {each.title}" for each in waiting]
-        more = [f"and {len(told) - LISTED} more"] if len(told) > LISTED else []
-        return (HOW, *told[:LISTED], *more) if told else ()
+        listed = [f"{each.id} from {each.proposer} ({each.status}, hash {each.shown}) {each.title}" for each in waiting]
+        more = [f"and {len(listed) - MOST_SHOWN} more"] if len(listed) > MOST_SHOWN else []
+        return (HOW, *listed[:MOST_SHOWN], *more) if listed else ()
 
     def _decide(self, id: str, by: Attribution, act: Act[T]) -> T:
         """Act on a proposal as somebody who may: memfolio itself decides in `review` only, the owner everywhere."""
@@ -278,19 +661,14 @@ class Proposals:
             return other._act(id, act)
 
     def _act(self, id: str, act: Act[T]) -> T:
-        """Act on a proposal for this agent, and again where a page that is linked with it was changed meanwhile."""
-        for left in reversed(range(ATTEMPTS)):
+        """Act on a proposal for this agent, while nobody else decides on it or on what is linked with it."""
+        with self._vault.exclusive():
             proposal = self.get(id)
             if proposal.to != self._agent:
                 raise PolicyError(f"{id} is for {proposal.to} to decide", row=FOREIGN, hint=f"act as {proposal.to}")
-            try:
-                return act(self, proposal)
-            except PageChangedError as error:
-                if not left or not PATH.fullmatch(error.path):
-                    raise
-        raise AssertionError("a decision is made, or refused")
+            return act(self, proposal)
 
-    def _leaving(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
+    def _closing(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
         """The page goes, its verdict stays, and its rivals hear of it."""
         line = {"op": Op.REVIEW.value, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
         line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor}
@@ -298,11 +676,11 @@ class Proposals:
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
             lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
         # Rivals may be of agents that this one does not see.
-        others = [each for each in self._look(everything=True)[0] if each.id in proposal.conflicts]
-        links = [_freed(each, proposal.id, verdict) for each in others]
+        others = [each for each in self._read_all(everything=True)[0] if each.id in proposal.conflicts]
+        links = [_unlinked(each, proposal.id, verdict) for each in others]
         return PutPage(proposal.path, None, proposal.hash), AddLines(state_ledger(proposal.to), tuple(lines)), *links
 
-    def _look(self, *, everything: bool = False) -> tuple[list[Proposal], list[ContentError]]:
+    def _read_all(self, *, everything: bool = False) -> tuple[list[Proposal], list[ContentError]]:
         """What this agent may see, and what is wrong with the pages that it decides on but that cannot be read."""
         found: list[Proposal] = []
         broken: list[ContentError] = []
@@ -341,11 +719,11 @@ def state_lines(vault: Vault, agent: str, op: Op) -> Iterator[Mapping[str, Any]]
     for _, path in sorted((part[1], path) for path in known if (part := ledger_of(path))):
         content = vault.content(path) or b""
         if word in content:  # nearly all files have only lines about something else: they need not be read
-            told = b"".join(raw for raw in split_lines(content) if word in raw)
-            yield from (line.record for line in read_lines(told).records if line.record.get("op") == op)
+            matching = b"".join(raw for raw in split_lines(content) if word in raw)
+            yield from (line.record for line in read_lines(matching).records if line.record.get("op") == op)
 
 
-def _told(line: Mapping[str, Any]) -> str:
+def _verdict_of(line: Mapping[str, Any]) -> str:
     reason = f": {line['reason']}" if line.get("reason") else ""
     return f"{line['verdict']} by {line.get('reviewer')} on {str(line.get('at'))[:10]}{reason}"
 
@@ -354,7 +732,7 @@ def _edit(proposal: Proposal, **changes: Any) -> PutPage:
     return PutPage(proposal.path, render(replace(proposal, **changes)).encode(), proposal.hash)
 
 
-def _freed(rival: Proposal, id: str, verdict: str) -> PutPage:
+def _unlinked(rival: Proposal, id: str, verdict: str) -> PutPage:
     """The page of a rival whose conflict is over."""
     left = tuple(each for each in rival.conflicts if each != id)
     status = ProposalStatus.PENDING if rival.status is ProposalStatus.CONFLICT and not left else rival.status

@@ -9,8 +9,7 @@ from typing import Any
 
 from memfolio.errors import PolicyError
 from memfolio.govern.gate import Gate, proposable
-from memfolio.govern.proposal import Proposal, ProposedCall, intent_of
-from memfolio.govern.proposals import Proposals
+from memfolio.govern.proposals import Proposal, Proposals, ProposedCall, intent_of
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
@@ -18,9 +17,9 @@ from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
-from memfolio.knowledge.verify import Evidence, brought_to_mind
+from memfolio.knowledge.verify import Evidence, related_memories
 from memfolio.policy import Deed
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.stores.core import BY, Core, CoreEdit
 from memfolio.types import Attribution, Origin
 from memfolio.vault.vault import Vault
@@ -29,7 +28,7 @@ Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
 class ProposingRoom:
-    """A room whose verbs are proposed where the policy wants somebody's leave."""
+    """A room whose verbs become proposals where the policy requires approval."""
 
     def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,14 +61,14 @@ class GovernedCore(ProposingRoom, Core):
 
 
 class GovernedFacts(ProposingRoom, Facts):
-    """Facts that are proposed where the policy wants somebody's leave; `inference` opens what concludes from them."""
+    """Facts under the policy; `inference` opens the inference over them."""
 
     def __init__(
-        self, vault: Vault, library: Library, agent: str, *, inference: Callable[[], Inference], propose: Propose
+        self, vault: Vault, searcher: Searcher, agent: str, *, inference: Callable[[], Inference], propose: Propose
     ) -> None:
         super().__init__(
             vault,
-            library,
+            searcher,
             agent,
             propose=propose,
             refresh=lambda: inference().refresh(),
@@ -101,38 +100,8 @@ class GovernedOntology(ProposingRoom, Ontology):
         return self.commit(**as_fields(self.resolved(term)), by=by, dry_run=dry_run)
 
     @proposable("ontology.commit")
-    def commit(
-        self,
-        node_id: str,
-        node_type: str,
-        *,
-        definition: str = "",
-        domain: str = "",
-        label: str = "",
-        parent_class: str = "",
-        domain_class: str = "",
-        range: str = "",
-        synonyms: tuple[str, ...] = (),
-        functional: bool = False,
-        rule: str = "",
-        rationale: str = "",
-        by: Attribution = TERMER,
-        dry_run: bool = False,
-    ) -> Added:
-        """Add the term with these fields; `rationale` says on a proposal why it is needed."""
-        fields = {
-            "node_id": node_id,
-            "node_type": node_type,
-            "definition": definition,
-            "domain": domain,
-            "label": label,
-            "parent_class": parent_class,
-            "domain_class": domain_class,
-            "range": range,
-            "synonyms": synonyms,
-            "functional": functional,
-            "rule": rule,
-        }
+    def commit(self, *, by: Attribution = TERMER, dry_run: bool = False, **fields: Any) -> Added:
+        """Add the term with these fields, those of `as_fields`; `rationale` says on a proposal why it is needed."""
         return super().add(term_from(fields), by=by, dry_run=dry_run)
 
 
@@ -141,11 +110,11 @@ def scaffold(
 ) -> tuple[Added, list[Rule]]:
     """Begin a domain with a template and make its rules: two changes, of which none is made where one cannot be."""
     planned = ontology.scaffold(domain, template, by=by, dry_run=True)
-    told = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
-    made = rules.import_(json.dumps(told), by=by, dry_run=True)
+    rule_texts = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
+    made = rules.import_(json.dumps(rule_texts), by=by, dry_run=True)
     if dry_run:
         return planned, made
-    return ontology.scaffold(domain, template, by=by), rules.import_(json.dumps(told), by=by)
+    return ontology.scaffold(domain, template, by=by), rules.import_(json.dumps(rule_texts), by=by)
 
 
 def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale: str, by: Attribution) -> Proposal:
@@ -156,7 +125,7 @@ def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale
     return proposals.add(intent, by=by, note="; ".join(warnings))
 
 
-def evidence(vault: Vault, library: Library, ontology: Ontology, inference: Inference) -> Evidence:
+def evidence(vault: Vault, searcher: Searcher, ontology: Ontology, inference: Inference) -> Evidence:
     """Against what a fact is checked: memories, the rules that it may break, and terms that have one value."""
 
     def violations(fact: Fact) -> list[str]:
@@ -164,5 +133,5 @@ def evidence(vault: Vault, library: Library, ontology: Ontology, inference: Infe
         return [each.text for each in found if any(atom.triple == fact.triple for atom in each.supports)]
 
     functional = {term.name for term in ontology.terms() if term.functional}
-    memories = partial(brought_to_mind, vault, library)
+    memories = partial(related_memories, vault, searcher)
     return Evidence(memories=memories, violations=violations, functional=functional)

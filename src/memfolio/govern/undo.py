@@ -1,4 +1,4 @@
-"""Taking back all that came from one source, with everything that was made of it."""
+"""Undoing everything that came from one source, with everything derived from it."""
 
 from __future__ import annotations
 
@@ -10,40 +10,35 @@ from functools import partial
 from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
-from memfolio.govern.proposal import PATH, parse
+from memfolio.govern.proposals import PATH, parse
 from memfolio.graph.grow import shrink
-from memfolio.index.facts import RETRACT, FactFilter, facts_from, find_facts
+from memfolio.index.facts import RETRACT
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, by_ids, lines_of, of_source, places_of, replaced_by
-from memfolio.knowledge.facts import triple_of
-from memfolio.recall.library import Library
+from memfolio.knowledge.facts import FactFilter, facts_from, find_facts, triple_of
+from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
-from memfolio.stores.edit import is_made, leaving_lines
+from memfolio.stores.edit import is_made, leaving_lines, without_citations
 from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, check_attribution, check_token, frozen, sums_up
-from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
-from memfolio.vault.journal import to_text
+from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt, UndoResult
+from memfolio.vault.journal import TrailLine, to_text
 from memfolio.vault.move import departure
-from memfolio.vault.past.past import UndoResult
 from memfolio.vault.past.undo import FINAL
-from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
-from memfolio.vault.trail import TrailLine
+from memfolio.vault.paths import SHARED, Form, agent_of, agent_root, form_of, knowledge_ledger, ledger_of
 from memfolio.vault.vault import Vault
 
 HUMAN = "human"
 _ID = re.compile(r"M-\d{1,15}-[0-9a-f]{8}")
 _ADDED = re.compile(rf"(?m)^\+## .*\^({_ID.pattern})$")
 """The heading of an entry in the difference that a change made."""
-FACTS = "/knowledge/facts"
 Found = dict[str, Located]
-Cut = Callable[[Vault, Index, Collection[str]], list[PutPage]]
-"""`tend.digest.without_citations`."""
 T = TypeVar("T")
 
 
 @frozen
 class Undone:
-    """What was taken back, or would be."""
+    """What was undone, or would be in a dry run."""
 
     memories: tuple[MemoryItem, ...] = ()
     """What came from the source, and behind it what was made of that."""
@@ -62,11 +57,10 @@ class Undone:
 
 def undo_source(
     vault: Vault,
-    library: Library,
+    searcher: Searcher,
     source: str,
     by: Attribution,
     *,
-    without_citations: Cut,
     every_agent: bool = False,
     dry_run: bool = False,
 ) -> Undone:
@@ -78,14 +72,14 @@ def undo_source(
     check_attribution(by)
     check_token("source", source)
     alone = nullcontext() if dry_run else vault.exclusive()
-    with _indexes(vault, library, every_agent=every_agent) as indexes, alone:
-        return _Undo(vault, indexes, source, by, without_citations).make(dry_run=dry_run)
+    with _indexes(vault, searcher, every_agent=every_agent) as indexes, alone:
+        return _Undo(vault, indexes, source, by).make(dry_run=dry_run)
 
 
 @contextmanager
-def _indexes(vault: Vault, library: Library, *, every_agent: bool) -> Iterator[list[Index]]:
-    own = (library.index.agent, SHARED)
-    known = {index.agent: index for index in library.indexes() if every_agent or index.agent in own}
+def _indexes(vault: Vault, searcher: Searcher, *, every_agent: bool) -> Iterator[list[Index]]:
+    own = (searcher.index.agent, SHARED)
+    known = {index.agent: index for index in searcher.indexes() if every_agent or index.agent in own}
     everybody = vault.agents() if every_agent else []
     others = [name for name in everybody if name not in known and vault.shows(f"{agent_root(name)}/")]
     with ExitStack() as opened:
@@ -101,7 +95,6 @@ class _Undo:
     indexes: Sequence[Index]
     source: str
     by: Attribution
-    cut: Cut
     going: Found = field(default_factory=dict)
     """What came from the source, and what was made of that."""
     kept: Found = field(default_factory=dict)
@@ -113,11 +106,11 @@ class _Undo:
         self.going = self._not_kept(self._standing(self._roots(lines)))
         roots = len(self.going)
         self._follow()
-        lifted = self._lifted()
+        lifted = self._restored_by()
         operations, diff = self._operations(lifted)
-        facts = [each for each in operations if isinstance(each, AddLines) and each.ledger.base.endswith(FACTS)]
+        facts = [each for each in operations if isinstance(each, AddLines) and each.prefix == "F"]
         seqs = [line.seq for line in lines if not _only_adds(line)]
-        rest = self._rest(seqs, dry_run=True)  # before anything is done, since it may be refused
+        rest = self._undo_others(seqs, dry_run=True)  # before anything is done, since it may be refused
         if not operations and rest is None:
             raise NotFoundError(
                 f"source {self.source} left nothing that could be taken back",
@@ -136,7 +129,7 @@ class _Undo:
         if dry_run:
             return undone
         receipts = [self.vault.apply(self._change(operations))] if operations else []
-        done = self._rest(seqs, dry_run=False) if rest else None
+        done = self._undo_others(seqs, dry_run=False) if rest else None
         return replace(undone, receipts=(*receipts, *([done.receipt] if done and done.receipt else [])))
 
     # What came from the source.
@@ -166,26 +159,25 @@ class _Undo:
     # What was made of it.
 
     def _follow(self) -> None:
-        """Add what was made of what goes, and so on; what also rests on others waits until these go, too."""
-        # Each round asks only about what came in with the one before.
-        waiting, corrections, fresh = Found(), set[str](), list(self.going)
-        while fresh:
-            made = self._standing(self._ask(partial(made_of, ids=fresh)))
-            later = self._standing([by for each in fresh if (by := self.going[each].item.superseded_by)])
-            later = {each: one for each, one in later.items() if one.item.source == CORRECTION}
-            corrections |= later.keys()
-            known = self.going.keys() | self.kept.keys() | waiting.keys()
-            found = {each: one for each, one in made.items() if is_made(one.item)} | later
-            waiting |= self._not_kept({each: one for each, one in found.items() if each not in known})
-            rest = self._standing([each for one in waiting.values() for each in one.item.derived_from])
-            left = rest.keys() - self.going.keys()
+        """Add what was made of what goes, and so on; what also rests on others stays unless these go, too."""
+        while True:
+            later = self._standing([by for one in self.going.values() if (by := one.item.superseded_by)])
+            corrections = {each: one for each, one in later.items() if one.item.source == CORRECTION}
+            made = self._standing(self._ask(partial(made_of, ids=[*self.going])))
+            dependent = {each: one for each, one in made.items() if is_made(one.item)} | corrections
+            known = self.going.keys() | self.kept.keys()
+            waiting = self._not_kept({each: one for each, one in dependent.items() if each not in known})
+            sources = self._standing([each for one in waiting.values() for each in one.item.derived_from])
+            left = sources.keys() - self.going.keys()
             # A summary tells of all that it was made of, so that it goes with any of them.
-            fresh = [
-                each
+            fresh = {
+                each: one
                 for each, one in waiting.items()
                 if each in corrections or sums_up(one.item) or left.isdisjoint(one.item.derived_from)
-            ]
-            self.going |= {each: waiting.pop(each) for each in fresh}
+            }
+            if not fresh:
+                return
+            self.going |= fresh
 
     def _ask(self, question: Callable[[Any], Iterable[T]]) -> list[T]:
         return [each for index in self.indexes for each in index.read(question)]
@@ -211,13 +203,13 @@ class _Undo:
     def _lines(self, ids: Collection[str], op: Op) -> list[Mapping[str, Any]]:
         return self._ask(partial(lines_of, ids=ids, op=op.value))
 
-    def _freed(self) -> list[str]:
+    def _summed_up_parts(self) -> list[str]:
         """What was summed up together with something that goes, and can be summed up again without it."""
         summaries = [one for one in self.going.values() if sums_up(one.item)]
         parts = self._standing({each for one in summaries for each in one.item.derived_from} - self.going.keys())
         return sorted({line["memory"] for line in self._lines(parts, Op.STORE) if line.get("into") in self.going})
 
-    def _lifted(self) -> dict[str, str | None]:
+    def _restored_by(self) -> dict[str, str | None]:
         """What something that goes took the place of, and what has its place then, if anything else had before."""
         found = set(self._ask(partial(replaced_by, ids=self.going)))
         lifted: dict[str, str | None] = dict.fromkeys(self._standing(found - self.going.keys()))
@@ -228,7 +220,7 @@ class _Undo:
 
     # What is changed for that.
 
-    def _rest(self, seqs: Sequence[int], *, dry_run: bool) -> UndoResult | None:
+    def _undo_others(self, seqs: Sequence[int], *, dry_run: bool) -> UndoResult | None:
         """Take back the changes that did more than adding memories; None where nothing of them is left."""
         with suppress(NotFoundError):
             return self.vault.past.undo(seqs, by=self.by, dry_run=dry_run) if seqs else None
@@ -238,20 +230,20 @@ class _Undo:
         return Change(operations=tuple(operations), by=self.by, action=Action.REVERT)
 
     def _operations(self, lifted: Mapping[str, str | None]) -> tuple[list[Operation], str]:
-        records = leaving_lines(self.going, self._freed(), lifted)
+        records = leaving_lines(self.going, self._summed_up_parts(), lifted)
         named = [record["memory"] for record in records]
         operations, diff = list[Operation](), ""
         for index in self.indexes:
             found = index.read(partial(places_of, ids=named))
             here = {each for ids in found.values() for each in ids}
-            told = [record for record in records if record["memory"] in here]
+            own_records = [record for record in records if record["memory"] in here]
             places = {path: self.going.keys() & ids for path, ids in found.items() if ledger_of(path)}
             leaving = {path: sorted(ids) for path, ids in places.items() if ids}
             # State lines belong to the agent whose memory they are about.
-            moved, shown = departure(self.vault, index.agent, leaving, told)
-            beside = [*self._pages(index), *self._withdrawn(index.agent), *self._retracted(index)]
-            operations += [*moved, *beside]
-            diff += shown + (self.vault.preview(self._change(beside)) if beside else "")
+            moved, shown = departure(self.vault, index.agent, leaving, own_records)
+            pages_and_facts = [*self._pages(index), *self._withdrawn(index.agent), *self._retracted(index)]
+            operations += [*moved, *pages_and_facts]
+            diff += shown + (self.vault.preview(self._change(pages_and_facts)) if pages_and_facts else "")
         return operations, diff
 
     def _pages(self, index: Index) -> Iterable[Operation]:
@@ -259,18 +251,18 @@ class _Undo:
         if not self.going:
             return ()
         graph = shrink(self.vault, index, self.going)
-        return {page.path: page for page in (*self.cut(self.vault, index, self.going), *graph)}.values()
+        return {page.path: page for page in (*without_citations(self.vault, index, self.going), *graph)}.values()
 
     def _retracted(self, index: Index) -> Iterator[Operation]:
         """The facts that the source told, and those that came from nothing but memories that go."""
         wanted = FactFilter(source=self.source, derived=False, untrusted=True, limit=-1)
         # Facts that follow from others go by themselves when these are retracted.
-        told = index.read(lambda db: find_facts(db, wanted, index.agent))
+        from_source = index.read(lambda db: find_facts(db, wanted, index.agent))
         made = {fact for each in self.going for fact in index.read(partial(facts_from, memory=each))}
         alone = [fact for fact in made if set(fact.details.get("memories", ())) <= self.going.keys()]
-        found = sorted({fact.triple: fact for fact in (*told, *alone)}.values(), key=lambda fact: fact.triple)
+        found = sorted({fact.triple: fact for fact in (*from_source, *alone)}.values(), key=lambda fact: fact.triple)
         if lines := tuple({"op": RETRACT, "fact": each.id, **triple_of(each)} for each in found):
-            yield AddLines(Ledger(f"{agent_root(index.agent)}{FACTS}", Form.LINES), lines, "F")
+            yield AddLines(knowledge_ledger(index.agent, "facts"), lines, "F")
 
     def _withdrawn(self, agent: str) -> Iterator[Operation]:
         """Proposals that came from the source or are about what goes, and reflections that tell of it."""
@@ -278,10 +270,10 @@ class _Undo:
             base = f"{agent_root(agent)}/memory/meta/{folder}"
             for name in self.vault.names(base):
                 page = self.vault.page(f"{base}/{name}")
-                if page and self._is_told_by(page):
+                if page and self._came_from_source(page):
                     yield PutPage(page.path, None, page.hash)
 
-    def _is_told_by(self, page: Page) -> bool:
+    def _came_from_source(self, page: Page) -> bool:
         if not PATH.fullmatch(page.path):
             return any(each in self.going for each in _ID.findall(to_text(page.content)))
         with suppress(ContentError):  # nobody can approve it either

@@ -16,7 +16,7 @@ from memfolio.errors import ConflictError, EditConflictError, RefusedError
 from memfolio.govern.gate import AGENT, OWNER
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores import edit
 from memfolio.stores.core import CRITICAL, Core, CorePage
@@ -34,7 +34,7 @@ _BETWEEN = re.compile(rf"(?=\n)|(?<=[.!?;…])(?=\s+(?!{_PRONOUN})[^\sa-z])|(?<=
 
 @frozen
 class Updated:
-    """What an update did: the memory that holds, what it took the place of, and what it stands against."""
+    """The result of an update: the new version, what it replaced, and what it contradicts."""
 
     memory: MemoryItem
     superseded: tuple[str, ...] = ()
@@ -48,50 +48,52 @@ class Updated:
     """None where the memory said so already."""
 
 
-def update(vault: Vault, library: Library, id: str, text: str, by: Attribution, *, base: str | None = None) -> Updated:
+def update(
+    vault: Vault, searcher: Searcher, id: str, text: str, by: Attribution, *, base: str | None = None
+) -> Updated:
     """Have a memory say `text`; `base` is what its writer saw, else what the version says that he names.
 
     What others changed meanwhile is kept: both changes are merged, and EditConflictError is raised where they are of
     the same sentence.
     """
-    wanted, (_, located) = text_of(text), library.require(id)
+    wanted, (_, located) = text_of(text), searcher.require(id)
     seen = located.item.content if base is None else text_of(base)
-    library.attend()
+    searcher.prepare()
     with vault.exclusive():  # of several who correct it at once, each finds what the one before made of it
-        index, newest = _newest(vault, library, located)
+        index, newest = _newest(vault, searcher, located)
         old = newest.item
         both = merged(seen, wanted, old.content)
         if both is None:
             raise EditConflictError(old.id, current=old.content, base=seen, wanted=wanted)
         if both == old.content:
             return Updated(memory=old)
-        kin = dependents_of(index, [old.id])
-        replaced, kept = _contradictions(vault, index, old, both, {old.id, *kin.going})
+        dependents = dependents_of(index, [old.id])
+        replaced, kept = _contradictions(vault, index, old, both, {old.id, *dependents.going})
         lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
         lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
-        receipt = edit.correct(vault, newest, both, by, kin, lines, origin=_origin(vault, old, by))
+        receipt = edit.correct(vault, newest, both, by, dependents, lines, origin=_origin(vault, old, by))
     made = replace(receipt.items[0], pinned=old.pinned)
-    _cite(Core(vault, library.index.agent), old, made, by)
+    _cite(Core(vault, searcher.index.agent), old, made, by)
     return Updated(
         memory=made,
-        superseded=(old.id, *kin.going, *replaced),
-        conflicts=tuple(_found(library, each)[1].item for each in kept),
+        superseded=(old.id, *dependents.going, *replaced),
+        conflicts=tuple(_found(searcher, each)[1].item for each in kept),
         merged=both != wanted,
         diff=unified(old.id, f"{old.content}\n", f"{both}\n"),
         receipt=receipt,
     )
 
 
-def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Located]:
+def _newest(vault: Vault, searcher: Searcher, located: Located) -> tuple[Index, Located]:
     """The last correction of a memory as it stands in its file, with what people did to it there."""
     vault.reconcile([located.path])
-    index, here = _found(library, located.item.id)
+    index, here = _found(searcher, located.item.id)
     seen = {here.item.id}
     while (later := here.item.superseded_by) and later not in seen:
         seen.add(later)
         before = here.item.id
-        vault.reconcile([_found(library, later)[1].path])
-        index, here = _found(library, later)
+        vault.reconcile([_found(searcher, later)[1].path])
+        index, here = _found(searcher, later)
         if here.item.source != CORRECTION:
             raise ConflictError(
                 f"{before} was replaced by {later}, which says: {here.item.content[:200]}",
@@ -100,8 +102,8 @@ def _newest(vault: Vault, library: Library, located: Located) -> tuple[Index, Lo
     return index, here
 
 
-def _found(library: Library, id: str) -> tuple[Index, Located]:
-    found = library.locate(id)
+def _found(searcher: Searcher, id: str) -> tuple[Index, Located]:
+    found = searcher.locate(id)
     if found is None:
         raise ConflictError(f"{id} is gone", hint="somebody removed it; remember the text anew")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -123,14 +123,6 @@ class EntityNames:
         draft = self.drafts.get(id) or self.find(" ".join(words.split("-")), kind)
         return draft.id if draft else id
 
-    def namesakes(self) -> Iterator[str]:
-        """Which pages tell of somebody of the same name."""
-        for name, drafts in self._by_key.items():
-            paged = [each for each in drafts if each.page]
-            ids = sorted(each.id for each in paged if are_alike(each.type, paged[0].type))
-            if len(ids) > 1:
-                yield f"{' and '.join(ids)} are both called {name}: `memfolio entity merge` makes one of two"
-
     def find_or_add(
         self, name: str, type: str = "", aliases: Iterable[str] = (), *, is_new: bool = True
     ) -> EntityDraft | None:
@@ -163,15 +155,18 @@ class EntityNames:
     def _introduce(self, name: str, type: str) -> EntityDraft:
         """The entity that pages promise under this name, or one with an id that nobody has."""
         kind = "person" if is_user(name) else type if type in self._types else CONCEPT
-        base = f"{kind}--{slug(name)}"
-        ids = chain([base], (f"{base}-{number}" for number in count(2)))
-        free = next(each for each in ids if each not in self.drafts or each in self._linked)
+        free = free_name(f"{kind}--{slug(name)}", lambda each: each not in self.drafts or each in self._linked)
         return self.drafts.get(free) or self._add(EntityDraft(id=free, name=name, type=kind), ())
 
 
 def is_user(name: str) -> bool:
     """Whether this stands for the user, whose name nobody said."""
     return name_key(name) in _USERS
+
+
+def free_name(base: str, is_free: Callable[[str], bool]) -> str:
+    """The name, or the first one with a number behind it that nothing else has."""
+    return next(filter(is_free, chain([base], (f"{base}-{number}" for number in count(2)))))
 
 
 def slug(name: str) -> str:

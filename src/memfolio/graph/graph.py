@@ -24,7 +24,7 @@ from memfolio.index.graph import EntityRelation, Node, nodes, nodes_named, promi
 from memfolio.index.index import Index
 from memfolio.index.read_files import BOOKKEEPING, OWN_KEYS
 from memfolio.types import Action, Attribution, frozen
-from memfolio.vault.change import Change, Operation, Page, PutPage, Receipt
+from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.vault import OWNER, Vault
 
 # Walking the graph: who is near an entity, and how two of them are connected.
@@ -146,27 +146,12 @@ def merged(vault: Vault, index: Index, keep: Node, other: Node, by: Attribution)
     _take_over(texts[keep.id], EntityText(read_text(pages[other.id].content)), keep, other)
     for text in texts.values():
         text.relink(other.id, keep.id)
-    return Change(
-        operations=tuple(_operations(vault, index.agent, known, drawn, pages, texts, other)),
-        by=by,
-        action=Action.MERGE,
-    )
-
-
-def _operations(
-    vault: Vault,
-    agent: str,
-    known: list[Node],
-    drawn: Iterable[EntityRelation],
-    pages: dict[str, Page],
-    texts: dict[str, EntityText],
-    other: Node,
-) -> list[Operation]:
     changed = {each: text.text for each, text in texts.items() if page_bytes(text.text) != pages[each].content}
     written = {each: NewEntityPage(path=pages[each].path, text=text) for each, text in changed.items()}
-    puts = [PutPage(pages[each].path, page_bytes(text), pages[each].hash) for each, text in changed.items()]
-    gone = PutPage(pages[other.id].path, None, pages[other.id].hash)
-    return [*puts, gone, *overview(vault, agent, known, drawn, {**written, other.id: None})]
+    operations = [PutPage(pages[each].path, page_bytes(text), pages[each].hash) for each, text in changed.items()]
+    operations.append(PutPage(pages[other.id].path, None, pages[other.id].hash))
+    operations += overview(vault, index.agent, known, drawn, {**written, other.id: None})
+    return Change(operations=tuple(operations), by=by, action=Action.MERGE)
 
 
 def _take_over(text: EntityText, from_: EntityText, keep: Node, other: Node) -> None:
@@ -264,14 +249,14 @@ class Merged:
 class Graph:
     """The entities that an agent may see: its own, and those that all share."""
 
-    def __init__(self, vault: Vault, library: Readable, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Readable, agent: str) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
 
     def entities(self, type: str | None = None) -> list[Node]:
         """All that have pages, or those of one type."""
-        return [each for index in self._library.indexes() for each in index.read(lambda db: nodes(db, type))]
+        return [each for index in self._searcher.indexes() for each in index.read(lambda db: nodes(db, type))]
 
     def entity(self, name: str) -> Entity:
         """Who or what goes by a name, alias or id; of several, the one that is mentioned most."""
@@ -313,12 +298,12 @@ class Graph:
 
     def alike(self) -> list[Pair]:
         """The agent's entities that may be the same, likeliest first; nothing is done about it."""
-        known, drawn = self._library.index.read(lambda db: (nodes(db), ties(db)))
+        known, drawn = self._searcher.index.read(lambda db: (nodes(db), ties(db)))
         return propose(known, self._vault.config.learn.merge, drawn)
 
     def merge(self, keep: str, other: str, *, dry_run: bool = False, by: Attribution = OWNER) -> Merged:
         """Make one entity of two of the agent's own, as one change; `dry_run` only shows it."""
-        index = self._library.index
+        index = self._searcher.index
         one, two = one_named(index, keep), one_named(index, other)
         change = merged(self._vault, index, one, two, by)
         diff = self._vault.preview(change)
@@ -326,7 +311,7 @@ class Graph:
 
     def alias(self, name: str, alias: str, *, by: Attribution = OWNER) -> Node:
         """Give one of the agent's own entities a further name."""
-        node, further = one_named(self._library.index, name), clean_name(alias)
+        node, further = one_named(self._searcher.index, name), clean_name(alias)
         if not further:
             raise InputError(f"{alias[:40]!r} is no name", hint="use letters")
         if others := [each.id for each in self._named(further) if each.id != node.id]:
@@ -339,23 +324,23 @@ class Graph:
         if page_bytes(text.text) != page.content:
             put = PutPage(node.path, page_bytes(text.text), page.hash)
             self._vault.apply(Change(operations=(put,), by=by, action=Action.EDIT))
-        return one_named(self._library.index, node.id)
+        return one_named(self._searcher.index, node.id)
 
     def _named(self, name: str) -> list[Node]:
-        return [each for index in self._library.indexes() for each in index.read(lambda db: nodes_named(db, name))]
+        return [each for index in self._searcher.indexes() for each in index.read(lambda db: nodes_named(db, name))]
 
     def _id(self, name: str) -> str:
         """The id for a name; also of what pages only link to."""
         if found := self._named(name):
             return found[0].id
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             if ids := index.read(lambda db: promised(db, name.lower(), slug(name))):
                 return ids[0]
         raise _unknown(name)
 
     def _ties(self, ids: Iterable[str]) -> list[EntityRelation]:
         wanted = tuple(ids)
-        found = [each for index in self._library.indexes() for each in index.read(lambda db: ties_of(db, wanted))]
+        found = [each for index in self._searcher.indexes() for each in index.read(lambda db: ties_of(db, wanted))]
         return list(dict.fromkeys(found))
 
 

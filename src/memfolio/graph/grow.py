@@ -12,6 +12,7 @@ from memfolio.errors import PageChangedError
 from memfolio.graph.entities import EntityDraft, EntityNames, Pair, is_user, propose
 from memfolio.graph.page import (
     FACTS,
+    MENTIONS,
     RELATIONS,
     SUMMARISED,
     SUMMARY,
@@ -26,14 +27,16 @@ from memfolio.graph.page import (
     relation_line,
 )
 from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
-from memfolio.index.graph import EntityFact, EntityRelation, Material, Node, as_list, material
+from memfolio.index.graph import EntityFact, EntityRelation, Material, Mention, Node, as_list, material, mentions
 from memfolio.index.index import Index
+from memfolio.learn.clauses import is_question, readable
 from memfolio.state import Op
-from memfolio.text import name_key
+from memfolio.text import name_key, sentences
 from memfolio.types import Action, Approval, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.sections import BEGIN, is_ours, marked, renewed
 from memfolio.vault.vault import Vault
 
 # What the graph needs of those who make its changes and of those who look things up.
@@ -42,7 +45,7 @@ GROWER = Attribution(actor="system:tend", approval=Approval.AUTO, trigger="graph
 
 
 class Maker(Protocol):
-    """Makes changes, or only shows them: `tend.hand.Hand` is one."""
+    """Makes changes, or only shows them: `tend.changes.JobChanges` is one."""
 
     vault: Vault
     agent: str
@@ -53,7 +56,7 @@ class Maker(Protocol):
 
 
 class Readable(Protocol):
-    """What an agent may read: `recall.library.Library` is one."""
+    """What an agent may read: `recall.searcher.Searcher` is one."""
 
     index: Index
 
@@ -327,7 +330,11 @@ def _cell(text: str | None) -> str:
 ATTEMPTS = 3
 IN_SUMMARY = 3
 LONGEST_SUMMARY = 400
+IN_USER_PART = 20
+IN_MENTIONS = 5
+"""The last sentences that name somebody, on their page."""
 EVENTS = frozenset({"event", "decision", "outcome"})
+_WORD = re.compile(r"\w+")
 
 
 @frozen
@@ -340,27 +347,28 @@ class Grown:
     notes: tuple[str, ...] = ()
 
 
-def grow(hand: Maker, index: Index, types: Collection[str] = ()) -> Grown:
+def grow(changes: Maker, index: Index, types: Collection[str] = ()) -> Grown:
     """Bring the pages up to what was learned since the last growth; makes no change where nothing is due.
 
     `types` are types of entities beside those that `relations.md` declares.
     """
     for _ in range(ATTEMPTS - 1):
         try:
-            return _Growth(hand, index.read(material), types).make()
+            return _Growth(changes, index, types).make()
         except PageChangedError:  # a person saved a page meanwhile: what they wrote is taken into account
             index.catch_up()
-    return _Growth(hand, index.read(material), types).make()
+    return _Growth(changes, index, types).make()
 
 
 class _Growth:
-    def __init__(self, hand: Maker, given: Material, types: Collection[str]) -> None:
-        self._hand = hand
-        self._given = given
+    def __init__(self, changes: Maker, index: Index, types: Collection[str]) -> None:
+        self._changes = changes
+        self._index = index
+        self._given = given = index.read(material)
         self._types = types
-        self._learning = hand.vault.config.learn
-        self._folder = graph_folder(hand.agent)
-        self._day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
+        self._learning = changes.vault.config.learn
+        self._folder = graph_folder(changes.agent)
+        self._day = f"{local(changes.now, changes.vault.home.zone):%Y-%m-%d}"
         self._facts = {fact.id: fact for fact in given.facts if not fact.is_out}
         self._before = frozenset(each for each in given.noted("lines") if isinstance(each, str))
         """The marks of lines that were written before."""
@@ -369,20 +377,21 @@ class _Growth:
         self._notes: list[str] = []
 
     def make(self) -> Grown:
-        vocabulary = self._hand.vault.page(f"{self._folder}/relations.md")
+        vocabulary = self._changes.vault.page(f"{self._folder}/relations.md")
         names = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else default_page(), self._types))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
         written = dict(filter(None, map(self._grown, self._touched(names))))
         operations: list[Operation] = [operation for _, operation in written.values()]
         pages = {entity: page for entity, (page, _) in written.items()}
-        operations += overview(self._hand.vault, self._hand.agent, self._given.nodes, self._given.ties, pages)
+        operations += self._user_page()
+        operations += overview(self._changes.vault, self._changes.agent, self._given.nodes, self._given.ties, pages)
         if sessions or facts or written or self._wrote["left"]:
-            operations.append(AddLines(state_ledger(self._hand.agent), (self._job(),)))
-        notes = (*self._notes, *(names.notes if sessions or facts else names.namesakes() if operations else ()))
+            operations.append(AddLines(state_ledger(self._changes.agent), (self._job(),)))
+        notes = (*self._notes, *(names.notes if sessions or facts else ()))
         if operations:
-            self._hand.make(Change(operations=tuple(operations), by=GROWER, action=Action.EDIT))
-            self._hand.notes += notes
+            self._changes.make(Change(operations=tuple(operations), by=GROWER, action=Action.EDIT))
+            self._changes.notes += notes
         return Grown(pages=tuple(written), sessions=sessions, facts=facts, notes=notes)
 
     def _touched(self, names: EntityNames) -> list[EntityDraft]:
@@ -395,7 +404,7 @@ class _Growth:
     def _grown(self, draft: EntityDraft) -> tuple[str, tuple[NewEntityPage, Operation]] | None:
         """The page of an entity with what it lacks; None where it lacks nothing."""
         path = draft.page.path if draft.page else f"{self._folder}/entities/{draft.id}.md"
-        before = self._hand.vault.page(path)
+        before = self._changes.vault.page(path)
         old = read_text(before.content) if before else beginning(draft, self._day)
         # Not a text file: it is left alone.
         if "\0" in old:
@@ -427,9 +436,21 @@ class _Growth:
         relations = {tie: given for tie, given in draft.relations.items() if tie not in related}
         page.add(RELATIONS, [relation_line(*tie, note) for tie, (note, _) in relations.items()])
         self._wrote["relations"] += [[draft.id, *tie, *given] for tie, given in relations.items()]
+        self._quote(page, draft)
         cited = [self._facts[each] for each in page.cites if each in self._facts]
         is_due = draft.weight >= self._learning.mentions
         page.summarise(summary(cited) if is_due else "", {_words(fact) for fact in cited})
+
+    def _quote(self, page: EntityText, draft: EntityDraft) -> None:
+        """Keep the last sentences that name somebody on their page, as far as no fact there was learned from them."""
+        there, seen = page.cites, draft.seen - self._given.strange
+        found = self._index.read(lambda db: mentions(db, seen, there))
+        told = {each.id: words for each in found if (words := naming(each.content, draft))}
+        last = dict(list(told.items())[-IN_MENTIONS:])
+        page.drop_cited(told.keys() - last.keys(), self._before)
+        new = [each for each in found if each.id in last and each.id not in there]
+        lines = [cited_line(last[each.id], each.id, self._date(each)) for each in new]
+        self._write(page, MENTIONS, lines)
 
     def _drop(self, page: EntityText, draft: EntityDraft) -> None:
         """Take out what is not so any more, as far as nobody edited it."""
@@ -446,8 +467,22 @@ class _Growth:
         page.add(section, lines)
         self._wrote["lines"] += map(mark_of, lines)
 
-    def _date(self, fact: EntityFact) -> str:
-        return f"{local(fact.at, self._hand.vault.home.zone):%Y-%m-%d}"
+    def _date(self, fact: EntityFact | Mention) -> str:
+        return f"{local(fact.at, self._changes.vault.home.zone):%Y-%m-%d}"
+
+    def _user_page(self) -> Iterator[PutPage]:
+        """USER.md with what is known about the user, in a part of its own: what a person writes there stays."""
+        path = f"{agent_root(self._changes.agent)}/USER.md"
+        known = sorted((each for each in self._facts.values() if is_user(each.subject)), key=lambda each: each.at)
+        page = self._changes.vault.page(path)
+        body, old = user_section(known), page.text if page else ""
+        if BEGIN in old and not is_ours(old):
+            return  # a person edited what memfolio keeps there: it stays as they left it
+        if BEGIN not in old and not known:
+            return
+        new = renewed(old, body) if BEGIN in old else f"{old.rstrip() or '# User'}\n\n{marked(body)}\n"
+        if new != old:
+            yield PutPage(path, page_bytes(new), page.hash if page else None)
 
     def _job(self) -> dict[str, object]:
         """The line that says up to where the graph has grown."""
@@ -461,6 +496,30 @@ class _Growth:
             "facts": [fact.id for fact in facts if fact.created_us == last],
             **{name: given for name, given in self._wrote.items() if given},
         }
+
+
+def user_section(known: Sequence[EntityFact]) -> str:
+    """What is known about the user as Markdown: what lasts, what they prefer, and what they did or decided last."""
+    parts: dict[str, list[EntityFact]] = {"About the user": [], "Preferences": [], "Lately": []}
+    for fact in known:
+        name = "Lately" if _is_event(fact) else "Preferences" if fact.type == "preference" else "About the user"
+        parts[name].append(fact)
+    return "\n".join(
+        f"## {name}\n\n{''.join(f'{cited_line(each.text, each.id)}{chr(10)}' for each in facts[-IN_USER_PART:])}"
+        for name, facts in parts.items()
+        if facts
+    )
+
+
+def naming(content: str, draft: EntityDraft) -> str:
+    """The first sentence that tells something and has one of the names of an entity; empty where there is none."""
+    names = [_in_words(name) for name in (draft.name, *draft.aliases)]
+    told = (sentence for line in readable(content) for sentence in sentences(line) if not is_question(sentence))
+    return next((each for each in told if any(name in _in_words(each) for name in names)), "")
+
+
+def _in_words(text: str) -> str:
+    return f" {' '.join(_WORD.findall(name_key(text)))} "
 
 
 def summary(facts: Sequence[EntityFact]) -> str:

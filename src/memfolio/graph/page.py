@@ -7,7 +7,7 @@ nobody has edited since. Every other line stays as it is, where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -19,15 +19,16 @@ from memfolio.types import frozen
 from memfolio.vault.fields import without_surrogates
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
-ORDER = (SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS)
+MENTIONS = "Mentions"
+ORDER = (SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS, MENTIONS)
 LONGEST_FACT = 300
 SUMMARISED = "summarised"
 """The field that tells a summary of ours from a person's."""
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)[\r\n]*")
-_LISTED = re.compile(r"([ \t]*)-[ \t]+(.*)[\r\n]*")
 FENCE = re.compile(r" {0,3}(```|~~~)")
 _CITED = re.compile(r"[ \t]*[-*+][ \t].*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r\n]*")
 _RELATION = re.compile(r"- ([\w-]+): \[\[([\w.-]+)\]\](?: \([\w-]+\))?[\r\n]*")
+_ALIASES = ("aliases", "alias")
 _PLAIN = re.compile(r"\w[\w .'’-]*")
 
 
@@ -198,74 +199,49 @@ class EntityText:
 
     def set_field(self, name: str, value: str) -> None:
         """Set a field of the front matter; a page without front matter stays without."""
-        start, end = self._front_matter()
-        at = next((at for at in range(start, end) if re.match(rf"{name}[ \t]*:", self._lines[at])), None)
+        end, at = self._front_matter()[1], self._field(name)
         if at is not None:
             self._lines[at] = f"{name}: {value}{self._end}"
         elif end:
             self._lines.insert(end, f"{name}: {value}{self._end}")
 
+    def _field(self, name: str) -> int | None:
+        """The line of the front matter at which a field begins."""
+        lines = range(*self._front_matter())
+        return next((at for at in lines if re.match(rf"{name}[ \t]*:", self._lines[at], re.IGNORECASE)), None)
+
     def add_alias(self, alias: str) -> None:
-        """Add a name to those that the front matter lists."""
+        """Add a name to those that the front matter lists on one line; a list in another form gets one beside it."""
         fields = page_fields(self.text)
-        if name_key(alias) in map(name_key, fields.get("aliases", ())):
+        if name_key(alias) in map(name_key, (*fields.get("aliases", ()), *fields.get("alias", ()))):
             return
-        end = self._front_matter()[1]
-        if not end:
-            self._lines[:0] = [f"{line}{self._end}" for line in ("---", f"aliases: [{_value(alias)}]", "---")]
-        elif (at := self._aliases()) is None:
-            self._lines.insert(end, f"aliases: [{_value(alias)}]{self._end}")
-        else:
-            self._extend_list(at, end, _value(alias))
+        if not self._front_matter()[1]:
+            self._lines[:0] = [f"---{self._end}", f"---{self._end}"]
+        for key in _ALIASES:
+            if self._field(key) is None:
+                self.set_field(key, f"[{_value(alias)}]")
+                return
+            if self._change_aliases(key, lambda names: [*names, _value(alias)]):
+                return
 
     def drop_alias(self, alias: str) -> None:
-        """Take a name out of those that the front matter lists."""
-        at, end = self._aliases(), self._front_matter()[1]
-        if at is None:
-            return
-        key, colon, value = self._lines[at].partition(":")
-        if not (flow := FLOW.fullmatch(value.strip())):
-            for each, item in reversed(self._listed(at, end)):
-                if item[2].strip() == _value(alias):
-                    del self._lines[each]
-            return
-        names = flow[1].strip().split(", ")
-        if _value(alias) in names:
-            left = ", ".join(each for each in names if each != _value(alias))
-            line = f"{key}{colon} [{left}]{flow[2] or ''}{self._end}"
-            self._lines[at : at + 1] = [line] if left or flow[2] else []
+        """Take a name out of those that the front matter lists on one line."""
+        for key in _ALIASES:
+            self._change_aliases(key, lambda names: [each for each in names if each != _value(alias)])
 
-    def _aliases(self) -> int | None:
-        """The line of the front matter at which aliases begin."""
-        lines = range(*self._front_matter())
-        return next((at for at in lines if re.match(r"aliases[ \t]*:", self._lines[at], re.IGNORECASE)), None)
-
-    def _listed(self, at: int, end: int) -> list[tuple[int, re.Match[str]]]:
-        """The items of a list that begins behind a line, and where they stand."""
-        found = []
-        for each in range(at + 1, end):
-            line = self._lines[each]
-            if item := _LISTED.fullmatch(line):
-                found.append((each, item))
-            elif line.strip() and not line.lstrip().startswith("#"):
-                break
-        return found
-
-    def _extend_list(self, at: int, end: int, name: str) -> None:
-        key, colon, rest = self._lines[at].partition(":")
-        value, sign, comment = f" {rest.strip()}".partition(" #")
-        value = value.strip()
-        if flow := FLOW.fullmatch(rest.strip()):
-            inside = flow[1].strip().rstrip(",")
-            self._lines[at] = f"{key}{colon} [{f'{inside}, ' if inside else ''}{name}]{flow[2] or ''}{self._end}"
-        elif value.startswith("["):  # goes on in the next line, or has no end
-            self._lines.insert(end, f"alias: [{name}]{self._end}")
-        elif value:
-            self._lines[at] = f"{key}{colon} [{value}, {name}]{sign}{comment}{self._end}"
-        else:
-            items = self._listed(at, end)
-            last, indent = (items[-1][0], items[-1][1][1]) if items else (at, "  ")
-            self._lines.insert(last + 1, f"{indent}- {name}{self._end}")
+    def _change_aliases(self, key: str, change: Callable[[list[str]], list[str]]) -> bool:
+        """Change a list on one line, which goes where nothing is left of it; False where there is none."""
+        at = self._field(key)
+        name, _, value = self._lines[at].partition(":") if at is not None else ("", "", "")
+        flow = FLOW.fullmatch(value.strip())
+        if at is None or flow is None:
+            return False
+        names = [each for each in flow[1].strip().rstrip(",").split(", ") if each]
+        changed = change(names)
+        if changed != names:
+            line = f"{name}: [{', '.join(changed)}]{flow[2] or ''}{self._end}"
+            self._lines[at : at + 1] = [line] if changed or flow[2] else []
+        return True
 
     def relink(self, old: str, new: str) -> None:
         """Let links to one entity lead to another; what then stands there twice, or leads nowhere else, goes."""

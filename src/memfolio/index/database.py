@@ -19,9 +19,10 @@ from urllib.parse import quote
 import apsw
 
 from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError, InputError
+from memfolio.index.rows import ReadingConnection
 from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
 from memfolio.index.search import register
-from memfolio.vault.trail import Head
+from memfolio.vault.journal import Head
 
 # A gate at which a fork waits: a lock of SQLite's that a thread holds would stay shut in the new process for ever.
 
@@ -133,7 +134,8 @@ def head_of(connection: apsw.Connection) -> int:
 
 def is_at(connection: apsw.Connection, head: Head) -> bool:
     """Whether the index holds every file as it was behind this change."""
-    return (get_meta(connection, HEAD), get_meta(connection, CHAIN)) == (head.seq, head.hash)
+    noted = dict(connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (HEAD, CHAIN)))
+    return noted == {HEAD: head.seq, CHAIN: head.hash}
 
 
 def is_whole(connection: apsw.Connection) -> bool:
@@ -297,13 +299,16 @@ class Database:
         self._inode = 0 if in_memory else self._inode_on_disk()
 
     @classmethod
-    def open(cls, path: Path) -> Database:
-        """An index file that is there; IndexDamagedError when it is not one of this version."""
-        with index_errors(path):
-            database = cls(path)
-            if database._inode == CUT_OFF:
-                raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
-            database.ask(lambda connection: _check_form(connection, path))
+    def open(cls, path: Path, basis: str) -> Database:
+        """An index file that is there; IndexDamagedError when it is not one of this version and for this basis."""
+        database = cls(path)
+        if database._inode == CUT_OFF:
+            raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
+        version, noted = database.ask(lambda db: (db.pragma("user_version"), get_meta(db, BASIS)))
+        if version != VERSION:
+            raise IndexDamagedError(f"{path.name} has the form of another version", hint="it is built again by itself")
+        if noted != basis:
+            raise IndexDamagedError(f"{path.name} was built for other settings", hint="it is built again")
         return database
 
     @classmethod
@@ -323,7 +328,7 @@ class Database:
         with index_errors(path), ExitStack() as unfinished:
             unfinished.callback(discard, path)
             _create(path)
-            with closing(_connect(path, journal="off", synchronous="off")) as connection:
+            with closing(_connect(path, is_new=True)) as connection:
                 # In a transaction of its own: pages get checksums only once the first one is written.
                 with connection:
                     _create_tables(connection)
@@ -366,6 +371,8 @@ class Database:
 
         def at_one_moment(connection: apsw.Connection) -> T:
             connection.execute("BEGIN")
+            if isinstance(connection, ReadingConnection):
+                connection.is_checked = False
             answer = question(connection)
             connection.execute("COMMIT")
             return answer
@@ -414,7 +421,7 @@ class Database:
             try:
                 connection = self._idle.pop()
             except IndexError:
-                connection = self._connect()
+                connection = self._connect(ReadingConnection)
             try:
                 answer = use(connection)
             except BaseException:
@@ -427,18 +434,18 @@ class Database:
         self._notice_fork()
         if self._writer is None:
             self._writer = self._connect()
-            self._writer.pragma("journal_size_limit", JOURNAL_BYTES)
+            self._writer.execute(f"PRAGMA synchronous = normal; PRAGMA journal_size_limit = {JOURNAL_BYTES}")
             # Folding takes an fsync or two, which no one who writes should wait for.
             self._writer.wal_autocheckpoint(0)
             self._writer.set_wal_hook(self._note_journal)
         return self._writer
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self, kind: type[apsw.Connection] = apsw.Connection) -> apsw.Connection:
         if self.in_memory:
             connection = apsw.Connection(f"file:{self.path}?vfs=memdb", flags=_URI)
             connection.set_busy_timeout(BUSY_MS)
         else:
-            connection = _connect(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection = _connect(self.path, kind)
         register(connection)
         return connection
 
@@ -463,25 +470,19 @@ _orphans: list[apsw.Connection] = []
 """Connections of a parent process: kept, so that nothing closes them in the child."""
 
 
-def _connect(
-    path: Path,
-    *,
-    flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
-    journal: str | None = None,
-    synchronous: str = "normal",
-) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=flags, vfs=_vfs())
+def _connect(path: Path, kind: type[apsw.Connection] = apsw.Connection, *, is_new: bool = False) -> apsw.Connection:
+    """A connection to an index file; a new one is filled without a journal, and reaches the disk when it is whole."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if is_new else 0)
+    connection = kind(str(path), flags=flags, vfs=_vfs())
     with ExitStack() as unfinished:
         unfinished.callback(connection.close, True)
         connection.set_busy_timeout(BUSY_MS)
-        if journal:
+        if is_new:
             connection.pragma("page_size", PAGE)
             if _vfs():
                 connection.reserve_bytes("main", 8)
-            connection.pragma("journal_mode", journal)
-        connection.pragma("synchronous", synchronous)
-        connection.pragma("cache_size", -CACHE_KIB)
-        connection.pragma("temp_store", "memory")
+            connection.execute("PRAGMA journal_mode = off; PRAGMA synchronous = off")
+        connection.execute(f"PRAGMA temp_store = memory; PRAGMA cache_size = {-CACHE_KIB}")
         unfinished.pop_all()
     return connection
 
@@ -504,12 +505,6 @@ def _create_tables(connection: apsw.Connection) -> None:
     connection.pragma("application_id", APPLICATION)
     connection.pragma("user_version", VERSION)
     connection.execute(SCHEMA)
-
-
-def _check_form(connection: apsw.Connection, path: Path) -> None:
-    form = (connection.pragma("application_id"), connection.pragma("user_version"))
-    if form != (APPLICATION, VERSION):
-        raise IndexDamagedError(f"{path.name} has the form of another version", hint="it is built again by itself")
 
 
 def _sync(path: Path) -> None:

@@ -27,6 +27,7 @@ from memfolio.index.facts import (
     versions,
 )
 from memfolio.index.rows import Row, about, item_of, row_of, spot_of, state_of
+from memfolio.index.schema import MemoryRow
 from memfolio.state import fold
 from memfolio.text import searchable
 from memfolio.types import Kind, Origin, Store, Type
@@ -45,6 +46,10 @@ DERIVED = "derived"
 _INSERT = "INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"
 _SORT = ("fact", Kind.SEMANTIC.value, Type.FACT.value, Store.LONG_TERM.value, 0.5)
+_CONTENT, _MORE = (1 + MemoryRow._fields.index(name) for name in ("content", "more"))
+"""Where these stand in a row, behind its number."""
+_NOBODY: tuple[None, ...] = (None,) * 5
+"""No session, role, user, project and audience."""
 _NONE: tuple[None, ...] = (None, None, None)
 
 
@@ -107,11 +112,11 @@ class FactFiling:
         rows = [self._row(fact, file, each.ordinal) for fact, each in zip(facts, said, strict=True)]
         if not rows:
             return set()
-        words = [(row[0], searchable(row[27]), "") for row in rows]
+        words = [(row[0], searchable(row[_CONTENT]), "") for row in rows]
         taken = self._rows.add_unknown(rows, words)
         self._db.executemany("DELETE FROM facts WHERE row = ?", [(key,) for key in taken])
         for row in rows:
-            if (row[28] or "[[" in row[27]) and row[0] not in taken:
+            if (row[_MORE] or "[[" in row[_CONTENT]) and row[0] not in taken:
                 self._rows.link(row[0], item_of(row[1:]), file)
         self._note(fact for fact in facts if fact.row not in taken)
         return {fact.triple for fact in facts if fact.row in taken}
@@ -219,7 +224,7 @@ class FactFiling:
     def _row(self, fact: Fact, file: int, ordinal: int) -> Row:
         """The row of a fact among the memories, behind its number."""
         row: Row = (
-            *(fact.row, fact.id, file, ordinal, *_SORT, fact.confidence, fact.created_us, fact.created_us, *_NONE),
+            *(fact.row, fact.id, file, ordinal, *_SORT, fact.confidence, fact.created_us, fact.created_us, *_NOBODY),
             *(fact.source, fact.origin, fact.valid_from_us, fact.valid_until_us, 0, 0, *_NONE, None, 0, None),
             *(fact.sentence, _sources(fact) if fact.more else None),
         )

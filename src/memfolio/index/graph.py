@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import apsw
+from apsw import Connection
 
 from memfolio.index.lookup import state_lines
-from memfolio.index.rows import from_us
-from memfolio.index.search import LEVELS, Sieve
+from memfolio.index.rows import MACHINES, from_us, of_ids, of_rows
+from memfolio.index.search import Sieve
 from memfolio.text import name_key
 from memfolio.types import frozen
 
 # What memories have to do with each other: causes, corrections, links, the same people and things, digests.
-
-DIGESTS = ("weekly", "monthly", "quarterly")
 
 
 class Tie(NamedTuple):
@@ -28,21 +25,19 @@ class Tie(NamedTuple):
     id: str
 
 
-def named(connection: apsw.Connection, names: Iterable[str]) -> list[str]:
+def named(db: Connection, names: Iterable[str]) -> list[str]:
     """The entities that go by one of these names, which are `name_key`s."""
-    wanted = tuple(name for name in names if "\0" not in name)  # which no name has, and carray does not take
     sql = "SELECT DISTINCT entity FROM names WHERE name IN carray(?) ORDER BY entity"
-    return [entity for (entity,) in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
+    return [entity for (entity,) in of_ids(db, sql, names)]
 
 
-def names_of(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
+def names_of(db: Connection, entities: Sequence[str]) -> list[str]:
     """What these entities are called, but for their ids."""
     sql = "SELECT name, entity FROM names WHERE entity IN carray(?) ORDER BY 1, 2"
-    found = connection.execute(sql, (apsw.carray(tuple(entities)),)) if entities else ()
-    return [name for name, entity in found if name != entity]
+    return [name for name, entity in of_ids(db, sql, entities) if name != entity]
 
 
-def related(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
+def related(db: Connection, entities: Sequence[str]) -> list[str]:
     """The entities that the pages of these link to, or that an edge ties to them."""
     sql = """
     SELECT n.entity FROM entities e JOIN memories m ON m.file = e.file JOIN mentions n ON n.row = m.row
@@ -50,62 +45,51 @@ def related(connection: apsw.Connection, entities: Sequence[str]) -> list[str]:
     UNION SELECT target FROM edges WHERE source IN carray(?1) AND target IN (SELECT id FROM entities)
     UNION SELECT source FROM edges WHERE target IN carray(?1) AND source IN (SELECT id FROM entities)
     """
-    found = connection.execute(sql, (apsw.carray(tuple(entities)),)) if entities else ()
-    return sorted({entity for (entity,) in found} - set(entities))
+    return sorted({entity for (entity,) in of_ids(db, sql, entities)} - set(entities))
 
 
 def about(sieve: Sieve, entities: Sequence[str], limit: int) -> list[int]:
     """The rows that pass and link to these entities or stand on their pages, the newest first."""
-    if not entities:
-        return []
     condition, values = sieve.where
     sql = f"""
+    WITH asked(id) AS (SELECT value FROM carray(?))
     SELECT m.row FROM memories m WHERE m.row IN (
-        SELECT row FROM mentions WHERE entity IN carray(?)
-        UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN carray(?)
-        UNION SELECT t.row FROM edges d JOIN memories t ON t.id = d.target
-            WHERE d.type = 'about' AND d.source IN carray(?)
+        SELECT row FROM mentions WHERE entity IN asked
+        UNION SELECT p.row FROM entities e JOIN memories p ON p.file = e.file WHERE e.id IN asked
+        UNION SELECT t.row FROM edges d JOIN memories t ON t.id = d.target WHERE d.type = 'about' AND d.source IN asked
     ) AND {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?
     """
-    asked = [apsw.carray(tuple(entities)) for _ in range(3)]
-    return [row for (row,) in sieve.connection.execute(sql, (*asked, *values, limit))]
+    return [row for (row,) in of_ids(sieve.connection, sql, entities, *values, limit)]
 
 
-def mentioned(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
+def mentioned(db: Connection, ids: Sequence[str]) -> list[str]:
     """The entities that these memories link to."""
     sql = "SELECT DISTINCT n.entity FROM memories m JOIN mentions n ON n.row = m.row WHERE m.id IN carray(?) ORDER BY 1"
-    return [entity for (entity,) in connection.execute(sql, (apsw.carray(tuple(ids)),))] if ids else []
+    return [entity for (entity,) in of_ids(db, sql, ids)]
 
 
-def tied(connection: apsw.Connection, ids: Sequence[str], types: Sequence[str] = ()) -> list[Tie]:
-    """The memories that an edge of one of these types, or of any, ties to one of these."""
-    if not ids:
-        return []
-    kinds = f"AND e.type IN ({', '.join('?' * len(types))})" if types else ""
-    sql = f"""
-    SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.target WHERE e.source IN carray(?) {kinds}
-    UNION SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.source WHERE e.target IN carray(?) {kinds}
-    ORDER BY 2
+def tied(db: Connection, ids: Sequence[str], type: str | None = None) -> list[Tie]:
+    """The memories that an edge of this type, or of any, ties to one of these."""
+    sql = """
+    SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.target
+        WHERE e.source IN carray(?1) AND ifnull(e.type = ?2, 1)
+    UNION SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.source
+        WHERE e.target IN carray(?1) AND ifnull(e.type = ?2, 1) ORDER BY 2
     """
-    one = (apsw.carray(tuple(ids)), *types)
-    return [Tie._make(row) for row in connection.execute(sql, (*one, *one))]
+    return [Tie._make(row) for row in of_ids(db, sql, ids, type)]
 
 
-def digests(connection: apsw.Connection, files: Iterable[int]) -> dict[int, str]:
-    """The paths of those of these files that are digests, by their numbers."""
-    numbers = array("q", files)
-    is_digest = " OR ".join("path GLOB ?" for _ in DIGESTS)
-    sql = f"SELECT number, path FROM files WHERE number IN carray(?) AND ({is_digest})"
-    levels = tuple(LEVELS[level] for level in DIGESTS)
-    return dict(connection.execute(sql, (apsw.carray(numbers), *levels))) if numbers else {}
+def paths(db: Connection, files: Iterable[int]) -> dict[int, str]:
+    """Where the files with these numbers lie."""
+    return dict(of_rows(db, "SELECT number, path FROM files WHERE number IN carray(?)", list(files)))
 
 
-def successor(connection: apsw.Connection, id: str) -> int | None:
+def successor(db: Connection, id: str) -> int | None:
     """The row of the memory that stands in the place of one that was replaced, however often it was."""
     sql = "SELECT row, superseded_by FROM memories WHERE id = ?"
     here: str | None = id
     seen: set[str] = set()
-    while here is not None and here not in seen and (found := connection.execute(sql, (here,)).fetchone()):
+    while here is not None and here not in seen and (found := db.execute(sql, (here,)).fetchone()):
         seen.add(here)
         row, here = found
         if here is None:
@@ -113,13 +97,13 @@ def successor(connection: apsw.Connection, id: str) -> int | None:
     return None
 
 
-def predecessors(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def predecessors(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The versions that each of these memories replaced, the newest first; most have replaced none."""
     before: dict[str, list[str]] = {}
     asked, seen = list(ids), set(ids)
     sql = "SELECT source, target FROM edges WHERE type = 'supersedes' AND source IN carray(?) ORDER BY 1, 2"
     while asked:
-        found = connection.execute(sql, (apsw.carray(tuple(asked)),)).fetchall()
+        found = list(of_ids(db, sql, asked))
         for new, old in found:
             before.setdefault(str(new), []).append(str(old))
         asked = [old for old in dict.fromkeys(str(old) for _, old in found) if old not in seen]
@@ -136,15 +120,15 @@ def _chain(before: Mapping[str, Sequence[str]], id: str) -> Iterator[str]:
         yield from here
 
 
-def made_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
+def made_of(db: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """The memories that were made of one of these, however far down, each with all that it was made of itself."""
     above = "SELECT DISTINCT source FROM edges WHERE type = 'derived_from' AND target IN carray(?)"
     below = "SELECT target FROM edges WHERE type = 'derived_from' AND source = ?"
     found: dict[str, frozenset[str]] = {}
     asked = tuple(ids)
     while asked:
-        made = [str(each) for (each,) in connection.execute(above, (apsw.carray(asked),)) if each not in found]
-        found |= {each: frozenset(str(one) for (one,) in connection.execute(below, (each,))) for each in made}
+        made = [str(each) for (each,) in of_ids(db, above, asked) if each not in found]
+        found |= {each: frozenset(str(one) for (one,) in db.execute(below, (each,))) for each in made}
         asked = tuple(made)
     return found
 
@@ -233,7 +217,7 @@ _NODES = (
     "SELECT e.id, e.name, e.type, e.aliases, e.summary, e.properties, f.path "
     "FROM entities e JOIN files f ON f.number = e.file"
 )
-_TOLD = ("subject", "predicate", "object")
+_PARTS = ("subject", "predicate", "object")
 _OUT = (
     "(m.forgotten_at IS NOT NULL OR (m.archived AND NOT EXISTS "
     "(SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive')))"
@@ -255,67 +239,83 @@ WHERE e.type = 'about' AND (m.id IS NULL OR {_GONE})
 """
 
 
-def material(connection: apsw.Connection) -> Material:
+def material(db: Connection) -> Material:
     """Everything at once, so that it belongs together."""
-    jobs = [line for line in state_lines(connection, "s.op = ?", "job") if line.get("job") == "graph"]
-    lost = list(connection.execute(_LOST))
-    sessions = tuple(state_lines(connection, "s.op = ?", "session"))
+    jobs = [line for line in state_lines(db, "s.op = ?", "job") if line.get("job") == "graph"]
+    lost = list(db.execute(_LOST))
+    sessions = tuple(state_lines(db, "s.op = ?", "session"))
     return Material(
-        nodes=tuple(nodes(connection)),
-        ties=frozenset(ties(connection)),
+        nodes=tuple(nodes(db)),
+        ties=frozenset(ties(db)),
         sessions=sessions,
         jobs=tuple(jobs),
-        facts=tuple(_facts(connection)),
-        gone=_gone(connection, sessions),
-        strange=frozenset(each for (each,) in connection.execute(_STRANGE)),
+        facts=tuple(_facts(db)),
+        gone=_gone(db, sessions),
+        strange=frozenset(each for (each,) in db.execute(_STRANGE)),
         stale=frozenset(source for source, _ in lost),
         lost=frozenset(target for _, target in lost),
     )
 
 
-def nodes(connection: apsw.Connection, type: str | None = None) -> list[Node]:
+_LEARNED_FROM = "SELECT target FROM edges WHERE type = 'derived_from'"
+
+
+class Mention(NamedTuple):
+    """A turn that names somebody."""
+
+    id: str
+    at: datetime
+    content: str
+
+
+def mentions(db: Connection, ids: Iterable[str], cited: Iterable[str]) -> list[Mention]:
+    """Those of these memories that people said to everybody, oldest first, less the sources of what is cited."""
+    sources = {target for (target,) in of_ids(db, f"{_LEARNED_FROM} AND source IN carray(?)", cited)}
+    sql = "SELECT id, happened_at, content, role FROM memories WHERE forgotten_at IS NULL"
+    sql += " AND user IS NULL AND audience IS NULL AND id IN carray(?)"
+    rows = (row for row in of_ids(db, sql, set(ids) - sources) if row[3] not in MACHINES)
+    return sorted((Mention(name, from_us(at), content) for name, at, content, _ in rows), key=lambda each: each[1::-1])
+
+
+def nodes(db: Connection, type: str | None = None) -> list[Node]:
     """The entities that have pages, or those of one type, by their ids."""
-    return _select(connection, "WHERE ?1 IS NULL OR e.type = ?1 ORDER BY e.id", (type,))
+    return _nodes(db.execute(f"{_NODES} WHERE ?1 IS NULL OR e.type = ?1 ORDER BY e.id", (type,)))
 
 
-def nodes_named(connection: apsw.Connection, name: str) -> list[Node]:
+def nodes_named(db: Connection, name: str) -> list[Node]:
     """The entities that have this id or go by this name, those mentioned most first."""
-    ids = tuple(named(connection, [name_key(name)]))
-    found = _select(connection, "WHERE e.id IN carray(?)", (apsw.carray(ids),)) if ids else []
+    ids = named(db, [name_key(name)])
+    found = _nodes(of_ids(db, f"{_NODES} WHERE e.id IN carray(?)", ids))
     return sorted(found, key=lambda node: (node.id != name.lower(), -node.mentions, node.id))
 
 
-def _select(connection: apsw.Connection, rest: str, values: tuple[Any, ...]) -> list[Node]:
-    rows = connection.execute(f"{_NODES} {rest}", values)
+def _nodes(rows: Iterable[Any]) -> list[Node]:
     return [
         Node(id=i, name=n, type=t, aliases=tuple(json.loads(a)), summary=s, properties=json.loads(p), path=path)
         for i, n, t, a, s, p, path in rows
     ]
 
 
-def ties(connection: apsw.Connection) -> list[EntityRelation]:
+_TIES = "SELECT source, predicate, target FROM edges WHERE type = 'relation' AND ordinal = -2"
+
+
+def ties(db: Connection) -> list[EntityRelation]:
     """All relations between entities that pages tell of."""
-    sql = "SELECT source, predicate, target FROM edges WHERE type = 'relation' AND ordinal = -2 ORDER BY 1, 2, 3"
-    return [EntityRelation(*row) for row in connection.execute(sql)]
+    return [EntityRelation(*row) for row in db.execute(f"{_TIES} ORDER BY 1, 2, 3")]
 
 
-def ties_of(connection: apsw.Connection, ids: Iterable[str]) -> list[EntityRelation]:
+def ties_of(db: Connection, ids: Iterable[str]) -> list[EntityRelation]:
     """The relations that lead from or to these entities."""
-    wanted = tuple(ids)
-    sql = (
-        "SELECT source, predicate, target FROM edges WHERE source IN carray(?1) AND type = 'relation' AND ordinal = -2 "
-        "UNION SELECT source, predicate, target FROM edges WHERE target IN carray(?1) AND type = 'relation' "
-        "AND ordinal = -2 ORDER BY 1, 2, 3"
-    )
-    return [EntityRelation(*row) for row in connection.execute(sql, (apsw.carray(wanted),))] if wanted else []
+    sql = f"{_TIES} AND source IN carray(?1) UNION {_TIES} AND target IN carray(?1) ORDER BY 1, 2, 3"
+    return [EntityRelation(*row) for row in of_ids(db, sql, ids)]
 
 
-def _gone(connection: apsw.Connection, sessions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    told = (each for line in sessions for name in ("mentions", "relations") for each in as_list(line.get(name)))
-    named = (memory for each in told if isinstance(each, dict) for memory in as_list(each.get("in")))
+def _gone(db: Connection, sessions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    listed = (each for line in sessions for name in ("mentions", "relations") for each in as_list(line.get(name)))
+    named = (memory for each in listed if isinstance(each, dict) for memory in as_list(each.get("in")))
     ids = frozenset(each for each in named if isinstance(each, str))
     sql = f"SELECT m.id FROM memories m WHERE m.id IN carray(?) AND NOT {_OUT}"
-    return ids - {memory for (memory,) in connection.execute(sql, (apsw.carray(tuple(ids)),))} if ids else ids
+    return ids - {memory for (memory,) in of_ids(db, sql, ids)}
 
 
 def as_list(value: object) -> list[Any]:
@@ -323,21 +323,21 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _facts(connection: apsw.Connection) -> Iterator[EntityFact]:
-    mended: dict[str, str] = {}  # of what was corrected only the subject is sure to be the same
-    for memory, text, given, about, kind, *numbers, is_mended, by in connection.execute(_FACTS):
+def _facts(db: Connection) -> Iterator[EntityFact]:
+    subjects: dict[str, str] = {}  # of what was corrected only the subject is sure to be the same
+    for memory, text, given, about, kind, *numbers, is_corrected, by in db.execute(_FACTS):
         importance, confidence, at, created, is_out = numbers
-        attributes = {"subject": mended.get(memory)} if is_mended else json.loads(given or "{}")
-        told = {name: value for name in _TOLD if isinstance(value := attributes.get(name), str)}
-        if by is not None and "subject" in told:
-            mended[by] = told["subject"]
-        if told.get("subject", "").strip():
+        attributes = {"subject": subjects.get(memory)} if is_corrected else json.loads(given or "{}")
+        triple = {name: value for name in _PARTS if isinstance(value := attributes.get(name), str)}
+        if by is not None and "subject" in triple:
+            subjects[by] = triple["subject"]
+        if triple.get("subject", "").strip():
             yield EntityFact(
                 id=memory,
                 text=text,
-                subject=told["subject"],
-                predicate=told.get("predicate", ""),
-                object=told.get("object", ""),
+                subject=triple["subject"],
+                predicate=triple.get("predicate", ""),
+                object=triple.get("object", ""),
                 negated=bool(attributes.get("negated")),
                 type=about,
                 kind=kind,
@@ -349,10 +349,10 @@ def _facts(connection: apsw.Connection) -> Iterator[EntityFact]:
             )
 
 
-def promised(connection: apsw.Connection, id: str, slug: str) -> list[str]:
+def promised(db: Connection, id: str, slug: str) -> list[str]:
     """The ids that relations lead to, with this id or with any type and this name, whether they have a page or not."""
     sql = (
         "SELECT DISTINCT target FROM edges WHERE type = 'relation' AND ordinal = -2 "
         "AND (target = ?1 OR substr(target, instr(target, '--') + 2) = ?2) ORDER BY target != ?1, target"
     )
-    return [target for (target,) in connection.execute(sql, (id, slug))]
+    return [target for (target,) in db.execute(sql, (id, slug))]

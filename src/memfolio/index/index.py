@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from apsw import Connection
 
@@ -27,7 +27,6 @@ from memfolio.index.database import (
     agents_in,
     discard,
     discard_others,
-    get_meta,
     head_of,
     is_at,
     is_whole,
@@ -36,15 +35,15 @@ from memfolio.index.database import (
     set_head,
     set_meta,
 )
-from memfolio.index.read_files import is_log, is_searched, is_state, knowledge_of, precedence
+from memfolio.index.read_files import is_log, is_searched, knowledge_of, precedence
 from memfolio.index.rows import number
+from memfolio.index.search import as_heard_by
 from memfolio.index.vectors import Matrix, carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
-from memfolio.vault.journal import FileState, Record, Written
+from memfolio.vault.journal import FileState, Head, Record, Written
 from memfolio.vault.lines import read_lines
-from memfolio.vault.paths import agent_of, ledger_of
-from memfolio.vault.trail import Head
+from memfolio.vault.paths import agent_of, is_state, ledger_of
 from memfolio.vault.vault import Vault
 
 # It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
@@ -65,7 +64,7 @@ RETRY = 1.0
 """Seconds after which a file that could not be read is tried again."""
 
 
-class Keeper:
+class FileIndexer:
     """Files what one agent's files say, inside transactions that others begin and end."""
 
     def __init__(self, vault: Vault, agent: str) -> None:
@@ -212,7 +211,7 @@ class Index:
         self.progress: Progress = _silent
         """Told how many files are filed, and how many there are."""
         self._vault = vault
-        self._keeper = Keeper(vault, agent)
+        self._indexer = FileIndexer(vault, agent)
         self._folder = vault.config.cache
         self._lock = Mutex()
         self._database: Database | None = None
@@ -237,8 +236,8 @@ class Index:
         with database.writing(busy_ms=FOLLOW_MS) as db:
             filed = head_of(db)
             if filed == record.line.seq - 1:
-                self._keeper.take(db, record)
-                set_head(db, record.head, is_whole=is_whole(db) and self._keeper.retries_at is None)
+                self._indexer.take(db, record)
+                set_head(db, record.head, is_whole=is_whole(db) and self._indexer.retries_at is None)
             return filed >= record.line.seq - 1
 
     def read(self, question: Callable[[Connection], T], *, is_caught_up: bool = False) -> T:
@@ -256,7 +255,7 @@ class Index:
             except (IndexDamagedError, IndexUnavailableError) as error:
                 if database.is_current():  # else another process or thread has built a newer one
                     self._repair(error)
-        raise _again_and_again()
+        raise _damaged_repeatedly()
 
     def find(self, question: Callable[[Connection], T | None]) -> T | None:
         """What there is, as `read` finds it; but that there is nothing is said only of an index that has all files.
@@ -288,14 +287,14 @@ class Index:
                 if database.is_current():
                     self._repair(error)
             self.catch_up()
-        raise _again_and_again()
+        raise _damaged_repeatedly()
 
     def tidy(self) -> None:
         """Do what can be done at any time, while there is time."""
         if self._database is not None:
             self._database.tidy()
 
-    def attend(self) -> None:
+    def prepare(self) -> None:
         """Open the index before a write, so that `follow` can file the change at once.
 
         One that is far behind is left to the next reader, so that the writer does not wait for it.
@@ -375,7 +374,7 @@ class Index:
 
     def _is_time_to_retry(self) -> bool:
         """Whether files that could not be read are to be tried again."""
-        retries_at = self._keeper.retries_at
+        retries_at = self._indexer.retries_at
         return retries_at is not None and time.monotonic() >= retries_at
 
     def _check_open(self) -> None:
@@ -406,7 +405,7 @@ class Index:
         self._epoch, head = self._vault.epoch, self._vault.newest
         if self._is_at(database, head) and self._vault.trouble is None:
             return True
-        before, states, stale = database.ask(self._keeper.compared)
+        before, states, stale = database.ask(self._indexer.compared)
         if self._vault.newest != head:
             return False  # the files are those of a later moment
         if not stale and self._vault.trouble is not None:
@@ -426,8 +425,8 @@ class Index:
         with database.writing() as db:
             if head_of(db) != before:
                 return False
-            self._keeper.file(db, states, paths)
-            set_head(db, head, is_whole=self._keeper.retries_at is None)
+            self._indexer.file(db, states, paths)
+            set_head(db, head, is_whole=self._indexer.retries_at is None)
         return True
 
     # The file itself
@@ -445,14 +444,11 @@ class Index:
     def _open_newest(self) -> Database | None:
         path = newest(self._folder, self.agent)
         try:
-            database = Database.open(path) if path else None
+            return Database.open(path, self._basis()) if path else None
         except IndexUnavailableError:
             if path is None or os.path.lexists(path):
                 raise
             return self._open_newest()  # another process has built a newer one meanwhile
-        if database is not None and database.ask(lambda db: get_meta(db, BASIS)) != self._basis():
-            raise IndexDamagedError(f"{database.path.name} was built for other settings", hint="it is built again")
-        return database
 
     def _basis(self) -> str:
         """What the index depends on beside the files."""
@@ -473,11 +469,11 @@ class Index:
         head, basis, tell = self._vault.newest, self._basis(), progress or self.progress
 
         def fill(db: Connection) -> None:
-            states = self._keeper.states(db)
-            self._keeper.file(db, states, tell=tell)
+            states = self._indexer.states(db)
+            self._indexer.file(db, states, tell=tell)
             tell(len(states), len(states))
             set_meta(db, BASIS, basis)
-            set_head(db, head, is_whole=self._keeper.retries_at is None)
+            set_head(db, head, is_whole=self._indexer.retries_at is None)
             self._keep_embeddings(db)
 
         try:
@@ -502,7 +498,7 @@ class Index:
         """A built index under its name, or the one that another process has put in its place since."""
         path = Database.publish(built, self.agent)
         try:
-            return Database.open(path)
+            return Database.open(path, self._basis())
         except SearchIndexError:
             newer = None if os.path.lexists(path) else self._open_newest()
             if newer is None:
@@ -527,7 +523,23 @@ class Index:
                 database.close()
 
 
-def _again_and_again() -> IndexUnavailableError:
+class HeardIndex:
+    """An index of which somebody hears what they may; whatever else it does, it does as before."""
+
+    def __init__(self, index: Index, listener: str) -> None:
+        self._index, self._listener = index, listener
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def read(self, question: Callable[[Connection], T], *, is_caught_up: bool = False) -> T:
+        return self._index.read(lambda db: as_heard_by(db, self._listener, question), is_caught_up=is_caught_up)
+
+    def find(self, question: Callable[[Connection], T | None]) -> T | None:
+        return self._index.find(lambda db: as_heard_by(db, self._listener, question))
+
+
+def _damaged_repeatedly() -> IndexUnavailableError:
     return IndexUnavailableError("the index is damaged again and again", hint="check the disk of the cache folder")
 
 

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
+from dataclasses import fields, replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from apsw import Connection, Cursor, carray
+from apsw import Connection, carray
 
 from memfolio.decay import DecayInput
 from memfolio.index.read_files import BOOKKEEPING
-from memfolio.index.rows import ROLES, SELECT, clean, column, item_of, number, of_rows, rows_array, selected, spot_of
+from memfolio.index.rows import (
+    ROLES,
+    SELECT,
+    clean,
+    column,
+    item_of,
+    kept,
+    number,
+    of_ids,
+    of_kept,
+    of_rows,
+    rows_array,
+    selected,
+    spot_of,
+)
 from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import (
-    ARCHIVED,
     CURRENT,
     LIVE,
-    NOT_UNDONE,
-    QUARANTINED,
-    SUPERSEDED,
+    OUT_OF_SIGHT_WHERE,
     TRUSTED,
     Filter,
     ShortTerm,
     count_within,
+    ordered_by,
 )
 from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
 
@@ -58,7 +69,7 @@ class Edge:
 
 def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None = None) -> Iterator[Located]:
     """The memories that the rest of a statement about `memories m` selects, in the order of the index `by`."""
-    table = f"memories m INDEXED BY {by}" if by else "memories m"
+    table = f"memories m{ordered_by(db, by)}" if by else "memories m"
     sql = f"SELECT m.row, f.path, {SELECT} FROM {table} JOIN files f ON f.number = m.file {rest}"
     for key, path, *columns in db.execute(sql, values):
         row = MemoryRow._make(columns)
@@ -76,16 +87,26 @@ def by_rows(db: Connection, rows: Sequence[int]) -> list[Located]:
     """The memories in these rows, as far as they are there, in this order."""
     if not rows:
         return []
-    wanted = (rows_array(rows),)
-    found = {each.row: each for each in located(db, "WHERE m.row IN carray(?)", wanted)}
-    return [found[row] for row in rows if row in found]
+
+    def read(new: Sequence[int]) -> dict[int, Located]:
+        return {each.row: each for each in located(db, "WHERE m.row IN carray(?)", (rows_array(new),))}
+
+    return list(of_kept(db, by_rows, rows, read).values())
 
 
-def newest(db: Connection, wanted: Filter, limit: int) -> list[Located]:
-    """What passes the filter, the last that happened first."""
+Place = tuple[int, str]
+"""A memory's place in the order of time, the newest first: when it happened, and its id."""
+AFTER = "m.happened_at <= ? AND (m.happened_at < ? OR m.id > ?)"
+
+
+def newest(db: Connection, wanted: Filter, limit: int, after: Place | None = None) -> list[Located]:
+    """What passes the filter, the last that happened first; with `after`, what comes behind that place."""
     condition, values = wanted.where()
+    if after is not None:
+        condition, values = f"{condition} AND {AFTER}", (*values, after[0], *after)
     rest = f"WHERE {condition} ORDER BY m.happened_at DESC, m.id LIMIT ?"
-    return list(located(db, rest, (*values, limit), by="memories_by_time"))
+    by = "memories_out_of_sight" if wanted.only else "memories_by_time"
+    return list(located(db, rest, (*values, limit), by=by))
 
 
 def places(db: Connection, id: str) -> list[str]:
@@ -135,17 +156,17 @@ def of_source(db: Connection, source: str) -> list[str]:
 
 def by_ids(db: Connection, ids: Collection[str]) -> list[Located]:
     """The memories with these ids, as far as they are there."""
-    return list(located(db, "WHERE m.id IN carray(?)", (_array(ids),))) if ids else []
+    return list(located(db, "WHERE m.id IN carray(?)", (carray(tuple(ids)),))) if ids else []
 
 
 def places_of(db: Connection, ids: Collection[str]) -> dict[str, list[str]]:
     """The files in which memories stand, each with those of them that stand there."""
     sql = (
-        "SELECT f.path, m.id FROM memories m JOIN files f ON f.number = m.file WHERE m.id IN carray(?) UNION "
-        "SELECT f.path, p.id FROM places p JOIN files f ON f.number = p.file WHERE p.id IN carray(?) ORDER BY 1, 2"
+        "SELECT f.path, m.id FROM memories m JOIN files f ON f.number = m.file WHERE m.id IN carray(?1) UNION "
+        "SELECT f.path, p.id FROM places p JOIN files f ON f.number = p.file WHERE p.id IN carray(?1) ORDER BY 1, 2"
     )
     found: dict[str, list[str]] = {}
-    for path, memory in db.execute(sql, (_array(ids), _array(ids))) if ids else ():
+    for path, memory in of_ids(db, sql, ids):
         found.setdefault(path, []).append(memory)
     return found
 
@@ -153,16 +174,12 @@ def places_of(db: Connection, ids: Collection[str]) -> dict[str, list[str]]:
 def replaced_by(db: Connection, ids: Collection[str]) -> list[str]:
     """The memories whose place was taken by one of these."""
     sql = "SELECT id FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
-    return column(db, sql, _array(ids)) if ids else []
+    return [memory for (memory,) in of_ids(db, sql, ids)]
 
 
 def lines_of(db: Connection, ids: Collection[str], op: str) -> list[Mapping[str, Any]]:
     """The state lines of one operation about these memories, oldest first."""
-    return state_lines(db, "s.memory IN carray(?) AND s.op = ?", _array(ids), op) if ids else []
-
-
-def _array(ids: Collection[str]) -> Any:
-    return carray(tuple(ids))
+    return state_lines(db, "s.memory IN carray(?) AND s.op = ?", carray(tuple(ids)), op) if ids else []
 
 
 # What stands at the moment: recent memories and active facts for a user, and the newest state lines of a kind.
@@ -171,16 +188,16 @@ KNOWN = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION
 MEMORIES = ("memory",)
 
 
-def recent(db: Connection, since: datetime, user: str | None, limit: int) -> list[MemoryItem]:
-    """What happened since then with this user or nobody in particular, or with anybody, the last first."""
-    return _items_for(db, Filter(since=since, forms=MEMORIES), user, "m.happened_at DESC", limit)
+def recent(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:
+    """What happened with this user or nobody in particular, or with anybody, the last first."""
+    return _items_for(db, replace(wanted, forms=MEMORIES), user, "m.happened_at DESC", limit)
 
 
-def active_facts(db: Connection, now: datetime, user: str | None, limit: int) -> list[MemoryItem]:
+def active_facts(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:
     """What is known and true, the pinned and the most important first."""
     kinds = (Kind.SEMANTIC, Kind.OPINION)
     order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
-    return _items_for(db, Filter(kinds=kinds, types=KNOWN, valid_at=now, forms=MEMORIES), user, order, limit)
+    return _items_for(db, replace(wanted, kinds=kinds, types=KNOWN, forms=MEMORIES), user, order, limit)
 
 
 def _items_for(db: Connection, wanted: Filter, user: str | None, order: str, limit: int) -> list[MemoryItem]:
@@ -208,7 +225,7 @@ DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
     WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
 
 
-class Look(NamedTuple):
+class MemoryColumns(NamedTuple):
     """What a memory says, and what is known about it."""
 
     content: str
@@ -218,20 +235,31 @@ class Look(NamedTuple):
     origin: str
     valid_from: int | None
     valid_until: int | None
+    happened_at: int
+    ordinal: int
+    """Its place among what happened at the same moment."""
     life: DecayInput
 
 
-def look_at(db: Connection, rows: Sequence[int]) -> dict[int, Look]:
+_MEMORY_COLUMNS = f"""SELECT m.row, {selected(MemoryColumns._fields[:-1])}, {LIFE}, {DERIVED} FROM memories m
+    WHERE m.row IN carray(?)"""
+
+
+def memory_columns(db: Connection, rows: Sequence[int]) -> dict[int, MemoryColumns]:
     """These rows, as far as they are there."""
-    said = selected(Look._fields[:-1])
-    sql = f"SELECT m.row, {said}, {LIFE}, {DERIVED} FROM memories m WHERE m.row IN carray(?)"
-    return {row[0]: Look._make((*row[1:8], DecayInput._make(row[8:]))) for row in of_rows(db, sql, rows)}
+    own = len(MemoryColumns._fields)
+
+    def read(new: Sequence[int]) -> dict[int, MemoryColumns]:
+        found = of_rows(db, _MEMORY_COLUMNS, new)
+        return {row[0]: MemoryColumns._make((*row[1:own], DecayInput._make(row[own:]))) for row in found}
+
+    return of_kept(db, memory_columns, rows, read)
 
 
-def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str]:
-    """What those of these rows say that say it in at most so many bytes."""
-    sql = "SELECT m.row, m.content FROM memories m WHERE m.row IN carray(?) AND octet_length(m.content) <= ?"
-    return dict(of_rows(db, sql, rows, most))
+def beginnings(db: Connection, rows: Sequence[int], most: int) -> dict[int, str]:
+    """The first `most` characters of what these rows say."""
+    sql = "SELECT m.row, substr(m.content, 1, ?2) FROM memories m WHERE m.row IN carray(?1)"
+    return of_kept(db, ("beginnings", most), rows, lambda new: dict(of_rows(db, sql, new, most)))
 
 
 # Memories in their company: what was said just before and after, and who the speakers are.
@@ -240,16 +268,21 @@ def short_texts(db: Connection, rows: Sequence[int], most: int) -> dict[int, str
 def around(db: Connection, rows: Sequence[int], reach: int) -> dict[int, list[tuple[int, int]]]:
     """For each of these the rows up to `reach` places away in the same session and file, each with its distance.
 
-    What happened at the same moment has an order within a file, and none between two.
+    Distances to what came before are negative. What happened at the same moment has an order within a file, and none
+    between two.
     """
-    return {
-        row: [*_with_distance(after), *_with_distance(before)]
-        for row, after, before in of_rows(db, _AROUND, rows, reach)
-    }
+
+    def read(new: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+        return {
+            row: [*_with_distance(after, 1), *_with_distance(before, -1)]
+            for row, after, before in of_rows(db, _AROUND, new, reach)
+        }
+
+    return of_kept(db, ("around", reach), rows, read)
 
 
-def _with_distance(listed: str | None) -> Iterable[tuple[int, int]]:
-    return zip(map(int, listed.split(",")), count(1), strict=False) if listed else ()
+def _with_distance(listed: str | None, step: int) -> Iterable[tuple[int, int]]:
+    return zip(map(int, listed.split(",")), count(step, step), strict=False) if listed else ()
 
 
 def _side(comparison: str, order: str) -> str:
@@ -264,26 +297,65 @@ _AROUND = f"""SELECT m.row, {_side(">", "ASC")}, {_side("<", "DESC")} FROM memor
 """In one statement for all: one by one, most of the time would go into asking."""
 
 
-def speakers(db: Connection) -> list[str]:
-    """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
-    sql = f"""
-    WITH RECURSIVE each(role) AS (
-        SELECT min(role) FROM memories WHERE role NOT IN {NAMELESS}
-        UNION ALL
-        SELECT (SELECT min(m.role) FROM memories m
-                WHERE m.role > each.role AND m.role NOT IN {NAMELESS})
-        FROM each WHERE each.role IS NOT NULL
-    ) SELECT role FROM each WHERE role IS NOT NULL AND EXISTS (
-        SELECT 1 FROM memories m WHERE m.role = each.role AND m.forgotten_at IS NULL AND m.archived = 0
-    ) LIMIT 1000
-    """
-    return [role for role in column(db, sql) if role.casefold() not in ROLES]
+def turns_around(db: Connection, id: str, reach: int) -> list[MemoryItem]:
+    """A memory and the turns up to `reach` places before and after it, in their order, but for what was forgotten."""
+    rows = [each.row for each in by_ids(db, [id])]
+    near = [row for beside in around(db, rows, reach).values() for row, _ in beside]
+    found = [each.item for each in by_rows(db, [*rows, *near]) if not each.item.forgotten_at]
+    turns = [each for each in found if each.role or each.id == id]
+    return sorted(turns, key=lambda each: (each.event_time or each.created_at, each.id))
 
 
-def latest(db: Connection) -> int | None:
+@frozen
+class Overview:
+    """What a question needs to know of an index before it is searched."""
+
+    waiting: int
+    """How many memories have no vector yet."""
+    identity: str | None
+    """Whose vectors the others have."""
+    newest: int | None
     """When the last thing happened."""
-    found: int | None = db.execute("SELECT max(happened_at) FROM memories").get
+    speakers: Sequence[str]
+    """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
+    has_entities: bool
+
+
+_OVERVIEW = f"""SELECT (SELECT count(*) FROM waiting), (SELECT value FROM meta WHERE key = 'identity'),
+    (SELECT max(happened_at) FROM memories), EXISTS (SELECT 1 FROM names),
+    EXISTS (SELECT 1 FROM memories WHERE role NOT IN {NAMELESS})"""
+# From one role to the next by the index, since there are few of them for many memories.
+_SPEAKERS = f"""
+WITH RECURSIVE each(role) AS (
+    SELECT min(role) FROM memories WHERE role NOT IN {NAMELESS}
+    UNION ALL
+    SELECT (SELECT min(m.role) FROM memories m WHERE m.role > each.role AND m.role NOT IN {NAMELESS})
+    FROM each WHERE each.role IS NOT NULL
+) SELECT role FROM each WHERE role IS NOT NULL AND EXISTS (
+    SELECT 1 FROM memories m WHERE m.role = each.role AND m.forgotten_at IS NULL AND m.archived = 0
+) LIMIT 1000
+"""
+
+
+def overview(db: Connection) -> Overview:
+    table = kept(db, overview)
+    if not table:
+        table[0] = _read_overview(db)
+    found: Overview = table[0]
     return found
+
+
+def _read_overview(db: Connection) -> Overview:
+    row: tuple[Any, ...] = db.execute(_OVERVIEW).fetchall()[0]
+    waiting, identity, newest, has_entities, has_speakers = row
+    roles = column(db, _SPEAKERS) if has_speakers else ()
+    return Overview(
+        waiting=waiting,
+        identity=identity,
+        newest=newest,
+        speakers=[role for role in roles if role.casefold() not in ROLES],
+        has_entities=bool(has_entities),
+    )
 
 
 # What is on which shelf: working memory, short-term memory, and what is ready to become long-term memory.
@@ -369,15 +441,22 @@ def count_memories(db: Connection, short_term: ShortTerm) -> Counts:
         archived=tally("archived AND NOT forgotten"),
         forgotten=tally("forgotten"),
         superseded=tally("superseded"),
-        quarantined=number(db, _QUARANTINED) if tally(f"{_IN_SIGHT} AND origin = 'untrusted'") else 0,
+        quarantined=count_quarantined(db),
         waiting=number(db, "SELECT count(*) FROM waiting"),
         jobs=last_runs(db),
-        problems={path: tuple(json.loads(told)) for path, told in db.execute(problems)},
+        problems={path: tuple(json.loads(listed)) for path, listed in db.execute(problems)},
     )
 
 
+def count_quarantined(db: Connection) -> int:
+    """How many memories are strangers' words that nobody has confirmed; where there are no such words, at once."""
+    suspects = number(db, f"SELECT sum(memories) FROM tally WHERE {_IN_SIGHT} AND origin = 'untrusted'")
+    return number(db, _QUARANTINED) if suspects else 0
+
+
 _IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
-_QUARANTINED = f"SELECT count(*) FROM memories m WHERE {LIVE} AND NOT {TRUSTED}"
+_QUARANTINED = f"""SELECT count(*) FROM memories m INDEXED BY memories_out_of_sight
+    WHERE {OUT_OF_SIGHT_WHERE} AND {LIVE} AND NOT {TRUSTED}"""
 _ORPHANS = f"""
 SELECT count(*) FROM memories m WHERE {LIVE} AND session IS NULL
 AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.source = m.id OR e.target = m.id)
@@ -397,86 +476,6 @@ def last_runs(db: Connection) -> dict[str, str]:
     return {str(line["job"]): str(line.get("at", "")) for line in lines if "job" in line}
 
 
-# What adapters hold as memories for other libraries: items of a session in their order, values under their names.
-
-OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
-ALL = -1
-"""How many items SQLite takes for no limit, as it does every number below 0."""
-BESIDE = 8
-"""How much may be among the last of a session that is no item, such as what was learned from it."""
-_LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
-    AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
-    ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
-_RECENT = """AND m.row IN (
-    WITH RECURSIVE each(file) AS (
-        SELECT max(file) FROM memories WHERE session = ?
-        UNION ALL
-        SELECT (SELECT max(file) FROM memories WHERE session = ? AND file < each.file) FROM each WHERE file IS NOT NULL
-    ) SELECT n.row FROM each JOIN memories n ON n.row IN (SELECT row FROM memories
-        WHERE session = ? AND file = each.file ORDER BY happened_at DESC, ordinal DESC LIMIT ?))"""
-"""The last of a session in each file, without a look at all the others: places are in JSON, and reading it is slow."""
-_IS_VALUE = "".join(
-    f" AND json_type(m.more, '$.attributes.{name}') = '{kind}'"
-    for name, kind in (("namespace", "array"), ("key", "text"), ("value", "object"), ("version", "integer"))
-)
-"""Whether a memory is a value, and nobody has changed its attributes beyond use."""
-_STANDS = """ AND (m.superseded_by IS NULL OR EXISTS (SELECT 1 FROM memories n
-    WHERE n.id = m.superseded_by AND json_type(n.more, '$.attributes.version') IS NULL))"""
-"""What a later version took the place of is past, even when that one is forgotten.
-
-What something else took the place of, such as a fact that was learned later, is a value all the same.
-"""
-
-
-class AdapterItem(NamedTuple):
-    """A memory that holds something for another library in its attributes; times are microseconds."""
-
-    id: str
-    made: int
-    happened: int
-    text: str
-    attributes: dict[str, Any]
-
-
-def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
-    """The last items of a session in their order."""
-    near = (session, session, session, most + BESIDE, most)
-    found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
-    if len(found) != most:
-        found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
-    return found[::-1]
-
-
-def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
-    """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
-    rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
-    return _adapter_items(db, rest, tags=(tag,))
-
-
-def value(db: Connection, id: str) -> AdapterItem | None:
-    """The value that a memory holds; None where it is past, or holds none."""
-    return next(_adapter_items(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
-
-
-def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
-    """The namespaces of the values with a tag."""
-    named = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
-    return [tuple(json.loads(each)) for (each,) in _rows(db, named, _STANDS + _IS_VALUE, tags=(tag,))]
-
-
-def _adapter_items(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
-    columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
-    for name, made, happened, text, attributes in _rows(db, columns, rest, *given, **wanted):
-        yield AdapterItem(name, made, happened, text, json.loads(attributes))
-
-
-def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> Cursor:
-    """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
-    condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
-    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {NOT_UNDONE} {rest}"
-    return db.execute(sql, (*values, *given))
-
-
 # The pages that memfolio writes about memories, and that cite them line by line.
 
 FOLDERS = (
@@ -491,7 +490,7 @@ FOLDERS = (
 
 def written_pages(db: Connection, root: str) -> list[str]:
     """Where an agent's folder has such pages."""
-    found = [f"{root}/MEMORY.md"]
+    found = [f"{root}/MEMORY.md", f"{root}/USER.md"]
     for folder in FOLDERS:
         sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
         found += column(db, sql, f"{root}/{folder}/", f"{root}/{folder}0")

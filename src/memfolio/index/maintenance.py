@@ -3,258 +3,83 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from enum import StrEnum
 from hashlib import blake2b
+from itertools import count
 from typing import Any, NamedTuple
 
 from apsw import Connection
 
 from memfolio.clock import EPOCH
-from memfolio.decay import DAY, DecayInput, days_until, power, relevance
-from memfolio.errors import InputError
+from memfolio.decay import DAY, power
 from memfolio.index.graph import Material, material, successor
-from memfolio.index.lookup import DERIVED, LIFE, Located, by_id, by_rows, located
-from memfolio.index.rows import MICROSECOND, ROLES, clean, column, from_us, to_us
+from memfolio.index.lookup import AFTER, DERIVED, Located, Place, by_id, by_rows, located
+from memfolio.index.rows import MACHINES, ROLES, clean, column, from_us, to_us
 from memfolio.index.search import ARCHIVED, CURRENT, LEVELS, LIVE, MORE_THAN_EVENT, NOT_UNDONE, TRUSTED, Filter
-from memfolio.settings import Decay, Retention
-from memfolio.state import moment
+from memfolio.settings import Decay
 from memfolio.text import match_expression, terms
 from memfolio.types import LEARNED, PATTERN, Kind, MemoryItem, Origin, Type, frozen
-from memfolio.vault.entry import moment_of
-from memfolio.vault.fields import local
+from memfolio.vault.fields import local, moment_of
 
-# Fading and retention as questions to the index: what is weak, and what is due for the archive.
-#
-# The formula is that of `memfolio.decay`, as an expression of SQL, so that a million memories are asked in one pass.
+# How much a memory has faded: the formula of `memfolio.decay` as an expression of SQL, so that a million memories are
+# asked in one pass.
 
 Values = dict[str, Any]
 _HUGE = 1.7976931348623157e308
 """The largest number: what is larger has no end."""
-_KEPT = "(m.pinned OR m.form != 'memory' OR m.store = 'vault')"
-_PROTECTED = f"({_KEPT} OR m.decay_rate IS 0)"
-_IDLE = "(:now - max(m.created_at, coalesce(m.accessed_at, 0)))"
-_USES = "(1 + log2(1 + m.access_count) / :use)"
-_KINDS = tuple(kind.value for kind in Kind)
+KEPT = "(m.pinned OR m.form != 'memory' OR m.store = 'vault')"
+IDLE = "(:now - max(m.created_at, coalesce(m.accessed_at, 0)))"
+USES = "(1 + log2(1 + m.access_count) / :use)"
+KINDS = tuple(kind.value for kind in Kind)
 _BASE = (
     f"CASE WHEN m.decay_rate = 0 THEN 1.0 WHEN {DERIVED} = 1 THEN :inferred "
     f"WHEN m.role IS NOT NULL OR {DERIVED} THEN :detected ELSE :explicit END"
 )
 
 
-class By(StrEnum):
-    """By which score a person may have memories archived; each lies between 0 and 1, and falls with time."""
-
-    RELEVANCE = "relevance"
-    AGE = "age"
-    IMPORTANCE = "importance"
-    ACCESS = "access"
-
-
-@frozen
-class Below:
-    """All whose score is below a limit, in place of what retention says."""
-
-    by: By
-    limit: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.limit <= 1:
-            raise InputError(f"{self.limit} is not a score", hint="scores lie between 0 and 1: try 0.2")
-
-
-@dataclass(slots=True, kw_only=True)
-class DueForArchive:
-    """Memories that are due for the archive, by the daily log that they stand in, and how many for which reason."""
-
-    places: dict[str, list[str]] = field(default_factory=dict)
-    copied: dict[str, list[str]] = field(default_factory=dict)
-    """The logs of each entry whose mark stands in several of them, its own first; such are not among the places."""
-    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By kind and reason."""
-
-    @property
-    def count(self) -> int:
-        return self.reasons.total()
-
-
-@frozen
-class Weak:
-    """A fact that is little certain by now: its confidence, faded, and the days until it falls further."""
-
-    located: Located
-    certainty: float
-    dormant_in: float | None
-    archived_in: float | None
-
-
 def relevance_sql(decay: Decay) -> str:
     """The relevance of the memory `m` at `:now`; `decay_values` has what else it names."""
-    return f"CASE WHEN {_KEPT} THEN 1.0 ELSE min(1.0, {_BASE} * {_faded(decay, _IDLE)} * {_USES}) END"
+    return f"CASE WHEN {KEPT} THEN 1.0 ELSE min(1.0, {_BASE} * {faded(decay, IDLE)} * {USES}) END"
 
 
 def decay_values(decay: Decay) -> Values:
-    names = ("explicit", "detected", "inferred", "use", *_KINDS)
+    names = ("explicit", "detected", "inferred", "use", *KINDS)
     return {"huge": _HUGE, **{name: getattr(decay, name) for name in names}}
 
 
-def _faded(decay: Decay, idle: str) -> str:
+def faded(decay: Decay, idle: str) -> str:
     """What so many microseconds leave."""
     days = f"max(0, {idle}) / {DAY}.0"
     days = days if power(decay) == 1 else f"pow({days}, {power(decay)})"
     return f"exp(-max(0.0, {_RATE}) * {days})"
 
 
-def _by_kind(suffix: str = "") -> str:
-    each = " ".join(f"WHEN '{kind}' THEN :{kind}{suffix}" for kind in _KINDS)
+def by_kind(suffix: str = "") -> str:
+    each = " ".join(f"WHEN '{kind}' THEN :{kind}{suffix}" for kind in KINDS)
     return f"CASE m.kind {each} END"
 
 
-_RATE = f"CASE WHEN m.decay_rate IS NULL OR abs(m.decay_rate) > :huge THEN {_by_kind()} ELSE m.decay_rate END"
+_RATE = f"CASE WHEN m.decay_rate IS NULL OR abs(m.decay_rate) > :huge THEN {by_kind()} ELSE m.decay_rate END"
 
 
-def weak(db: Connection, now: int, decay: Decay, limit: int) -> list[Weak]:
-    """Facts, ways and opinions whose confidence has faded below `decay.weak`, the weakest first."""
-    certainty = f"m.confidence * ({relevance_sql(decay)})"
+def dormant(
+    db: Connection, now: int, decay: Decay, wanted: Filter, limit: int, after: Place | None = None
+) -> list[Located]:
+    """What passes the filter and has faded so far that recall leaves it out; order and `after` as of `newest`."""
+    condition, given = wanted.where()
+    if after is not None:
+        condition, given = f"{condition} AND {AFTER}", (*given, after[0], *after)
+    number = count()
+    named = re.sub(r"\?", lambda _: f":given{next(number)}", condition)
     sql = (
-        f"SELECT m.row, {LIFE}, {DERIVED} FROM memories m WHERE {CURRENT} AND m.kind != 'episodic' "
-        f"AND {certainty} < :weak ORDER BY {certainty}, m.created_at, m.id LIMIT :limit"
+        f"SELECT m.row FROM memories m WHERE {named} AND {relevance_sql(decay)} < :dormant "
+        "ORDER BY m.happened_at DESC, m.id LIMIT :limit"
     )
-    values = {**decay_values(decay), "now": now, "weak": decay.weak, "limit": limit}
-    lives = {row: DecayInput._make(life) for row, *life in db.execute(sql, values)}
-    return [_weak(each, lives[each.row], now, decay) for each in by_rows(db, list(lives))]
-
-
-def _weak(located: Located, life: DecayInput, now: int, decay: Decay) -> Weak:
-    return Weak(
-        located=located,
-        certainty=located.item.confidence * relevance(life, now, decay),
-        dormant_in=days_until(life, now, decay.dormant, decay),
-        archived_in=days_until(life, now, decay.archived, decay),
-    )
-
-
-def due(db: Connection, now: int, retention: Retention, decay: Decay, below: Below | None = None) -> DueForArchive:
-    """What is to be archived, by age and importance as retention says, or by a score; every log it stands in."""
-    reason, values = _by_score(below, decay) if below else _by_retention(retention, decay)
-    sql = (
-        f"SELECT m.file, m.id, m.kind, {reason} AS reason FROM memories m WHERE m.archived = 0 AND "
-        f"m.forgotten_at IS NULL AND NOT {_PROTECTED} AND reason IS NOT NULL"
-    )
-    paths = dict(db.execute("SELECT number, path FROM files"))
-    copies = _copies(db)
-    found = DueForArchive()
-    for file, name, kind, why in db.execute(sql, {**decay_values(decay), **values, "now": now}):
-        found.reasons[kind, why] += 1
-        logs = [paths[number] for number in dict.fromkeys((file, *copies.get(name, ())))]
-        if len(logs) > 1 and name.startswith("M-"):
-            found.copied[name] = logs
-        else:
-            for path in logs:
-                found.places.setdefault(path, []).append(name)
-    return found
-
-
-def _copies(db: Connection) -> Mapping[str, list[int]]:
-    """The other daily logs in which memories stand."""
-    sql = (
-        "SELECT DISTINCT p.id, p.file FROM places p JOIN files f ON f.number = p.file "
-        "WHERE f.path NOT LIKE '%/memory/archive/%'"
-    )
-    copies: dict[str, list[int]] = {}
-    for name, file in db.execute(sql):
-        copies.setdefault(name, []).append(file)
-    return copies
-
-
-def _by_retention(retention: Retention, decay: Decay) -> tuple[str, Values]:
-    """Why a memory is due: importance counts first, then its kind, or that it has faded."""
-    usual = _after("age", _by_kind("_span"))
-    if retention.faded:
-        usual = f"coalesce({usual}, CASE WHEN {relevance_sql(decay)} < :faded THEN 'faded' END)"
-    clauses = [
-        f"WHEN m.importance >= :high_from THEN {_after('high', ':high')}",
-        f"WHEN m.importance < :low_below THEN {_after('low importance', ':low')}",
-        f"ELSE {usual}",
-    ]
-    reason = f"CASE {' '.join(clauses)} END"
-    spans = {f"{kind}_span": _us(getattr(retention, kind)) for kind in _KINDS}
-    values = {"high": _us(retention.high), "low": _us(retention.low), "faded": decay.archived, **spans}
-    return reason, {**values, "high_from": retention.high_importance, "low_below": retention.low_importance}
-
-
-def _after(reason: str, span: str) -> str:
-    return f"CASE WHEN {span} > 0 AND {_IDLE} >= {span} THEN '{reason}' END"
-
-
-def _us(span: timedelta) -> int:
-    return span // MICROSECOND
-
-
-def _by_score(below: Below, decay: Decay) -> tuple[str, Values]:
-    scores = {
-        By.RELEVANCE: relevance_sql(decay),
-        By.AGE: _faded(decay, "(:now - m.created_at)"),
-        By.IMPORTANCE: f"m.importance * ({relevance_sql(decay)})",
-        By.ACCESS: f"min(1.0, {_faded(decay, _IDLE)} * {_USES})",
-    }
-    return f"CASE WHEN {scores[below.by]} < :below THEN '{below.by.value}' END", {"below": below.limit}
-
-
-def batches(due: DueForArchive, *, files: int, memories: int) -> Iterator[dict[str, list[str]]]:
-    """What is due in portions, each of so many daily logs and memories at most, in the order of the logs.
-
-    An entry that was copied is one of its own, since what is a copy of it must be seen beside it.
-    """
-    yield from ({path: [name] for path in logs} for name, logs in due.copied.items())
-    batch: dict[str, list[str]] = {}
-    for path in sorted(due.places):
-        ids = due.places[path]
-        for start in range(0, len(ids), memories):
-            part = ids[start : start + memories]
-            if batch and (len(batch) == files or path in batch or sum(map(len, batch.values())) + len(part) > memories):
-                yield batch
-                batch = {}
-            batch[path] = part
-    if batch:
-        yield batch
-
-
-@frozen
-class ArchivedFile:
-    """A file as the index knows it: its name, when it was last written (microseconds), and how much can be found."""
-
-    path: str
-    modified: int
-    memories: int
-
-
-def files_in(db: Connection, *folders: str) -> list[ArchivedFile]:
-    """The files below these folders of an agent, by name; what was forgotten does not count among their memories."""
-    sql = (
-        "SELECT f.path, f.stamp ->> 1, (SELECT count(*) FROM memories m WHERE m.file = f.number "
-        f"AND m.forgotten_at IS NULL) FROM files f WHERE {' OR '.join(['f.path GLOB ?'] * len(folders))} ORDER BY 1"
-    )
-    rows = db.execute(sql, [f"{_plain(folder)}/*" for folder in folders])
-    return [ArchivedFile(path=path, modified=(ns or 0) // 1000, memories=count) for path, ns, count in rows]
-
-
-def left_at(db: Connection, folder: str) -> dict[str, int]:
-    """When the last memory came to each uncompressed log of an archive, as far as state lines tell."""
-    sql = (
-        "SELECT f.path, max(s.line ->> 'at') FROM files f JOIN memories m ON m.file = f.number "
-        "JOIN states s ON s.memory = m.id WHERE f.path GLOB ? AND s.op IN ('archive', 'tombstone') GROUP BY 1"
-    )
-    rows = db.execute(sql, (f"{_plain(folder)}/*.md",))
-    return {path: to_us(at) for path, told in rows if (at := moment(told))}
-
-
-def _plain(folder: str) -> str:
-    """A folder as it is matched: no sign in it stands for others."""
-    return "".join(f"[{each}]" if each in "*?[" else each for each in folder)
+    values = {f"given{place}": value for place, value in enumerate(given)}
+    values |= {**decay_values(decay), "now": now, "dormant": decay.dormant, "limit": limit}
+    return by_rows(db, [row for (row,) in db.execute(sql, values)])
 
 
 # Days as the index knows them: which have changed, what happened on them, and what was made of that.
@@ -301,6 +126,8 @@ class DayMemory(NamedTuple):
     tags: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """What the entities are called that it mentions."""
+    is_machine: bool = False
+    """Whether an assistant, a tool or the system said it."""
 
 
 def local_day(moment: datetime, zone: tzinfo) -> date:
@@ -363,10 +190,11 @@ def _told(db: Connection, start: int, end: int, limit: int, *, with_archived: bo
             m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
         ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
     names = _names(db, start, end)
-    for row, name, at, type_, *said, role, user, more in db.execute(sql, (*_VALUES, start, end, limit)):
+    for row, name, at, type_, *columns, role, user, more in db.execute(sql, (*_VALUES, start, end, limit)):
         fields = json.loads(more) if more else {}
         listed = fields.get("derived_from", ()), fields.get("tags", ()), names.get(row, ())
-        found = (name, from_us(at), Type(type_), *said, _speaker(role, user), *map(tuple, listed))
+        said_by_machine = role is not None and role.casefold() in MACHINES
+        found = (name, from_us(at), Type(type_), *columns, _speaker(role, user), *map(tuple, listed), said_by_machine)
         yield DayMemory._make(found)
 
 
@@ -509,28 +337,28 @@ _HOLDS = "m.superseded_by IS NULL AND m.forgotten_at IS NULL"
 _PREDICATE = "json_extract(m.more, '$.attributes.predicate')"
 
 
-def known_about(db: Connection, said: Iterable[About]) -> list[Located]:
+def known_about(db: Connection, statements: Iterable[About]) -> list[Located]:
     """What is held as more than an event and may say the same as one of these, or the opposite, oldest first.
 
     Also what was replaced, archived or forgotten; not what strangers wrote and nobody confirmed.
     """
     found: dict[int, Located] = {}
-    for condition, values in _conditions(list(said)):
+    for condition, values in _conditions(list(statements)):
         rest = f"WHERE {condition} AND {_KNOWN} ORDER BY m.row DESC LIMIT ?"
         found.update((each.row, each) for each in located(db, rest, (*values, MOST)))
     return sorted(found.values(), key=lambda each: (each.item.event_time or each.item.created_at, each.item.id))
 
 
-def _conditions(said: list[About]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _conditions(statements: list[About]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """What has the words of a statement or of its object; and where only one object can be true, of the rest of it.
 
     A memory may say "I" where its attributes say who that is, so the subject alone is not asked for.
     """
-    same = {_all(each.text) for each in said}
-    same |= {f"({_all(each.object)}) AND ({_rest(each, each.object)})" for each in said if each.object}
+    same = {_all(each.text) for each in statements}
+    same |= {f"({_all(each.object)}) AND ({_rest(each, each.object)})" for each in statements if each.object}
     if same:
         yield _MATCHING, (_any(same),)
-    single = [each for each in said if each.is_single and each.subject and each.predicate]
+    single = [each for each in statements if each.is_single and each.subject and each.predicate]
     if single:
         rest = {_rest(each, each.subject) for each in single}
         predicates = sorted({each.predicate for each in single})

@@ -337,9 +337,9 @@ class MindPage:
     def rendered(self, id: str, title: str, text: str, fields: Mapping[str, Any]) -> str:
         """An item as a section."""
         escape = self._forms.escape
-        title, told = escape.sub(r"\\", " ".join(title.split())), escape.sub(r"\\", text.strip())
+        title, body = escape.sub(r"\\", " ".join(title.split())), escape.sub(r"\\", text.strip())
         meta = BETWEEN.join(f"{name}: {self._shown(name, value)}" for name, value in fields.items())
-        parts = [f"## {title} ^{id}", *([meta] if meta else []), *(["", told] if told else []), ""]
+        parts = [f"## {title} ^{id}", *([meta] if meta else []), *(["", body] if body else []), ""]
         return self._break.join("\n".join(parts).split("\n"))
 
     def editing(self, edits: Mapping[str, Mapping[str, Any]]) -> str:
@@ -543,8 +543,8 @@ class MindPage:
 
     def _hashed(self, title: str, nth: int) -> str:
         """The id of an item that was written by hand: it is its own as long as its title stands."""
-        told = "\0".join((self._agent, self.kind.page, title.casefold(), str(nth)))
-        return f"{self.kind.prefix}-{blake2b(told.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        text = "\0".join((self._agent, self.kind.page, title.casefold(), str(nth)))
+        return f"{self.kind.prefix}-{blake2b(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 class FieldPatterns(NamedTuple):

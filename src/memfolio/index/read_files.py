@@ -20,12 +20,23 @@ from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage, show_value
 from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
 from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type, frozen
-from memfolio.vault.entry import moment_of
-from memfolio.vault.fields import without_surrogates
+from memfolio.vault.fields import moment_of, without_surrogates
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines, text_of
 from memfolio.vault.log import closed_fences, read_log
-from memfolio.vault.paths import SHARED, Form, agent_of, day_of, form_of, is_packed_log, is_tracked, ledger_of, place_of
+from memfolio.vault.paths import (
+    SHARED,
+    Form,
+    agent_of,
+    day_of,
+    form_of,
+    is_packed_log,
+    is_state,
+    is_tracked,
+    ledger_of,
+    place_of,
+)
+from memfolio.vault.sections import OURS
 
 # A page cut into passages: the pieces that search finds and shows.
 #
@@ -342,7 +353,9 @@ class EntityPage:
 
 _PAGE = PageKind(name="page")
 _ENTITY = PageKind(name="entity", type=Type.FACT, importance=0.6)
-_DIGEST = PageKind(name="digest", kind=Kind.EPISODIC, type=Type.EVENT)
+DIGEST = "digest"
+"""The source of what digests of weeks, months and quarters say."""
+_DIGEST = PageKind(name=DIGEST, kind=Kind.EPISODIC, type=Type.EVENT)
 _SESSION = PageKind(name="session", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4)
 _MIND = PageKind(name="mind", type=Type.FACT, importance=0.7)
 _CORE = {"USER": 0.9, "SOUL": 0.8, "IDENTITY": 0.8, "AGENTS": 0.6, "TOOLS": 0.6}
@@ -605,7 +618,6 @@ def page_names(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
 
 # From a file's bytes to what can be found in it. Pure: the same bytes always give the same.
 
-_STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _KNOWLEDGE = re.compile(
     r"(?:agents/[^/]+|shared)/(?:knowledge/(?!runs)|memory/meta/(?=runs))(?P<ledger>facts|rules|cases|judgements|runs)"
     r"(?:/(?P<part>(?!0000)(?:\d{4}|[1-9]\d{4,})))?\.jsonl"
@@ -643,10 +655,6 @@ class FileReading:
 def is_searched(path: str) -> bool:
     """Whether anything in a file of this name can be found or says something about what can."""
     return is_state(path) or is_log(path) or knowledge_of(path) is not None or page_kind(path) is not None
-
-
-def is_state(path: str) -> bool:
-    return _STATE.fullmatch(path) is not None
 
 
 def knowledge_of(path: str) -> tuple[str, int] | None:
@@ -724,12 +732,12 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     happened = moment_of(own, None, zone) if own and not day else None
     entity = read_entity(path, clean)
     found: dict[str, Searchable] = {}
-    for number, told in enumerate(_pieces(path, clean, kind, agent, zone)):
-        of_mind = told.item
-        name = of_mind.id if of_mind else _hash("P", agent, path, *told.heading, told.text)
+    for number, piece in enumerate(_pieces(path, clean, kind, agent, zone)):
+        of_mind = piece.item
+        name = of_mind.id if of_mind else _hash("P", agent, path, *piece.heading, piece.text)
         item = MemoryItem(
             id=name,
-            content=told.text,
+            content=piece.text,
             created_at=(_minted(of_mind.id) if of_mind else None) or made,
             event_time=happened,
             kind=kind.kind,
@@ -740,9 +748,9 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
             source=kind.name,
             tags=tags,
             origin=Origin.OWNER if kind.store is Store.VAULT else Origin.AGENT,
-            attributes={"page": path, "line": told.line, **(_attributes(of_mind, zone) if of_mind else {})},
+            attributes={"page": path, "line": piece.line, **(_attributes(of_mind, zone) if of_mind else {})},
         )
-        heading = tuple(dict.fromkeys((*names, *told.heading)))
+        heading = tuple(dict.fromkeys((*names, *piece.heading)))
         form = "mind" if of_mind else "passage"
         found.setdefault(name, Searchable(item=item, ordinal=number, form=form, heading=heading))
     problems = tuple(_flaws(text, clean)) if entity else ()
@@ -751,6 +759,8 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
 
 def _pieces(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[TextPiece]:
     """What a page says, in pieces that can be found; a piece of nothing is left out."""
+    if kind.name == "user":  # what memfolio keeps there is found as the memories that it cites; its lines stay counted
+        text = OURS.sub(lambda found: "\n" * found[0].count("\n"), text)
     if mind_kind := _mind_kind(path, kind):
         yield from _mind_pieces(MindPage(mind_kind, text, agent=agent, zone=zone), zone)
     elif kind.name == "procedure":
@@ -759,13 +769,13 @@ def _pieces(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> I
         if not passages and body_text(text).strip():
             yield TextPiece(title, 1)
         for number, passage in enumerate(passages):
-            told = _SPACE.sub("\n\n", passage.text)
-            yield TextPiece(told, passage.line, (title,)) if number else TextPiece(f"{title}\n\n{told}", passage.line)
+            words = _SPACE.sub("\n\n", passage.text)
+            yield TextPiece(words, passage.line, (title,)) if number else TextPiece(f"{title}\n\n{words}", passage.line)
     else:
         is_partial = entity_id(path) is not None or "/sessions/" in path
         for passage in cut_passages(without_cited(text) if is_partial else text):
-            if told := _without_gaps(passage.text) if is_partial else passage.text:
-                yield TextPiece(told, passage.line, passage.heading)
+            if words := _without_gaps(passage.text) if is_partial else passage.text:
+                yield TextPiece(words, passage.line, passage.heading)
 
 
 def _mind_kind(path: str, kind: PageKind) -> MindKind | None:
@@ -778,10 +788,9 @@ def _mind_pieces(page: MindPage, zone: tzinfo) -> Iterator[TextPiece]:
     """What stands above the items, and the items; a long one in several pieces, of which the first has its id."""
     above = replace(page.head, title="")
     for item in (above, *page.items):
-        told = item.sentence(zone)
         # Other ids, such as a memory's, name something else. What stands above is an item where it has fields.
         is_item = item.id.startswith(f"{page.kind.prefix}-") and (item is not above or bool(item.fields))
-        for number, passage in enumerate(cut_passages(told)):
+        for number, passage in enumerate(cut_passages(item.sentence(zone))):
             heading = (page.kind.page, *([item.title] if number and item.title else []), *passage.heading)
             yield TextPiece(passage.text, item.line, heading, item if is_item and not number else None)
 

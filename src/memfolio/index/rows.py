@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from apsw import Connection, carray
 
@@ -19,6 +20,8 @@ from memfolio.state import State
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 MICROSECOND = timedelta(microseconds=1)
 COLUMNS = MemoryRow._fields
 
@@ -33,7 +36,8 @@ INSERT = f"INSERT INTO memories (row, {', '.join(COLUMNS)}) VALUES (?{', ?' * le
 
 Row = tuple[Any, ...]
 """The values of a `MemoryRow`, or of any other row."""
-ROLES = frozenset("user assistant system tool function human ai agent developer".split())
+MACHINES = frozenset("assistant system tool function ai agent developer".split())
+ROLES = MACHINES | {"user", "human"}
 """Parts that anybody can play; any other role is somebody's name."""
 _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
@@ -162,9 +166,78 @@ def of_rows(db: Connection, sql: str, rows: Sequence[int], *values: Any) -> Iter
     return db.execute(sql, (rows_array(rows), *values)) if rows else ()
 
 
+def of_ids(db: Connection, sql: str, ids: Iterable[str], *values: Any) -> Iterable[Any]:
+    """What a statement with `carray(?1)` says of these ids, which SQLite takes without NUL characters."""
+    wanted = tuple(each for each in ids if "\0" not in each)
+    return db.execute(sql, (carray(wanted), *values)) if wanted else ()
+
+
 def rows_array(rows: Iterable[int]) -> Any:
     """Numbers of rows as a value for `carray(?)`; SQLite takes no array of nothing."""
     return carray(array("q", rows))
+
+
+# What a connection read before, kept until the file changes: the same memories come up in question after question.
+
+KEPT = 50_000
+"""How many values the connections of this process keep in all; with one more, all of them begin anew."""
+
+_generation = [0]
+_kept = [0]
+
+
+class ReadingConnection(Connection):
+    """A connection that only reads, and remembers what it read for as long as nobody writes to the file."""
+
+    is_checked = False
+    """Whether it is known in the transaction under way that what was read still holds."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._tables: dict[Any, dict[Any, Any]] = {}
+        self._basis: tuple[int, int] | None = None
+
+    def table(self, what: Any) -> dict[Any, Any]:
+        """What was read under this name."""
+        if not self.is_checked:
+            # Inside a transaction this also fixes the moment that everything else is read of.
+            basis = _generation[0], self.execute("PRAGMA data_version").get
+            if basis != self._basis:
+                self._tables, self._basis = {}, basis
+            self.is_checked = True
+        return self._tables.setdefault(what, {})
+
+    @contextmanager
+    def other_tables(self) -> Iterator[None]:
+        """Keep apart what is read meanwhile, since the same statements find something else."""
+        self.table(None)  # what is put back afterwards has to be of this moment
+        own, self._tables = self._tables, {}
+        try:
+            yield
+        finally:
+            self._tables = own
+
+
+def kept(db: Connection, what: Hashable) -> dict[Any, Any]:
+    """A table of what was read before, to look values up in and to add them to; empty where nothing is kept."""
+    if not isinstance(db, ReadingConnection):
+        return {}
+    if _kept[0] > KEPT:
+        _kept[0] = 0
+        _generation[0] += 1
+    return db.table(what)
+
+
+def of_kept(
+    db: Connection, what: Hashable, keys: Collection[K], read: Callable[[list[K]], Mapping[K, T]]
+) -> dict[K, T]:
+    """What is known of these keys, as far as something is; what was not read before is read at once."""
+    table = kept(db, what)
+    if new := [key for key in keys if key not in table]:
+        found = read(new)
+        table.update({key: found.get(key) for key in new})
+        _kept[0] += len(new)
+    return {key: value for key in keys if (value := table[key]) is not None}
 
 
 def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, get_type_hints
 
 APPLICATION = 0x6D656D66
-VERSION = 14
+VERSION = 15
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
@@ -32,6 +32,8 @@ class MemoryRow(NamedTuple):
     session: str | None
     role: str | None
     user: str | None
+    project: str | None
+    audience: str | None
     source: str
     origin: str
     valid_from: int | None
@@ -78,6 +80,11 @@ CREATE INDEX memories_by_file ON memories (file, ordinal);
 CREATE INDEX memories_by_session ON memories (session, file, happened_at, ordinal) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_speaker ON memories (role) WHERE role NOT IN {NAMELESS};
 CREATE INDEX memories_by_time ON memories (happened_at);
+CREATE INDEX memories_by_user ON memories (user, session) WHERE user IS NOT NULL;
+CREATE INDEX memories_by_audience ON memories (audience) WHERE audience IS NOT NULL;
+-- The few that lists of what is out of sight look through; `OUT_OF_SIGHT_WHERE` has the same condition.
+CREATE INDEX memories_out_of_sight ON memories (happened_at)
+    WHERE archived = 1 OR superseded_by IS NOT NULL OR origin = 'untrusted';
 CREATE INDEX memories_alone ON memories (id)
     WHERE session IS NULL AND form = 'memory' AND forgotten_at IS NULL AND archived = 0;
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from apsw import Connection, FTS5ExtensionApi
+from apsw import Connection, FTS5ExtensionApi, format_sql_value
 
 from memfolio.clock import to_ms
-from memfolio.index.rows import clean, column, number, rows_array, selected, to_us
+from memfolio.index.rows import ReadingConnection, clean, column, kept, number, of_kept, rows_array, selected, to_us
 from memfolio.text import match_expression, name_key
 from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
+from memfolio.vault.fields import without_surrogates
+
+T = TypeVar("T")
 
 # Which memories are within short-term memory: that follows from when they came and how important they are.
 #
@@ -76,6 +80,36 @@ def is_known(db: Connection, name: str, value: str) -> bool:
     return db.execute(_ANY[name], clean((key,))).fetchone() is not None
 
 
+# What somebody may hear: a view takes the place of the memories, so that no statement can forget to ask.
+
+_PRIVATE = "EXISTS (SELECT 1 FROM main.memories WHERE audience IS NOT NULL)"
+_HEARD = f"""CREATE TEMP VIEW memories AS SELECT * FROM main.memories WHERE (form = 'memory' OR NOT {_PRIVATE}) AND (
+    audience IS NULL OR audience = {{0}}
+    OR session IN (SELECT session FROM main.memories WHERE user = {{0}} AND session IS NOT NULL)
+    OR audience IN (SELECT audience FROM main.memories WHERE user = {{0}} AND audience GLOB 'room:*'));
+CREATE TEMP VIEW entities AS SELECT * FROM main.entities WHERE NOT {_PRIVATE}"""
+"""What is for everybody or for them, was said in a session in which they spoke, or in a room that they were in.
+
+Passages of pages, and entities, are made of what several people said: once something is for some of them only, nobody
+but the owner hears these."""
+_HEARD_NO_MORE = "DROP VIEW temp.memories; DROP VIEW temp.entities"
+
+
+def as_heard_by(db: Connection, listener: str, question: Callable[[Connection], T]) -> T:
+    """The answer to a question of which somebody hears what they may."""
+    db.execute(_HEARD.format(format_sql_value(without_surrogates(listener))))
+    with db.other_tables() if isinstance(db, ReadingConnection) else nullcontext():
+        answer = question(db)  # where that fails, the connection is closed
+    db.execute(_HEARD_NO_MORE)
+    return answer
+
+
+def ordered_by(db: Connection, index: str) -> str:
+    """The hint that rows are to be read in the order of an index, which a view has none of."""
+    is_view = db.execute("SELECT 1 FROM temp.sqlite_schema LIMIT 1").fetchone()
+    return "" if is_view else f" INDEXED BY {index}"
+
+
 # What a memory must be to count at all: decided by the database, before anything is ranked or cut off.
 
 ARCHIVED = "archived"
@@ -108,6 +142,17 @@ _TRUSTED_AT = """m.origin <> 'untrusted'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
 
+_NOT_SUMMED_UP = """m.form = 'memory' OR m.file NOT IN (SELECT number FROM files WHERE path GLOB '*/memory/weekly/*'
+    OR path GLOB '*/memory/monthly/*' OR path GLOB '*/memory/quarterly/*' OR path GLOB '*/memory/checkpoints/*'
+    OR path GLOB '*/sessions/*')"""
+"""Not a passage of a page on which everything stands, whatever project it was about."""
+OUT_OF_SIGHT_WHERE = "(m.archived = 1 OR m.superseded_by IS NOT NULL OR m.origin = 'untrusted')"
+"""What has to stand in a statement for SQLite to use the index of that name."""
+_ONLY = {
+    ARCHIVED: "m.archived = 1",
+    SUPERSEDED: "m.archived = 0 AND m.superseded_by IS NOT NULL",
+    QUARANTINED: f"m.archived = 0 AND m.superseded_by IS NULL AND m.origin = 'untrusted' AND NOT {CONFIRMED}",
+}
 _ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
 
@@ -121,15 +166,21 @@ class Filter:
     stores: tuple[Store, ...] = ()
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
-    """Names one of these; ids, or names that are none."""
+    """Names one of these, by an id or by any of the names it goes by."""
     session: str | None = None
     user: str | None = None
+    project: str | None = None
+    """Belongs to this one, by its name or its id."""
+    projects: tuple[str, ...] = ()
+    """Belongs to one with these keys, or to none."""
     since: datetime | None = None
     until: datetime | None = None
     valid_at: datetime | None = None
     as_of: datetime | None = None
     min_importance: float = 0
     include: tuple[str, ...] = ()
+    only: str | None = None
+    """What is out of sight in this one way, of `ARCHIVED`, `SUPERSEDED` and `QUARANTINED`; nothing else passes."""
     forms: tuple[str, ...] = ()
     """What it is in its file: a memory, a passage of a page, a fact."""
     level: str | None = None
@@ -163,12 +214,19 @@ class Filter:
 
     def _visible(self) -> Iterator[Condition]:
         yield "m.forgotten_at IS NULL", ()
+        if self.only is not None:
+            yield f"{OUT_OF_SIGHT_WHERE} AND {_ONLY[self.only]}", ()
+            return
         if ARCHIVED not in self.include:
             yield "m.archived = 0", ()
         if self.as_of is None and SUPERSEDED not in self.include:
             yield "m.superseded_by IS NULL", ()
         if self.originals and not self._asks_for_knowledge:
             yield _ORIGINAL, ()
+        if self.projects and self.project is None:
+            marks = ", ".join("?" * len(self.projects))
+            yield f"m.project IS NULL OR substr(m.project, -8) IN ({marks})", self.projects
+            yield _NOT_SUMMED_UP, ()
         if QUARANTINED not in self.include:
             yield _TRUSTED_AT, (None if self.as_of is None else self.as_of.isoformat(),)
 
@@ -187,12 +245,15 @@ class Filter:
             yield "m.row IN (SELECT t.row FROM tags t WHERE t.tag = ?)", (tag.casefold(),)
         if self.entities:
             marks = ", ".join("?" * len(self.entities))
-            told = f"""SELECT n.row FROM mentions n WHERE n.entity IN ({marks}) UNION SELECT t.row FROM edges e
+            mentioning = f"""SELECT n.row FROM mentions n WHERE n.entity IN ({marks}) UNION SELECT t.row FROM edges e
                 JOIN memories t ON t.id = e.target WHERE e.type = 'about' AND e.source IN ({marks})"""
-            yield f"m.row IN ({told})", (*self.entities, *self.entities)
+            mentioning += " UNION SELECT w.rowid FROM words w WHERE w.words MATCH ?"
+            yield f"m.row IN ({mentioning})", (*self.entities, *self.entities, match_expression(self.entities))
         for name, value in (("session", self.session), ("user", self.user)):
             if value is not None:
                 yield f"m.{name} = ?", (value,)
+        if self.project is not None:
+            yield "m.project = ? OR substr(m.project, 1, length(m.project) - 9) = ?", (self.project, self.project)
         if self.min_importance > 0:
             yield "m.importance >= ?", (self.min_importance,)
         yield from self._timed()
@@ -243,6 +304,7 @@ class TurnColumns(NamedTuple):
     happened_at: int
     file: int
     kind: str
+    source: str
     superseded_by: str | None
 
 
@@ -257,20 +319,14 @@ class Sieve:
     def __init__(self, db: Connection, wanted: Filter) -> None:
         self.connection = db
         self._wanted = wanted
-        self._asked: set[int] = set()
-        self._passed: dict[int, TurnColumns] = {}
 
-    def passing(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
+    def passing(self, rows: Collection[int]) -> dict[int, TurnColumns]:
         """Those of these rows that pass."""
-        rows, passed = list(rows), self._passed
-        if new := set(rows) - self._asked:
-            self._asked |= new
-            passed.update({turn.row: turn for turn in self._read(new)})
-        return {row: passed[row] for row in rows if row in passed}
+        return of_kept(self.connection, self.where, rows, self._read)
 
     def best(self, scores: Mapping[int, float], limit: int) -> list[int]:
         """The best `limit` of those that pass, best first, equal ones by id."""
-        rows: Iterable[int] = scores
+        rows: Collection[int] = scores
         if len(scores) > limit:  # most often all pass, and the rest need not be looked up
             least = sorted(scores.values(), reverse=True)[limit - 1]
             rows = [row for row, score in scores.items() if score >= least]
@@ -294,11 +350,11 @@ class Sieve:
                 return [Match(row, found[row]) for row in best]
             reach *= WIDER
 
-    def _read(self, rows: Iterable[int]) -> Iterator[TurnColumns]:
+    def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         condition, values = self.where
         # A join, and not IN, for which SQLite would sort the rows first.
         sql = f"SELECT {_TURN} FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value WHERE {condition}"
-        return map(_turn, self.connection.execute(sql, (rows_array(rows), *values)))
+        return {turn[0]: _turn(turn) for turn in self.connection.execute(sql, (rows_array(rows), *values))}
 
     @cached_property
     def where(self) -> Condition:
@@ -339,7 +395,7 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     In a large home, what has none but common words is left out where rarer ones bring enough.
     """
     db = sieve.connection
-    if sieve.few is not None or _has_at_most(db, SMALL):
+    if sieve.few is not None or size(db) <= SMALL:
         return matches(match_expression(words), sieve, limit)
     counts = {word: count for word, count in frequencies(db, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
@@ -353,7 +409,7 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
 def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> list[Match]:
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
-    weight = "relevance(words)" if _has_at_most(db, TINY) else f"-bm25(words, {WEIGHTS})"
+    weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
 
     def score(rows: Sequence[int] | None, most: int) -> Mapping[int, float]:
         # The plus keeps SQLite from searching anew for each of the rows.
@@ -368,21 +424,23 @@ def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> list
     return sieve.search(score, limit)
 
 
-def frequencies(db: Connection, words: Iterable[str], cap: int) -> dict[str, int]:
+def frequencies(db: Connection, words: Collection[str], cap: int) -> dict[str, int]:
     """In how many memories each of these words or phrases stands, counted up to `cap`."""
-    return {word: _count(db, match_expression([word]), cap) for word in words}
+    return of_kept(
+        db, ("frequencies", cap), words, lambda new: {word: _count(db, match_expression([word]), cap) for word in new}
+    )
+
+
+def size(db: Connection) -> int:
+    """How many memories there are, whatever passes a filter."""
+    table = kept(db, size)
+    if not table:
+        table[0] = number(db, "SELECT sum(memories) FROM tally")
+    return int(table[0])
 
 
 def _count(db: Connection, expression: str, cap: int) -> int:
     return number(db, "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", expression, cap)
-
-
-def _has_at_most(db: Connection, most: int) -> bool:
-    """Whether there are no more memories than that."""
-    if number(db, "SELECT max(row) FROM memories") <= most:
-        return True
-    # Rows that are gone leave gaps, of which a rebuilt index has none.
-    return number(db, "SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)", most + 1) <= most
 
 
 def _choice(db: Connection, counts: Mapping[str, int], least: int) -> str | None:
@@ -420,10 +478,10 @@ def register(db: Connection) -> None:
 
 def _relevance(api: FTS5ExtensionApi, *_: object) -> float:
     """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them."""
-    told: _Statistics = api.aux_data or _statistics(api)
-    length = 1 - _B + _B * api.column_size(-1) / told.mean_length
+    statistics: _Statistics = api.aux_data or _statistics(api)
+    length = 1 - _B + _B * api.column_size(-1) / statistics.mean_length
     score = 0.0
-    for phrase, rarity in enumerate(told.rarity):
+    for phrase, rarity in enumerate(statistics.rarity):
         places = zip(COLUMNS, api.phrase_locations(phrase), strict=True)
         count = sum(weight * len(found) for weight, found in places)
         score += rarity * count * (_K1 + 1) / (count + _K1 * length)

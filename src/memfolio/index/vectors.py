@@ -80,8 +80,8 @@ def distances(columns: Words, aim: Aim) -> NDArray[np.uint16]:
     size = columns.shape[1]
     differing, counted, bits = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint8)
     twice, once = np.zeros(size, np.uint16), np.zeros(size, np.uint16)
-    for column, fitting, heavy, light in zip(columns, aim.fitting, aim.twice, aim.once, strict=True):
-        np.bitwise_xor(column, fitting, out=differing)
+    for words, fitting, heavy, light in zip(columns, aim.fitting, aim.twice, aim.once, strict=True):
+        np.bitwise_xor(words, fitting, out=differing)
         twice += np.bitwise_count(np.bitwise_and(differing, heavy, out=counted), out=bits)
         once += np.bitwise_count(np.bitwise_and(differing, light, out=counted), out=bits)
     return 2 * twice + once
@@ -197,10 +197,23 @@ def sum_of_all(db: Connection, dimension: int) -> tuple[int, Rows]:
     return found[0], np.frombuffer(found[1], np.int64)
 
 
-def read_vectors(db: Connection, rows: Sequence[int], dimension: int) -> dict[int, bytes]:
-    """The vectors of these rows as they are stored, as far as they have some."""
-    found = of_rows(db, "SELECT row, data FROM vectors WHERE row IN carray(?)", rows)
+def read_vectors(db: Connection, rows: Sequence[int] | None, dimension: int) -> dict[int, bytes]:
+    """The vectors of these rows as they are stored, as far as they have some; of all rows, if None."""
+    sql = "SELECT row, data FROM vectors"
+    found = db.execute(sql) if rows is None else of_rows(db, f"{sql} WHERE row IN carray(?)", rows)
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
+
+
+def likeness(db: Connection, row: int, others: Sequence[int]) -> dict[int, float]:
+    """How near in meaning these rows are to one, as far as all of them have vectors."""
+    own = db.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
+    if own is None:
+        return {}
+    dimension = len(own[0]) - FACTOR
+    vectors = Vectors.of_stored({row: own[0]} | read_vectors(db, others, dimension), dimension)
+    numbers, factors = vectors.exact()
+    along = np.einsum("ij,j->i", numbers, numbers[0]) * factors * factors[0]
+    return dict(zip(vectors.rows.tolist(), along.tolist(), strict=True))
 
 
 # Memories that wait for their vectors, and whose vectors the index holds.
@@ -209,7 +222,7 @@ CHUNK = 256
 """How many vectors are carried from one index to another at once."""
 
 
-class Whose(Protocol):
+class EmbedderIdentity(Protocol):
     """The identity of an embedder, as far as the index has to know it."""
 
     @property
@@ -226,8 +239,8 @@ class UnembeddedMemory(NamedTuple):
 
 
 def pending(db: Connection, limit: int) -> list[UnembeddedMemory]:
-    """Some memories that have no vector yet."""
-    return _waiting(db, "ORDER BY w.row LIMIT ?", limit)
+    """Some memories that have no vector yet, in the order of their rows: those that were written last."""
+    return _waiting(db, "ORDER BY w.row DESC LIMIT ?", limit)[::-1]
 
 
 def _waiting(db: Connection, rest: str, *values: int) -> list[UnembeddedMemory]:
@@ -244,7 +257,7 @@ def _text(content: str, more: str | None) -> str:
 
 
 def keep_vectors(
-    db: Connection, identity: Whose, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
+    db: Connection, identity: EmbedderIdentity, found: Sequence[UnembeddedMemory], vectors: NDArray[np.float32]
 ) -> bool:
     """Store the vectors of memories that still say what they said; False when the index is another embedder's."""
     if not is_identity(db, identity):
@@ -263,19 +276,19 @@ def identity_of(db: Connection) -> str | None:
     return found
 
 
-def is_identity(db: Connection, identity: Whose) -> bool:
+def is_identity(db: Connection, identity: EmbedderIdentity) -> bool:
     """Whether the vectors here can be compared with those of this embedder."""
     stored = identity_of(db)
     return stored is not None and identity.matches(stored)
 
 
-def take_over(db: Connection, identity: Whose, *, spared: Set[str]) -> str | None:
+def take_over(db: Connection, identity: EmbedderIdentity, *, spared: Set[str]) -> str | None:
     """Make room for the vectors of this embedder; returns whose were there, which go unless they are to be spared."""
     stored = identity_of(db)
     if stored is None or not (identity.matches(stored) or stored in spared):
         clear_all(db)
         # Vectors that were paid for are kept under the name that the embedder had then.
-        name = next(filter(identity.matches, _payees(db)), identity.text)
+        name = next(filter(identity.matches, _paid_identities(db)), identity.text)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (name,))
     return stored
 
@@ -285,7 +298,7 @@ def text_hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _payees(db: Connection) -> Iterator[str]:
+def _paid_identities(db: Connection) -> Iterator[str]:
     """The embedders that were paid for vectors."""
     name: str | None = ""
     while name is not None:
@@ -295,14 +308,14 @@ def _payees(db: Connection) -> Iterator[str]:
             yield name
 
 
-def kept_vectors(db: Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+def paid_vectors(db: Connection, identity: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
     """The vectors of these texts that were kept."""
     sql = "SELECT vector FROM embeddings WHERE identity = ? AND hash = ?"
     found = {each: db.execute(sql, (identity, each)).fetchone() for each in hashes}
     return {each: row[0] for each, row in found.items() if row}
 
 
-def buy_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+def keep_paid_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -> None:
     """Keep vectors that were paid for, by the hash of their text."""
     rows = [(identity, each, vector) for each, vector in vectors.items()]
     db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
@@ -311,18 +324,18 @@ def buy_vectors(db: Connection, identity: str, vectors: Mapping[bytes, bytes]) -
 def carry_over(source: Database, db: Connection) -> None:
     """Take the vectors that were paid for from another index, as far as they can be read and their texts are here."""
     with suppress(SearchIndexError):
-        payees = source.ask(lambda old: list(_payees(old)))
+        identities = source.ask(lambda old: list(_paid_identities(old)))
         texts = db.execute("SELECT content, more FROM memories")
-        while payees and (some := list(islice(texts, CHUNK))):
-            _carry(source, db, payees, [text_hash(_text(content, more)) for content, more in some])
+        while identities and (some := list(islice(texts, CHUNK))):
+            _carry(source, db, identities, [text_hash(_text(content, more)) for content, more in some])
 
 
-def _carry(source: Database, db: Connection, payees: Sequence[str], hashes: Sequence[bytes]) -> None:
-    for payee in payees:
+def _carry(source: Database, db: Connection, identities: Sequence[str], hashes: Sequence[bytes]) -> None:
+    for identity in identities:
         kept: dict[bytes, bytes] = {}
         with suppress(SearchIndexError):  # damage costs what lies beside it, and no more
-            kept = source.ask(lambda old, payee=payee: kept_vectors(old, payee, hashes))  # type: ignore[misc]
-        buy_vectors(db, payee, kept)
+            kept = source.ask(lambda old, identity=identity: paid_vectors(old, identity, hashes))  # type: ignore[misc]
+        keep_paid_vectors(db, identity, kept)
 
 
 Doubles = NDArray[np.float64]
@@ -337,8 +350,11 @@ SEGMENT = 16
 SPAN = SEGMENT * BLOCK
 SHRINK = 50
 """How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
-CLOSER_LOOK = 1000
-"""How many vectors at least are compared for a question; so many that next to none of the nearest is missed."""
+CLOSER_LOOK = BLOCK
+"""How many vectors at least are compared for a question; so many that next to none of the nearest is missed.
+
+All of a home whose vectors lie in one block, which therefore needs no sketches.
+"""
 PER_WANTED = 8
 """The same for each one that is wanted."""
 MOST_EQUAL = 8
@@ -369,28 +385,31 @@ class VectorTable:
         self._count = 0
         self.packed = np.empty((size, dimension), np.int8)
         self.factors = np.empty(size, np.float32)
+        self.squares = np.empty(size, np.float64)
 
     @property
     def is_full(self) -> bool:
         return 2 * self._count > len(self.packed)
 
-    def add(self, packed: NDArray[np.int8], factors: Floats) -> int | None:
+    def add(self, new: Vectors) -> int | None:
         """Put vectors below the others; returns the place of the first, None when there is no room."""
         with self._lock:
-            first, last = self._count, self._count + len(packed)
+            first, last = self._count, self._count + len(new.rows)
             if last > len(self.packed):
                 return None
             self._count = last
-        self.packed[first:last], self.factors[first:last] = packed, factors
+        self.packed[first:last], self.factors[first:last] = new.numbers, new.factors
+        self.squares[first:last] = new.squares
         return first
 
 
 class Matrix:
-    """The sketches of one index in memory, read block by block when they changed; threads may share it."""
+    """The vectors of one index in memory: all of them where they are few, else their sketches. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Mutex()
         self._versions: dict[int, int] = {}
+        self._few: Vectors | None = None
         self._segments: dict[int, Segment] = {}
         self._shelf: VectorTable | None = None
         self._places: Places | None = None
@@ -399,24 +418,33 @@ class Matrix:
         """Get ready to compare vectors with the question's."""
         with self._lock:
             versions = dict(db.execute("SELECT block, version FROM vector_versions"))
-            if versions != self._versions:
-                self._catch_up(db, versions, len(query))
-            if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
-                self._shelf, self._places = VectorTable(len(query)), None
-            if self._places is None:
-                self._places = _no_places(self._versions)
-            return Scan(db, self._segments, self._shelf, self._places, query)
+            if len(versions) <= 1:
+                if versions != self._versions or self._few is None or self._few.numbers.shape[1] != len(query):
+                    self._few = Vectors.of_stored(read_vectors(db, None, len(query)), len(query))
+                    self._versions, self._segments, self._shelf = versions, {}, None
+                return Scan(db, query, self._few)
+            return self._scan_sketches(db, query, versions)
+
+    def _scan_sketches(self, db: Connection, query: Floats, versions: dict[int, int]) -> SketchScan:
+        if versions != self._versions:
+            self._catch_up(db, versions, len(query))
+        if self._shelf is None or self._shelf.is_full or self._shelf.packed.shape[1] != len(query):
+            self._shelf, self._places = VectorTable(len(query)), None
+        if self._places is None:
+            self._places = _no_places(self._versions)
+        return SketchScan(db, query, self._segments, self._shelf, self._places)
 
     def _catch_up(self, db: Connection, versions: dict[int, int], dimension: int) -> None:
         """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
         changed = {block for block, _ in versions.items() ^ self._versions.items()}
         segments = self._segments.copy()
-        for nth in {block // SEGMENT for block in changed}:
+        # A home that was small until now has no segment of a block that did not change.
+        for nth in {block // SEGMENT for block in (changed if segments else versions)}:
             blocks = [block for block in range(nth * SEGMENT, (nth + 1) * SEGMENT) if block in versions]
             old = segments.pop(nth, None)
             if blocks:
                 segments[nth] = _load(db, blocks, changed, old, dimension)
-        self._versions, self._segments = versions, segments
+        self._versions, self._segments, self._few = versions, segments, None
         self._places = _kept_places(self._places, versions, changed)
 
 
@@ -458,14 +486,21 @@ def _columns(db: Connection, block: int, words: int) -> NDArray[np.uint64]:
 
 
 class Vectors(NamedTuple):
-    """Vectors that were read: their rows, their whole numbers, and the factors of these."""
+    """Vectors that were read: their rows, whole numbers, the factors of these, and the squares of their lengths."""
 
     rows: Rows
     numbers: NDArray[np.int8]
     factors: Floats
+    squares: Doubles
 
-    def of(self, chosen: NDArray[np.bool_]) -> Vectors:
-        return Vectors(self.rows[chosen], self.numbers[chosen], self.factors[chosen])
+    @classmethod
+    def of_stored(cls, found: Mapping[int, bytes], dimension: int) -> Vectors:
+        numbers, factors = unpack(found.values(), dimension)
+        squares = np.square(factors.astype(np.float64)) * np.einsum("ij,ij->i", numbers, numbers, dtype=np.int64)
+        return cls(np.fromiter(found, np.int64, len(found)), numbers, factors, squares)
+
+    def of(self, chosen: NDArray[np.bool_ | np.int64]) -> Vectors:
+        return Vectors(self.rows[chosen], self.numbers[chosen], self.factors[chosen], self.squares[chosen])
 
     def exact(self) -> tuple[Doubles, Doubles]:
         """Numbers and factors in double precision, in which whole numbers stay what they are."""
@@ -478,19 +513,8 @@ class Scan:
     Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
     """
 
-    def __init__(
-        self,
-        db: Connection,
-        segments: Mapping[int, Segment],
-        shelf: VectorTable,
-        places: Places,
-        query: Floats,
-    ) -> None:
-        self._db = db
-        self._segments = segments
-        self._shelf = shelf
-        self._places = places
-        self._dimension = len(query)
+    def __init__(self, db: Connection, query: Floats, few: Vectors) -> None:
+        self._few = few
         count, total = sum_of_all(db, len(query))
         mean = total / (count + SHRINK) / FINE
         aim = query - mean
@@ -500,11 +524,25 @@ class Scan:
 
     def nearest(self, limit: int) -> dict[int, float]:
         """The nearest of all rows, and whatever is as near as the last of them, in no order."""
-        return self.among(self._candidates(limit), limit)
+        return self._nearest_of(self._candidates(limit), limit)
 
-    def among(self, rows: Sequence[int] | Rows, limit: int) -> dict[int, float]:
+    def among(self, rows: Sequence[int], limit: int) -> dict[int, float]:
         """The nearest of these rows."""
-        vectors = self._vectors(rows)
+        return self._nearest_of(self._vectors(np.asarray(rows, np.int64)), limit)
+
+    def _candidates(self, limit: int) -> Vectors:
+        """Those that may be among the nearest, and many more."""
+        return self._few
+
+    def _vectors(self, rows: Rows) -> Vectors:
+        """The vectors of these rows, as far as they have one."""
+        few = self._few
+        if not len(few.rows):
+            return few
+        places = np.minimum(np.searchsorted(few.rows, rows), len(few.rows) - 1)
+        return few.of(places[few.rows[places] == rows])
+
+    def _nearest_of(self, vectors: Vectors, limit: int) -> dict[int, float]:
         if len(vectors.rows) > 2 * limit:
             vectors = vectors.of(self._roughly(vectors, limit))
         return best(vectors.rows, self._toward(*vectors.exact()), limit)
@@ -518,11 +556,12 @@ class Scan:
 
     def similarities(self, rows: Sequence[int]) -> dict[int, float]:
         """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
-        vectors = self._vectors(rows)
+        vectors = self._vectors(np.asarray(rows, np.int64))
         numbers, factors = vectors.exact()
         toward = self._toward(numbers, factors)
-        squares = np.square(factors) * np.einsum("ij,ij->i", numbers, numbers)
-        squares += float(self._mean @ self._mean) / FINE**2 - 2 * _along(numbers, factors, self._mean)
+        squares = vectors.squares + (
+            float(self._mean @ self._mean) / FINE**2 - 2 * _along(numbers, factors, self._mean)
+        )
         cosines = toward / np.sqrt(np.maximum(squares, 1e-18))
         return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
 
@@ -531,13 +570,26 @@ class Scan:
         toward = _along(numbers, factors, self._aim) - float(self._mean @ self._aim) / FINE**2
         return np.where(factors > 0, toward, 0)
 
-    def _candidates(self, limit: int) -> Rows:
-        """The rows whose sketches are nearest: those that may be among the nearest, and many more."""
+
+class SketchScan(Scan):
+    """The same where vectors are many: those whose sketches are nearest are compared, as far as kept from memory."""
+
+    def __init__(
+        self, db: Connection, query: Floats, segments: Mapping[int, Segment], shelf: VectorTable, places: Places
+    ) -> None:
+        super().__init__(db, query, Vectors.of_stored({}, len(query)))
+        self._db = db
+        self._segments = segments
+        self._shelf = shelf
+        self._places = places
+        self._dimension = len(query)
+
+    def _candidates(self, limit: int) -> Vectors:
         count = max(CLOSER_LOOK, PER_WANTED * limit) * max(1, 256 // self._dimension)
         near = np.flatnonzero(self._distances <= _reach(self._distances, count))
         if len(near) > MOST_EQUAL * count:
             near = near[np.argsort(self._distances[near], kind="stable")][: MOST_EQUAL * count]
-        return near
+        return self._vectors(near)
 
     @cached_property
     def _distances(self) -> NDArray[np.uint16]:
@@ -549,20 +601,20 @@ class Scan:
             found[nth * SPAN : nth * SPAN + len(here)] = np.where(segment.filled, here, EMPTY)
         return found
 
-    def _vectors(self, rows: Sequence[int] | Rows) -> Vectors:
-        """The vectors of these rows, as far as they have one, from memory where they were read before."""
-        asked = np.asarray(rows, np.int64)
-        asked = asked[asked < len(self._places)]
+    def _vectors(self, rows: Rows) -> Vectors:
+        asked = rows[rows < len(self._places)]
         new = self._read(asked[self._places[asked] < 0])
         places = self._places[asked]
         asked, places = asked[places >= 0], places[places >= 0]
-        kept = Vectors(asked, self._shelf.packed[places], self._shelf.factors[places])
+        shelf = self._shelf
+        kept = Vectors(asked, shelf.packed[places], shelf.factors[places], shelf.squares[places])
         if new is None:
             return kept
         return Vectors(
             np.concatenate([kept.rows, new.rows]),
             np.concatenate([kept.numbers, new.numbers]),
             np.concatenate([kept.factors, new.factors]),
+            np.concatenate([kept.squares, new.squares]),
         )
 
     def _read(self, rows: Rows) -> Vectors | None:
@@ -570,8 +622,8 @@ class Scan:
         found = read_vectors(self._db, rows.tolist(), self._dimension)
         if not found:
             return None
-        new = Vectors(np.fromiter(found, np.int64, len(found)), *unpack(found.values(), self._dimension))
-        first = self._shelf.add(new.numbers, new.factors)
+        new = Vectors.of_stored(found, self._dimension)
+        first = self._shelf.add(new)
         if first is None:
             return new
         self._places[new.rows] = np.arange(first, first + len(new.rows), dtype=np.int32)

@@ -149,7 +149,7 @@ class Watcher:
             for index in self._indexes() if paths is None or paths else ():
                 index.mark_behind()
             return
-        # Our own writes are in the file states, and mostly other processes' too: they are told without taking the lock.
+        # Our own writes are in the journal, and mostly other processes' too: they are told without taking the lock.
         altered = self._altered(vault.suspects() if paths is None else paths)
         if altered and vault.refresh():
             altered = self._altered(altered)

@@ -27,7 +27,6 @@ from memfolio.index.read_files import (
     first_ordinal,
     is_archived,
     is_log,
-    is_state,
     knowledge_of,
     mentions,
     precedence,
@@ -59,7 +58,7 @@ from memfolio.vault.fields import iso_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
-from memfolio.vault.paths import day_of, is_packed_log
+from memfolio.vault.paths import day_of, is_packed_log, is_state
 
 Line = Mapping[str, Any]
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
@@ -205,7 +204,7 @@ class RowFiling:
 
 Record = Mapping[str, Any]
 _NAMES = {"rules": ("rule", "R"), "cases": ("case", "C"), "judgements": ("judgement", "J"), "runs": ("run", "X")}
-_WENT: dict[object, str] = {True: "it worked", False: "it failed"}
+_OUTCOMES: dict[object, str] = {True: "it worked", False: "it failed"}
 
 
 class RecordFiling:
@@ -274,28 +273,28 @@ def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[s
 
 def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
     """A case as something to be found; None when it was deleted, or does not say anything."""
-    told: dict[str, Any] = {}
+    case: dict[str, Any] = {}
     lessons: list[str] = []
     success: object = None
     for line in lines:
         if line.get("op") == "delete":
-            told, lessons, success = {}, [], None
-        elif told or line.get("op", "store") == "store":
-            told |= line if not told or line.get("op") == "revise" else {}
+            case, lessons, success = {}, [], None
+        elif case or line.get("op", "store") == "store":
+            case |= line if not case or line.get("op") == "revise" else {}
             lessons = (lessons if line.get("op") == "retain" else []) + _texts(line, "outcome", "lessons") or lessons
             success = next(
                 (each for each in (_in(line, "outcome", "success"), success) if isinstance(each, bool)), None
             )
     parts = {
-        "Problem": " ".join(_texts(told, "situation", "context")),
-        "What was done": "; ".join(_texts(told, "solution", "actions")),
-        "Outcome": ". ".join(filter(None, (_WENT.get(success, ""), "; ".join(dict.fromkeys(lessons))))),
+        "Problem": " ".join(_texts(case, "situation", "context")),
+        "What was done": "; ".join(_texts(case, "solution", "actions")),
+        "Outcome": ". ".join(filter(None, (_OUTCOMES.get(success, ""), "; ".join(dict.fromkeys(lessons))))),
     }
     content = "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
     made = moment(lines[0].get("at")) if lines else None
     if not content or made is None:
         return None
-    importance, origin = told.get("importance"), told.get("origin")
+    importance, origin = case.get("importance"), case.get("origin")
     return MemoryItem(
         id=id,
         content=content,
@@ -315,8 +314,8 @@ def _texts(line: Record, part: str, name: str) -> list[str]:
 
 
 def _in(line: Record, part: str, name: str) -> object:
-    held = line.get(part)
-    return held.get(name) if isinstance(held, Mapping) else None
+    fields = line.get(part)
+    return fields.get(name) if isinstance(fields, Mapping) else None
 
 
 # The order in which files arrive must not matter. So a memory that stands in several files belongs to the one that
@@ -458,10 +457,10 @@ class Filing:
         ledger, first = knowledge_of(path) or ("", 0)
         if ledger == "facts":
             first = self._facts.next_ordinal(number, first) if is_more else first
-            said, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
+            facts, problems = read_facts(data, self._agent, self._zone, to_us(modified), number, first)
             if is_more and problems:
                 return False
-            (self._facts.add if is_more else self._facts.refile)(number, said)
+            (self._facts.add if is_more else self._facts.refile)(number, facts)
         else:
             lines = read_lines(data)
             problems, last = lines.problems, [lines.tail] if lines.tail else []
@@ -494,8 +493,8 @@ class Filing:
         return int(self._db.execute("SELECT number FROM files WHERE path = ?", (path,)).get)
 
     def _note_problems(self, number: int, problems: Sequence[str]) -> None:
-        told = json.dumps(problems) if problems else None
-        self._db.execute("UPDATE files SET problems = ?1 WHERE number = ?2 AND problems IS NOT ?1", (told, number))
+        noted = json.dumps(problems) if problems else None
+        self._db.execute("UPDATE files SET problems = ?1 WHERE number = ?2 AND problems IS NOT ?1", (noted, number))
 
     # What a file holds
 
@@ -509,13 +508,13 @@ class Filing:
             self._add_all(number, reading.found, states, archived=is_archived(path))
             self._file_entity(path, number, reading.entity)
             return
-        held: set[str] = set()
+        kept: set[str] = set()
         for found in reading.found:
             mine = self._claim(path, number, found)
-            if mine and mine.item.id not in held:
-                held.add(mine.item.id)
+            if mine and mine.item.id not in kept:
+                kept.add(mine.item.id)
                 self._file(number, mine, before.get(mine.item.id), archived=is_archived(path))
-        for left in before.keys() - held:
+        for left in before.keys() - kept:
             self._rows.remove(*before[left])
             self._offer_to_copies(left)
         self._file_entity(path, number, reading.entity)
@@ -625,8 +624,8 @@ class Filing:
         self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal >= ?", (number, same))
         for ordinal, line in enumerate(lines[same:], same):
             self._add_line(number, ordinal, line)
-        told = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
-        after = set(column(self._db, told, number, same))
+        sql = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
+        after = set(column(self._db, sql, number, same))
         about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
         for memory in about:
             sql = "SELECT f.path, f.number, m.ordinal FROM memories m JOIN files f ON f.number = m.file WHERE m.id = ?"

@@ -1,1 +1,1 @@
-"""What is known as facts, and what follows from it: facts, rules, inference, cases, ontology, mirrors."""
+"""The knowledge base of an agent: facts, rules, inference, cases, an ontology, and a copy on TypeDB."""

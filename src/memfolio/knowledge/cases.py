@@ -1,4 +1,4 @@
-"""Cases: what was done before in situations like this, and how it went."""
+"""Case-based reasoning: past situations, what was done in them, and the outcome."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
 from memfolio.recall.hit import Hits
-from memfolio.recall.library import Library
 from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
+from memfolio.recall.searcher import Searcher
 from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
-from memfolio.vault.change import AddLines, Change, Receipt
+from memfolio.vault.change import Receipt
 from memfolio.vault.fields import read_moment
-from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
 
 # A case: what was believed and wanted, what was done about it, and how that went. Pure.
@@ -43,7 +43,7 @@ Key = tuple[bool, frozenset[str], frozenset[str], str, str, tuple[str, ...]]
 
 @frozen
 class CaseSituation:
-    """The ids of what was believed and wanted, and the situation in words."""
+    """The ids of the beliefs and desires that were active, and a description of the situation."""
 
     beliefs: tuple[str, ...] = ()
     desires: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Solution:
 
 @frozen
 class Outcome:
-    """How it went; lessons are one a line."""
+    """The result of a use; one lesson per line."""
 
     success: bool
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Outcome:
 
 @frozen
 class Case:
-    """A case as it stands; `outcome` has the success and metrics of the latest use, and the lessons of all."""
+    """The current state of a case; `outcome` has the success and metrics of the latest use, the lessons of all."""
 
     id: str
     situation: CaseSituation
@@ -105,7 +105,7 @@ class Case:
 
 @dataclass(slots=True)
 class CaseStore:
-    """The cases that lines tell of; `names` has the id of each line, also of those that told of a case once more."""
+    """Cases folded from ledger lines; `names` maps the id of every line to the id of its case."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -243,7 +243,7 @@ MONTH = 30 * 86400
 
 @frozen
 class SimilarCase:
-    """A case that is like a situation: `similarity` says how much, `score` also counts how well it worked."""
+    """A case similar to a situation; `score` is `similarity` weighted by how well the case worked."""
 
     case: Case
     similarity: float
@@ -269,7 +269,7 @@ class SimilarCase:
 
 
 class Similar(list[SimilarCase]):
-    """The cases that are like a situation, best first; `degraded` says what could not take part in the search."""
+    """Similar cases, best first; `degraded` names parts of the search that were unavailable."""
 
     def __init__(self, found: Iterable[SimilarCase], degraded: tuple[str, ...] = ()) -> None:
         super().__init__(found)
@@ -334,7 +334,7 @@ WIDE = 50
 
 
 class _Snapshot(NamedTuple):
-    """The cases at a moment of the index, and the lines that tell of them."""
+    """The cases at one state of the index, and the lines they were folded from."""
 
     moment: tuple[object, ...] = ()
     lines: Sequence[str] = ()
@@ -342,13 +342,13 @@ class _Snapshot(NamedTuple):
 
 
 class Cases:
-    """The cases that an agent keeps; other agents' are not among them."""
+    """The cases of one agent; those of other agents are not included."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
-        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/cases", Form.LINES)
+        self._ledger = knowledge_ledger(agent, "cases")
         self._snapshot = _Snapshot()
 
     def store(
@@ -396,17 +396,17 @@ class Cases:
         `include` with "quarantined" brings what strangers told, too.
         """
         held, wanted = _distinct("beliefs", beliefs), _distinct("desires", desires)
-        told = check_text("context", context)
+        text = check_text("context", context)
         most = check_number("limit", limit, 1, MAX_LIMIT)
         strange = known("include", words("include", include), (QUARANTINED,))
-        if not (held or wanted or told.strip()):
+        if not (held or wanted or text.strip()):
             raise InputError("no situation is given", hint="name beliefs or desires, or tell the context in words")
         store = self._current().store
         hits = Hits([])
-        if told.strip():
+        if text.strip():
             home, wide, wanted_forms = self._vault.home, max(most, WIDE), Filter(forms=("case",), include=strange)
-            query = Query(text=told, limit=wide, depth=0, filter=wanted_forms, now=home.now(), zone=home.zone)
-            hits = self._library.recall(replace(query, agents=(self._agent,)))
+            query = Query(text=text, limit=wide, depth=0, filter=wanted_forms, now=home.now(), zone=home.zone)
+            hits = self._searcher.recall(replace(query, agents=(self._agent,)))
         found = rank(
             (case for case in store.cases.values() if strange or case.origin is not Origin.UNTRUSTED),
             beliefs=held,
@@ -483,8 +483,7 @@ class Cases:
         return changed if dry_run else self.get(case.id)
 
     def _write(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action = Action.APPEND) -> Receipt:
-        added = AddLines(self._ledger, tuple(lines), "C")
-        return self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=action))
+        return self._vault.add_lines(self._ledger, lines, check_attribution(by), "C", action)
 
     def _whose(self, by: Attribution) -> Origin:
         """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
@@ -493,7 +492,7 @@ class Cases:
 
     def _current(self) -> _Snapshot:
         """The cases as they are; after a change only the lines that it added are read."""
-        index, last = self._library.index, self._snapshot
+        index, last = self._searcher.index, self._snapshot
         moment = index.moment()
         if index.trouble is not None:  # then it may lag behind that moment
             moment = ()

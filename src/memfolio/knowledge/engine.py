@@ -1,4 +1,4 @@
-"""Forward chaining: all that follows from facts by rules, kept true as facts change, and what it violates."""
+"""Forward chaining with truth maintenance, and the evaluation of constraints and policies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from memfolio.knowledge.rule import (
     Severity,
     is_variable,
     mentioned,
-    spoken_of,
+    predicates_of,
     strata,
     variables,
 )
@@ -60,7 +60,7 @@ PROPOSAL = 20
 
 
 class StoredProof(NamedTuple):
-    """The id of the rule by which an atom follows, and the keys of what it rests on."""
+    """The rule that derived an atom, and the keys of its premises."""
 
     rule: str
     premises: tuple[int, ...]
@@ -68,7 +68,7 @@ class StoredProof(NamedTuple):
 
 @frozen
 class Derivation:
-    """What follows, and why."""
+    """The result of forward chaining: derived atoms with their proofs."""
 
     atoms: Mapping[int, Atom]
     """By key; those that follow have negative ones."""
@@ -92,15 +92,15 @@ class Derivation:
 
 def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Derivation:
     """All that follows; InferenceLimitError when that is more than `most`, or takes too long to find out."""
-    store = Proven(atoms)
-    tally = Tally(most, steps=STEPS * (most + len(store.atoms)))
+    store = DerivedRelations(atoms)
+    budget = StepBudget(most, steps=STEPS * (most + len(store.atoms)))
     for layer in strata(rules):
-        Forward(store, layer, tally).draw()
-    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=tally.messages(), counts=dict(tally.counts))
+        Forward(store, layer, budget).draw()
+    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=budget.messages(), counts=dict(budget.counts))
 
 
-class Proven(MemoryRelations):
-    """Atoms in memory, with the proofs of those that follow."""
+class DerivedRelations(MemoryRelations):
+    """Atoms in memory, with the proofs of the derived ones."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
         self.atoms: dict[int, Atom] = {}
@@ -120,8 +120,8 @@ class Proven(MemoryRelations):
         self.proofs[atom[0]] = proof
 
 
-class Tally:
-    """What is concluded by which rule and how many steps that takes, up to limits, and what goes wrong."""
+class StepBudget:
+    """Counts conclusions and steps per rule against limits, and collects problems."""
 
     def __init__(self, most: int, *, steps: int, held: int = 0) -> None:
         self.counts: Counter[str] = Counter()
@@ -167,16 +167,21 @@ class Tally:
 
 
 class RuleSearch:
-    """How a rule is tried: what is bound first, and the search for the rest."""
+    """A rule prepared for joining: the condition that is bound first, and the search for the others."""
 
     __slots__ = ("_is_loop", "_puts", "_wants", "object", "predicate", "rule", "search", "subject")
 
     def __init__(
-        self, rule: Rule, body: Sequence[Part], start: Condition | None, store: Proven | StoredRelations, tally: Tally
+        self,
+        rule: Rule,
+        body: Sequence[Part],
+        start: Condition | None,
+        store: DerivedRelations | StoredRelations,
+        budget: StepBudget,
     ) -> None:
         assert rule.conclusion is not None
         head, terms = rule.conclusion, start.terms if start else ()
-        problems, spend = tally.problems_of(rule), partial(tally.spend, rule.id)
+        problems, spend = budget.problems_of(rule), partial(budget.spend, rule.id)
         self.search = BodySearch(tuple(body), frozenset(variables(terms)), store, problems, spend, also=head.terms)
         self.rule, self.predicate = rule, head.predicate
         self.subject, self.object = (self.search.places[term] for term in head.terms)
@@ -197,10 +202,10 @@ class RuleSearch:
 
 
 class Forward:
-    """Draws what follows by the rules of one layer."""
+    """Applies the rules of one stratum until nothing new follows."""
 
-    def __init__(self, store: Proven | StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
-        self._store, self._rules, self._tally = store, rules, tally
+    def __init__(self, store: DerivedRelations | StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
+        self._store, self._rules, self._budget = store, rules, budget
         self._joins: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         self._proposed: set[Triple] = set()
         self._queue: list[Order] = []
@@ -209,12 +214,12 @@ class Forward:
             for number, part in enumerate(rule.conditions):
                 if isinstance(part, Condition) and not part.negated:
                     rest = rule.conditions[:number] + rule.conditions[number + 1 :]
-                    self._joins[part.predicate].append(RuleSearch(rule, rest, part, store, tally))
+                    self._joins[part.predicate].append(RuleSearch(rule, rest, part, store, budget))
 
     def draw(self) -> None:
         """Conclude everything from what the store holds."""
         for rule in self._rules:
-            self._try(RuleSearch(rule, rule.conditions, None, self._store, self._tally), (), 1.0, *ALWAYS)
+            self._try(RuleSearch(rule, rule.conditions, None, self._store, self._budget), (), 1.0, *ALWAYS)
         self._conclude_waiting()
 
     def _join(self, atom: Atom) -> None:
@@ -238,8 +243,8 @@ class Forward:
             self._waiting[order] = {}
         self._waiting[order][triple] = rule, premises
         self._proposed.add(triple)
-        self._tally.spend(rule.id, PROPOSAL)
-        self._tally.allow(len(self._proposed))  # long before all of them are taken
+        self._budget.spend(rule.id, PROPOSAL)
+        self._budget.allow(len(self._proposed))  # long before all of them are taken
 
     def _conclude_waiting(self) -> None:
         """Take what was proposed, the surest first, unless something at least as good holds."""
@@ -254,14 +259,14 @@ class Forward:
         confidence, start, end = order
         found = self._store.match(predicate, subject, target)
         if len(found) > 1:
-            self._tally.spend(rule.id, len(found))
+            self._budget.spend(rule.id, len(found))
         return any(-atom[4] <= confidence and atom[5] <= start and -atom[6] <= end for atom in found)
 
     def _take(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> None:
         self._join(self._conclude(self._store.fresh(), triple, order, rule, premises))
 
     def _conclude(self, key: int, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> Atom:
-        self._tally.count(rule)
+        self._budget.count(rule)
         atom = Atom(key, *triple, -order[0], order[1], -order[2])
         self._store.conclude(atom, StoredProof(rule.id, tuple([each[0] for each in premises])))
         return atom
@@ -301,7 +306,7 @@ _GONE = """SELECT 1 FROM fact_changes c WHERE NOT EXISTS (SELECT 1 FROM facts f
 
 
 class StoredRelations:
-    """Facts that are trusted, and what follows from them, in a connection's index."""
+    """Trusted facts and stored conclusions, read from the index through a connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
@@ -336,7 +341,7 @@ class StoredRelations:
 
 @frozen
 class Refreshed:
-    """What was done to bring conclusions in line with facts and rules."""
+    """What a refresh of the stored conclusions did."""
 
     is_full: bool = False
     """Whether all was drawn anew."""
@@ -366,7 +371,7 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
     try:
         done = _maintain(connection, rules, stamp, most)
         if done is None:
-            found = derive(trusted(connection, spoken_of(rules)), rules, most=most)
+            found = derive(trusted(connection, predicates_of(rules)), rules, most=most)
             _replace_all(connection, found.atoms, found.proofs)
             done = Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
     except (InferenceLimitError, RuleError) as error:
@@ -388,7 +393,7 @@ def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, 
     if len(changes) > steps:
         return None
     try:
-        return revise(StoredRelations(connection), rules, changes, Tally(most, steps=steps, held=held))
+        return revise(StoredRelations(connection), rules, changes, StepBudget(most, steps=steps, held=held))
     except InferenceLimitError:  # on the way more may hold than in the end
         return None
 
@@ -448,31 +453,31 @@ def _row(atom: Atom, rule: str) -> tuple[object, ...]:
 def _stamp(rules: Sequence[Rule], most: int) -> str | None:
     """What tells whether conclusions were drawn by these rules, within this limit; None where there are no rules."""
     stated = sorted(repr((rule.id, rule.conditions, rule.conclusion, rule.factor)) for rule in rules)
-    said = "\n".join([*stated, str(most)])
-    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest() if stated else None
+    text = "\n".join([*stated, str(most)])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest() if stated else None
 
 
 def revise(
-    store: StoredRelations, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], tally: Tally
+    store: StoredRelations, rules: Iterable[Rule], changes: Iterable[tuple[int, Triple]], budget: StepBudget
 ) -> Refreshed:
     """Bring conclusions in line with facts that changed."""
     noted = list(changes)
     keys, triples = {key for key, _ in noted}, {triple for _, triple in noted}
     drawn = withdrawn = 0
     for layer in strata(rules):
-        revision = Revision(store, layer, tally)
+        revision = Revision(store, layer, budget)
         revision.revise(keys, triples)
         keys |= revision.gone.keys()
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
         drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
-    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=tally.messages())
+    return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=budget.messages())
 
 
 class Revision(Forward):
-    """Corrects the conclusions of one layer."""
+    """Updates the stored conclusions of one stratum incrementally."""
 
-    def __init__(self, store: StoredRelations, rules: Sequence[Rule], tally: Tally) -> None:
-        super().__init__(store, rules, tally)
+    def __init__(self, store: StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
+        super().__init__(store, rules, budget)
         self.gone: dict[int, Atom] = {}
         """Conclusions that were withdrawn and did not come back."""
         self.drawn: dict[int, Atom] = {}
@@ -484,12 +489,12 @@ class Revision(Forward):
         for rule in rules:
             assert rule.conclusion is not None
             self._heads[rule.conclusion.predicate].append(
-                RuleSearch(rule, rule.conditions, rule.conclusion, store, tally)
+                RuleSearch(rule, rule.conditions, rule.conclusion, store, budget)
             )
             absent = [each for each in rule.conditions if isinstance(each, Condition) and each.negated]
             others = [each for each in rule.conditions if each not in absent]
             for each in absent:
-                self._absent[each.predicate].append(RuleSearch(rule, others, each, store, tally))
+                self._absent[each.predicate].append(RuleSearch(rule, others, each, store, budget))
 
     def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
@@ -530,8 +535,8 @@ class Revision(Forward):
             atom = left.pop()
             if atom.key in self.gone:
                 continue
-            self._tally.left -= WITHDRAWAL
-            self._tally.held -= 1
+            self._budget.left -= WITHDRAWAL
+            self._budget.held -= 1
             self._stored.withdraw(atom)
             self._keys[atom.triple, _order(atom)] = atom.key
             self.gone[atom.key] = atom
@@ -583,7 +588,7 @@ _WORST = {severity: place for place, severity in enumerate(reversed(Severity))}
 
 @frozen
 class RuleFinding:
-    """Facts that meet the conditions of a constraint or a policy, and what that rule has to say about them."""
+    """A violated constraint or a triggered policy, with the facts that match its conditions."""
 
     rule: Rule
     severity: Severity
@@ -642,8 +647,8 @@ def with_values(text: str, binding: Binding) -> str:
     return re.sub(rf"(?:{pattern})(?!\w)", lambda match: binding[match[0]], text) if names else text
 
 
-class Beside:
-    """Facts of one call beside all others."""
+class WithContext:
+    """Stored facts together with facts that count for one call only."""
 
     def __init__(self, relations: Relations, context: Iterable[Triple]) -> None:
         self._relations = relations

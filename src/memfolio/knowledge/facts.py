@@ -1,50 +1,322 @@
-"""The facts of an agent: asserted, retracted, asked for, and told where they come from."""
+"""The fact store of an agent: assert, retract, query, history and provenance."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, tzinfo
-from functools import partial
-from itertools import chain
-from typing import Any
+from functools import lru_cache, partial
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from memfolio.arguments import ANY_ID, nearest
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
 from memfolio.index.facts import (
+    FACTS,
     PARTS,
     RETRACT,
     VERIFY,
     Fact,
-    FactFilter,
-    FactHistoryEntry,
     FactLine,
-    Pattern,
     Triple,
     as_text,
     asserted,
-    fact_named,
-    fact_of,
-    facts_from,
-    find_facts,
-    history_of,
-    premises_of,
+    fact_id,
+    from_json,
+    only_line,
     read_fact,
     read_moment,
     read_term,
-    triple_named,
-    unread,
+    versions,
 )
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids
-from memfolio.index.rows import from_us, to_us
+from memfolio.index.rows import clean, from_us, to_us
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, Origin
-from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import iso_of
-from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
+
+# Asking for facts: by patterns, by time, by id, and what was known of them before.
+
+UNTRUSTED = Origin.UNTRUSTED.value
+_WILD = re.compile(r"[*?]")
+_ORDERS = (PARTS, ("predicate", "object", "subject"), ("object", "subject", "predicate"))
+"""By which of the indexes facts are read and sorted, depending on what is known of them."""
+_TRIPLE = "subject = ? AND predicate = ? AND object = ?"
+_DERIVED = (
+    "f.row, '', f.subject, f.predicate, f.object, f.confidence, f.rule, NULL, 'system', f.valid_from, f.valid_until,"
+    " 0, 0, NULL, 0, NULL"
+)
+
+_FURTHER = {
+    "valid_at": "ifnull(f.valid_from <= :valid_at, 1) AND ifnull(f.valid_until > :valid_at, 1)",
+    "min_confidence": "f.confidence >= :min_confidence",
+    "trusted": f"f.origin != '{UNTRUSTED}'",
+    "category": "f.category = :category",
+    "source": "f.source = :source",
+    "after": "({keys}) > (:first, :second, :third, :row)",
+}
+"""What may be asked beside the patterns."""
+
+Pattern = str | None
+Key = tuple[str, str, str, int]
+Operators = tuple[str | None, ...]
+Names = tuple[str, ...]
+
+
+class FactHistoryEntry(NamedTuple):
+    """One line of a fact's history, and the fact as of `known_us`; None where it was retracted."""
+
+    id: str
+    op: str
+    known_us: int
+    fact: Fact | None
+    said: FactLine
+
+
+class FactFilter(NamedTuple):
+    """A fact query. Patterns may contain `*` and `?`; times are in microseconds; None matches anything."""
+
+    subject: Pattern = None
+    predicate: Pattern = None
+    object: Pattern = None
+    min_confidence: float | None = None
+    valid_at: int | None = None
+    as_of: int | None = None
+    derived: bool = True
+    untrusted: bool = False
+    category: str | None = None
+    source: str | None = None
+    limit: int = 50
+    """How many at most; -1 stands for all that are asserted."""
+    after: Key | None = None
+    """The key of a fact behind which those that are asked for stand."""
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """By what facts are sorted: first by the first position of which the beginning is known."""
+        for pattern, order in zip(self[:3], _ORDERS, strict=True):
+            if pattern and pattern[0] not in "*?":
+                return order
+        return PARTS
+
+    def key(self, fact: Fact) -> Key:
+        """By what the facts are sorted."""
+        first, second, third = (getattr(fact, name) for name in self.order)
+        return first, second, third, fact.row
+
+
+def find_facts(db: Connection, wanted: FactFilter, agent: str) -> list[Fact]:
+    """The facts that fit, sorted, at most as many as are wanted."""
+    operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
+    values = _values(wanted, operators)
+    if wanted.as_of is not None:
+        return sorted(_known(db, wanted, operators, values), key=wanted.key)[:limit]
+    asked = operators, _asked(values), wanted.order
+    found = list(map(Fact._make, db.execute(_statement(*asked, wanted.derived, limit), values)))
+    if found and found[-1].is_derived:
+        if sum(each.is_derived for each in found) > limit:
+            found = [each for each in found if not each.is_derived]
+            found += map(Fact._make, db.execute(_conclusions(*asked, limit, is_sorted=True), values))
+        found = sorted((_concluded(each, agent) for each in found), key=wanted.key)[:limit]
+    return found
+
+
+def _concluded(fact: Fact, agent: str) -> Fact:
+    """A fact with its id, which conclusions do not have in their table."""
+    return fact._replace(id=fact_id(agent, fact.triple, "D")) if fact.is_derived else fact
+
+
+def _operator(pattern: Pattern) -> str | None:
+    """How a position is compared."""
+    return None if pattern is None or pattern == "*" else "GLOB" if _WILD.search(pattern) else "="
+
+
+def _values(wanted: FactFilter, operators: Operators) -> dict[str, Any]:
+    values = wanted._asdict()
+    values["trusted"] = None if wanted.untrusted else True
+    for name, operator in zip(PARTS, operators, strict=True):
+        if operator == "GLOB":
+            values[name] = values[name].replace("[", "[[]")
+    if wanted.after is not None:
+        values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
+    return values
+
+
+def _asked(values: Mapping[str, Any]) -> Names:
+    """What is asked beside the patterns."""
+    return tuple([name for name in _FURTHER if values[name] is not None])
+
+
+@lru_cache(maxsize=1024)
+def _statement(operators: Operators, asked: Names, order: Names, derived: bool, limit: int) -> str:
+    """One statement for facts and conclusions, since each costs as much as the look-up itself."""
+    keys = _keys(order)
+    source, sort = "facts f", f" ORDER BY {keys}"
+    if operators[PARTS.index(order[0])] == "=":
+        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
+    facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
+    if not derived or "category" in asked or "source" in asked:
+        return facts
+    return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"
+
+
+def _conclusions(operators: Operators, asked: Names, order: Names, limit: int, *, is_sorted: bool = False) -> str:
+    """The statement for conclusions; to begin to sort takes SQLite longer than to find a few."""
+    keys = _keys(order)
+    where = _where(operators, [name for name in asked if name != "trusted"], keys)
+    return f"SELECT {_DERIVED} FROM derived f WHERE {where}{f' ORDER BY {keys}' if is_sorted else ''} LIMIT {limit:d}"
+
+
+def _keys(order: Names) -> str:
+    return ", ".join(f"f.{name}" for name in (*order, "row"))
+
+
+def _where(operators: Iterable[str | None], asked: Iterable[str], keys: str = "") -> str:
+    patterns = (f"f.{name} {how} :{name}" for name, how in zip(PARTS, operators, strict=True) if how)
+    return " AND ".join((*patterns, *(_FURTHER[name].format(keys=keys) for name in asked))) or "1"
+
+
+def _known(db: Connection, wanted: FactFilter, operators: Operators, values: Mapping[str, Any]) -> Iterator[Fact]:
+    """The facts as they were known at a moment: those that have not changed since, and earlier versions of others."""
+    sql = f"SELECT {FACTS} FROM facts f WHERE {_where(operators, _asked(values))} AND f.updated_at <= :as_of"
+    yield from map(Fact._make, db.execute(sql, values))
+    sql = (
+        "SELECT f.file, f.ordinal, f.line FROM fact_history f LEFT JOIN facts c ON c.subject = f.subject"
+        f" AND c.predicate = f.predicate AND c.object = f.object WHERE {_where(operators, ())}"
+        " AND f.known_from <= :as_of AND (c.row IS NULL OR c.updated_at > :as_of)"
+        " ORDER BY f.subject, f.predicate, f.object, f.ordinal"
+    )
+    lines = (from_json(*row) for row in db.execute(sql, values))
+    for _, said in groupby(lines, key=attrgetter("triple")):
+        then = versions(list(said))[-1]
+        if then is not None and _fits(then, wanted):
+            yield then
+
+
+def _fits(fact: Fact, wanted: FactFilter) -> bool:
+    """Whether an earlier version of a fact, of which there is no row, meets what is asked beside the patterns."""
+    at = wanted.valid_at
+    return (
+        (wanted.untrusted or fact.origin != UNTRUSTED)
+        and fact.confidence >= (wanted.min_confidence or 0)
+        and wanted.category in (None, fact.category)
+        and wanted.source in (None, fact.source)
+        and (at is None or fact.valid_from_us is None or fact.valid_from_us <= at)
+        and (at is None or fact.valid_until_us is None or fact.valid_until_us > at)
+    )
+
+
+def fact_of(db: Connection, triple: Triple) -> Fact | None:
+    """What is asserted of a triple."""
+    found = db.execute(f"SELECT {FACTS} FROM facts f WHERE {_TRIPLE}", triple).fetchone()
+    return Fact(*found) if found else None
+
+
+def triple_named(db: Connection, id: str) -> Triple | None:
+    """The triple of the fact with this id, or about which there is a line with this id."""
+    by_fact = "SELECT f.subject, f.predicate, f.object FROM memories m JOIN facts f ON f.row = m.row WHERE m.id = ?"
+    by_line = "SELECT subject, predicate, object FROM fact_history WHERE id = ? LIMIT 1"
+    found: Triple | None = db.execute(by_fact, clean((id,))).fetchone()
+    return found or db.execute(by_line, clean((id,))).fetchone()
+
+
+def derived_named(db: Connection, id: str, agent: str) -> Fact | None:
+    """The conclusion with this id, where it holds most surely."""
+    sql = "SELECT subject, predicate, object, max(row) FROM derived GROUP BY 1, 2, 3"
+    triple = next((row[:3] for row in db.execute(sql) if fact_id(agent, row[:3], "D") == id), None)
+    if triple is None:
+        return None
+    sql = f"SELECT {_DERIVED} FROM derived f WHERE {_TRIPLE} ORDER BY confidence DESC, row LIMIT 1"
+    return next(_concluded(Fact(*row), agent) for row in db.execute(sql, triple))
+
+
+def fact_named(db: Connection, id: str, agent: str) -> Fact | None:
+    """The fact or conclusion with this id, or about which there is a line with this id."""
+    if id.startswith("D-"):
+        return derived_named(db, id, agent)
+    triple = triple_named(db, id)
+    return fact_of(db, triple) if triple else None
+
+
+def history_of(db: Connection, triple: Triple) -> list[FactHistoryEntry]:
+    """All lines about a triple, and what each made of the fact."""
+    sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
+    rows: list[tuple[Any, ...]] = db.execute(sql, triple).fetchall()
+    if not rows:
+        fact = fact_of(db, triple)
+        return [FactHistoryEntry(fact.id, "assert", fact.created_us, fact, only_line(fact, 0, 0))] if fact else []
+    said = [from_json(*row[:3]) for row in rows]
+    told = zip(said, rows, versions(said), strict=True)
+    return [FactHistoryEntry(each.id, each.op, row[3], fact, each) for each, row, fact in told]
+
+
+def is_mentioned(db: Connection, node: str) -> bool:
+    """Whether something is or was the subject or object of a fact."""
+    each = "SELECT 1 FROM {} WHERE ?1 IN (subject, object)"
+    sql = " UNION ALL ".join(each.format(table) for table in ("facts", "derived", "fact_history"))
+    return db.execute(f"{sql} LIMIT 1", clean((node,))).fetchone() is not None
+
+
+def unreadable_lines(db: Connection, ledger: str = "facts") -> list[str]:
+    """The lines of a ledger of knowledge that say nothing, each with its file and why."""
+    sql = (
+        "SELECT path, problems FROM files WHERE problems IS NOT NULL"
+        " AND (path GLOB ?1 || '.jsonl' OR path GLOB ?1 || '/*.jsonl') ORDER BY path"
+    )
+    found = db.execute(sql, (f"*/knowledge/{ledger}",))
+    return [f"{path}, {each}" for path, told in found for each in json.loads(told)]
+
+
+def facts_from(db: Connection, memory: str) -> list[Fact]:
+    """The facts that came from a memory, or from a fact, with this id."""
+    sql = (
+        f"SELECT DISTINCT {FACTS} FROM edges e JOIN memories m ON m.id = e.source JOIN facts f ON f.row = m.row"
+        " WHERE e.target = ? AND e.type = 'derived_from' ORDER BY f.subject, f.predicate, f.object"
+    )
+    return [Fact(*row) for row in db.execute(sql, clean((memory,)))]
+
+
+def premises_of(db: Connection, fact: Fact) -> list[str]:
+    """What a conclusion rests on, each as a sentence."""
+    sql = (
+        "SELECT t.subject || ' ' || t.predicate || ' ' || t.object FROM supports s JOIN {} t ON t.row = s.premise"
+        " WHERE s.row = ? ORDER BY 1"
+    )
+    return [each for table in ("facts", "derived") for (each,) in db.execute(sql.format(table), (fact.row,))]
+
+
+# Which words of a question facts know: predicates, subjects and objects.
+
+# From one predicate to the next by the index, since there are few of them for many facts.
+_PREDICATES = """
+    WITH RECURSIVE each (predicate) AS (
+        SELECT min(predicate) FROM facts
+        UNION ALL SELECT (SELECT min(f.predicate) FROM facts f WHERE f.predicate > each.predicate) FROM each
+        WHERE each.predicate IS NOT NULL
+    ) SELECT predicate FROM each WHERE predicate IS NOT NULL
+"""
+_IS_TERM = """
+    SELECT EXISTS (SELECT 1 FROM facts WHERE subject = ?1) OR EXISTS (SELECT 1 FROM facts WHERE object = ?1)
+        OR EXISTS (SELECT 1 FROM derived WHERE object = ?1)
+"""
+
+
+def predicates(db: Connection) -> list[str]:
+    """The predicates of all facts."""
+    return [predicate for (predicate,) in db.execute(_PREDICATES)]
+
+
+def known_terms(db: Connection, texts: Iterable[str]) -> list[str]:
+    """Those of some texts that are the subject or the object of a fact, or the object of a conclusion."""
+    return [text for text in texts if db.execute(_IS_TERM, (text,)).get]
+
 
 # A fact as a line of its ledger, as it is asserted, and as a document.
 
@@ -106,8 +378,8 @@ def _record_of(line: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
     """What is written of an assertion: all that there is to know."""
     whole = _without_cleared(record)
     whole |= {"confidence": line.confidence, "category": line.category, "origin": line.origin}
-    told = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
-    return {"op": line.op, **told, "from": line.source}
+    fields = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
+    return {"op": line.op, **fields, "from": line.source}
 
 
 def _is_same(fact: Fact, line: FactLine) -> bool:
@@ -161,7 +433,7 @@ _UNTRUSTED = Origin.UNTRUSTED.value
 
 
 class Facts:
-    """What an agent knows as facts; it writes its own and reads those of everybody in its scope.
+    """The facts of an agent; it writes its own and reads those of all agents in its scope.
 
     `refresh` has the agent's own index catch up with the files, and brings conclusions up to date, before they are
     read; `explainer` tells where a fact comes from.
@@ -170,18 +442,18 @@ class Facts:
     def __init__(
         self,
         vault: Vault,
-        library: Readable,
+        searcher: Readable,
         agent: str,
         refresh: Callable[[], object] | None = None,
         explainer: Callable[[str, int], Any] | None = None,
     ) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
         self._refresh = refresh
         self._explainer = explainer
         self._clean = Redactor(vault.config.redact, vault.home.hash).clean
-        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/facts", Form.LINES)
+        self._ledger = knowledge_ledger(agent, "facts")
 
     # What is told
 
@@ -207,9 +479,9 @@ class Facts:
         nothing that is trusted, and nothing of it stays with what is.
         """
         given = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
-        told = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
+        details = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
         more = {"memories": tuple(memories), "origin": origin}
-        return self.assert_many([given | told | more], by=by)[0]
+        return self.assert_many([given | details | more], by=by)[0]
 
     def assert_many(
         self, records: Iterable[Mapping[str, Any]], *, retracting: Iterable[Fact] = (), by: Attribution = ASSERTER
@@ -223,7 +495,7 @@ class Facts:
         with self._vault.exclusive():  # what others tell meanwhile must not be taken for what is not given
             lines = self._lines(checked, by)
             self._append([*map(_retraction, retracting), *filter(None, lines.values())], by, Action.APPEND)
-        return self._library.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
+        return self._searcher.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
     def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[FactLine, dict[str, Any]]]:
         """What would be asserted; raises InputError with the number of a record that is wrong."""
@@ -247,7 +519,7 @@ class Facts:
         speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
         own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
         lines = dict[Triple, dict[str, Any] | None]()
-        known = self._library.index.read(lambda db: {line.triple: fact_of(db, line.triple) for line, _ in checked})
+        known = self._searcher.index.read(lambda db: {line.triple: fact_of(db, line.triple) for line, _ in checked})
         sources = [{each for name in _IDS for each in record.get(name, ())} for _, record in checked]
         untrusted = set() if speaker == "owner" else self._untrusted(set().union(*sources))
         for (line, record), made_of in zip(checked, sources, strict=True):
@@ -264,7 +536,7 @@ class Facts:
 
     def _untrusted(self, ids: set[str]) -> set[str]:
         """Those of some memories and facts that strangers told: what an agent makes of them is theirs, too."""
-        found = [each for index in self._library.indexes() for each in index.read(lambda db: by_ids(db, ids))]
+        found = [each for index in self._searcher.indexes() for each in index.read(lambda db: by_ids(db, ids))]
         return {each.item.id for each in found if each.item.origin is Origin.UNTRUSTED}
 
     def retract(
@@ -289,12 +561,12 @@ class Facts:
         if one:
             first, second, third = (given or term for given, term in zip(patterns, one.triple, strict=True))
         wanted = FactFilter(first, second, third, derived=False, untrusted=True, limit=MOST + 1)
-        found = [each for each in _found(self._library.index, wanted) if one is None or each.triple == one.triple]
+        found = [each for each in _found(self._searcher.index, wanted) if one is None or each.triple == one.triple]
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
         if not found and one is None:
             self._refreshed()
-            for conclusion in _found(self._library.index, FactFilter(*patterns, untrusted=True, limit=1)):
+            for conclusion in _found(self._searcher.index, FactFilter(*patterns, untrusted=True, limit=1)):
                 raise self._refusal(conclusion)
         if found and not dry_run:
             self._append(map(_retraction, found), by, Action.DELETE)
@@ -311,8 +583,7 @@ class Facts:
 
     def _append(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action) -> None:
         if records := tuple(lines):
-            added = AddLines(self._ledger, records, prefix="F")
-            self._vault.apply(Change(operations=(added,), by=by, action=action))
+            self._vault.add_lines(self._ledger, records, by, "F", action)
 
     # What is known
 
@@ -354,7 +625,7 @@ class Facts:
         )
         is_fresh = wanted.derived and self._refreshed()
         found = [
-            _found(index, wanted, is_caught_up=is_fresh and index is self._library.index)
+            _found(index, wanted, is_caught_up=is_fresh and index is self._searcher.index)
             for index in self._chosen(agents)
         ]
         return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=wanted.key)[:limit]
@@ -373,7 +644,7 @@ class Facts:
         wanted = FactFilter(*terms, derived=include_derived, untrusted=include_untrusted, limit=PAGE)
         if include_derived:
             self._refreshed()
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             after = wanted
             while found := _found(index, after):
                 yield from found
@@ -391,7 +662,7 @@ class Facts:
         return None if value == ANY else read_moment(name, value, self._vault.home.zone)
 
     def _chosen(self, agents: Iterable[str] | str | None) -> list[Index]:
-        indexes = self._library.indexes()
+        indexes = self._searcher.indexes()
         if agents is None:
             return indexes
         known = {index.agent: index for index in indexes}
@@ -405,16 +676,16 @@ class Facts:
         """The fact with this id, or that of any line about it."""
         if id.startswith("D-"):
             self._refreshed()
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             if fact := index.read(partial(fact_named, id=id, agent=index.agent)):
                 return fact
         _, triple = self._line_named(id)
-        told = " ".join(triple)
-        raise NotFoundError(f"{id}, {told[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
+        text = " ".join(triple)
+        raise NotFoundError(f"{id}, {text[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
 
     def _line_named(self, id: str) -> tuple[Index, Triple]:
         """The triple about which there is or was a line with an id, and whose it is."""
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             if triple := index.read(lambda db: triple_named(db, id)):
                 return index, triple
         raise NotFoundError(f"there is no fact {id[:80]!r}", hint="`memfolio fact query` shows which there are")
@@ -424,7 +695,7 @@ class Facts:
         fact = self.get(id)
         if fact.is_derived:
             raise self._refusal(fact)
-        if self._library.index.read(lambda db: fact_of(db, fact.triple)) is None:
+        if self._searcher.index.read(lambda db: fact_of(db, fact.triple)) is None:
             raise ConflictError(f"{fact.id} is another agent's", hint="change it as that agent")
         return fact
 
@@ -433,21 +704,21 @@ class Facts:
 
     def _grounds(self, fact: Fact) -> str:
         """By which rule and from which facts a conclusion follows."""
-        found = (index.read(partial(_premises, fact=fact, agent=index.agent)) for index in self._library.indexes())
+        found = (index.read(partial(_premises, fact=fact, agent=index.agent)) for index in self._searcher.indexes())
         premises = next((each for each in found if each is not None), ())
         return f"{fact} follows by rule {fact.source} from {'; '.join(premises) or 'other facts'}"
 
     def history(self, id: str) -> list[FactHistoryEntry]:
         """Everything that was said of a fact, oldest first; also of one that is retracted, but of no conclusion."""
         if id.startswith("D-"):
-            told = f"{self._grounds(self.get(id))}, and has no history"
-            raise NotFoundError(told, hint=f"`memfolio fact explain {id}` shows where it comes from")
+            message = f"{self._grounds(self.get(id))}, and has no history"
+            raise NotFoundError(message, hint=f"`memfolio fact explain {id}` shows where it comes from")
         index, triple = self._line_named(id)
         return index.read(partial(history_of, triple=triple))
 
     def problems(self) -> list[str]:
         """Which lines of the agent's ledger were passed over, and why."""
-        return self._library.index.read(unread)
+        return self._searcher.index.read(unreadable_lines)
 
     def explain(self, id: str, depth: int = 3) -> Any:
         """Where a fact comes from: its sources, or the rules and facts that it follows from, so many steps back."""
@@ -458,7 +729,7 @@ class Facts:
 
     def about_memory(self, memory_id: str) -> list[Fact]:
         """The facts that came from a memory."""
-        return [fact for index in self._library.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
+        return [fact for index in self._searcher.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
 
 
 def _patterns(subject: str | None, predicate: str | None, object: str | None) -> tuple[Pattern, Pattern, Pattern]:

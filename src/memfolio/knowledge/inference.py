@@ -1,4 +1,4 @@
-"""Reasoning over what one agent knows: what follows, whether and why, what is wrong, what to do."""
+"""Inference over one agent's facts and rules: forward, backward, abduction, constraints, policies, questions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TypeVar
 from memfolio.errors import InferenceLimitError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
-from memfolio.index.facts import Fact, fact_id, fact_of, known_terms, predicates
+from memfolio.index.facts import Fact, fact_id
 from memfolio.index.rows import to_us
 from memfolio.knowledge import tree
 from memfolio.knowledge.engine import (
-    Beside,
     Refreshed,
     RuleFinding,
     StoredRelations,
+    WithContext,
     as_triple,
     derive,
     findings,
@@ -26,22 +26,22 @@ from memfolio.knowledge.engine import (
     trouble,
     trusted,
 )
-from memfolio.knowledge.facts import Facts
+from memfolio.knowledge.facts import Facts, fact_of, known_terms, predicates
 from memfolio.knowledge.join import Atom, Relations, Triple, call_of
 from memfolio.knowledge.prove import (
     ANSWERS,
     GAPS,
     HYPOTHESES,
-    At,
     Gap,
     Hypothesis,
     Proof,
     Prover,
+    RelationsAt,
     abduce,
     head_of,
     prove,
 )
-from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, render_part, spoken_of
+from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, predicates_of, render_part
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
 from memfolio.types import Approval, Attribution, Origin, frozen
@@ -67,7 +67,7 @@ _EMPTY = frozenset(
 
 @frozen
 class KnownTerms:
-    """Which terms and predicates are known."""
+    """The terms and predicates that occur in facts, for understanding questions."""
 
     predicates: Collection[str]
     known: Callable[[Sequence[str]], Collection[str]]
@@ -76,7 +76,7 @@ class KnownTerms:
 
 @frozen
 class KnowledgeAnswer:
-    """The answer to a question, from whatever could answer it."""
+    """The answer to a question: facts, conclusions, gaps and hypotheses."""
 
     question: str
     unknown: tuple[str, ...]
@@ -116,7 +116,7 @@ def explain(
 ) -> KnowledgeAnswer:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
     groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
-    held = At(known, now)
+    held = RelationsAt(known, now)
     holding = ([each for each in group[:PATTERNS] if held.match(*call_of(each))] for group in groups)
     goals = next(filter(None, holding), None) or next(filter(None, groups))[:HYPOTHESES]
     proofs = [prove(each, known, now=now, depth=depth, facts=facts) for each in goals]
@@ -156,8 +156,8 @@ def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Conditi
         for each in predicates or sorted(vocabulary.predicates)
         for pattern in (Condition(term, each, "?what"), Condition("?who", each, term))
     ]
-    said = {stem for each in predicates for stem in _stems(each)} | _EMPTY
-    unknown = [word for word in left if _stem(word) not in said]
+    understood = {stem for each in predicates for stem in _stems(each)} | _EMPTY
+    unknown = [word for word in left if _stem(word) not in understood]
     return [exact, about or [Condition("?who", each, "?what") for each in predicates]], unknown
 
 
@@ -187,8 +187,8 @@ def _spellings(words: Sequence[str]) -> list[str]:
 
 def _predicates(words: Sequence[str], known: Iterable[str]) -> list[str]:
     """The predicates whose words are all in the question, those with the most words."""
-    said = {_stem(word) for word in words}
-    found = {each: len(stems) for each in known if (stems := _stems(each)) <= said}
+    stems_asked = {_stem(word) for word in words}
+    found = {each: len(stems) for each in known if (stems := _stems(each)) <= stems_asked}
     most = max(found.values(), default=0)
     return sorted(each for each, size in found.items() if size == most)
 
@@ -219,8 +219,8 @@ def _lines(found: KnowledgeAnswer) -> Iterator[str]:
         yield as_text(node)
     if not found.facts and not found.derived:
         asked = ", or ".join(map(render_part, found.patterns[:3]))
-        said = found.undecided or "nothing that is known says"
-        yield f"{said[0].upper()}{said[1:]}: {asked}"
+        reason = found.undecided or "nothing that is known says"
+        yield f"{reason[0].upper()}{reason[1:]}: {asked}"
     if found.gaps:
         yield "It would follow with:"
         yield from (f"  {gap}" for gap in found.gaps)
@@ -245,7 +245,7 @@ ATTEMPTS = 3
 
 @frozen
 class Conclusion:
-    """Something that follows, the rule by which it does, and what it rests on."""
+    """A derived triple with its rule and its premises."""
 
     id: str
     atom: Atom
@@ -255,7 +255,7 @@ class Conclusion:
 
 @frozen
 class Drawn:
-    """What follows from the facts and is not among them yet."""
+    """The conclusions of forward chaining that are not stored yet."""
 
     conclusions: tuple[Conclusion, ...]
     total: int
@@ -269,7 +269,7 @@ class Drawn:
 
 @frozen
 class RuleFindings:
-    """What constraints or policies found; `truncated` says that the search was cut."""
+    """The findings of constraints or policies; `truncated` if the search hit a limit."""
 
     findings: tuple[RuleFinding, ...]
     problems: tuple[str, ...]
@@ -277,11 +277,11 @@ class RuleFindings:
 
 
 class Inference:
-    """What follows from the trusted facts of an agent by its rules. Nothing is stored but which rules are kept."""
+    """Inference over the trusted facts of an agent. Only the choice of rules whose conclusions are kept is stored."""
 
-    def __init__(self, vault: Vault, library: Readable, agent: str, *, facts: Facts, rules: Rules) -> None:
+    def __init__(self, vault: Vault, searcher: Readable, agent: str, *, facts: Facts, rules: Rules) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
         self._facts = facts
         self._rules = rules
@@ -299,7 +299,7 @@ class Inference:
     ) -> Drawn:
         """What follows by all inference rules, or by some; with `persist` it is kept, for as long as it follows."""
         chosen = self._chosen(RuleType.INFERENCE, rules, domain)
-        drawn = self._library.index.read(lambda db: self._draw(db, chosen, limit))
+        drawn = self._searcher.index.read(lambda db: self._draw(db, chosen, limit))
         if not persist:
             return drawn
         self._rules.keep([rule.id for rule in chosen], by=by)
@@ -309,11 +309,11 @@ class Inference:
     def trouble(self) -> str | None:
         """Why nothing that follows is among the facts, though rules are kept."""
         self.refresh()
-        return self._library.index.read(trouble)
+        return self._searcher.index.read(trouble)
 
     def refresh(self) -> Refreshed:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
-        index, done = self._library.index, Refreshed()
+        index, done = self._searcher.index, Refreshed()
         for _ in range(ATTEMPTS):
             moment = index.moment()
             if moment == self._refreshed:
@@ -335,7 +335,7 @@ class Inference:
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
         """What would explain an observation, the best supported first."""
         observed, now = as_goal(subject, predicate, object), self._now()
-        return self._reason(lambda _, known: abduce(observed, At(known, now), known.rules))
+        return self._reason(lambda _, known: abduce(observed, RelationsAt(known, now), known.rules))
 
     def explain(self, question: str | Sequence[str]) -> KnowledgeAnswer:
         """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""
@@ -385,7 +385,7 @@ class Inference:
     def supposing(self, question: Callable[[Relations], T]) -> T:
         """Ask about the facts that are trusted, in one state of them: what if there were others, or other rules?"""
         self.refresh()
-        return self._library.index.read(lambda db: question(StoredRelations(db)))
+        return self._searcher.index.read(lambda db: question(StoredRelations(db)))
 
     def _find(
         self,
@@ -415,15 +415,15 @@ class Inference:
             stored = StoredRelations(db)
             # What is kept does not follow from facts that are not there, and is not there where there is trouble.
             kept = not context and trouble(db) is None
-            relations = Beside(stored, context) if context else stored
+            relations = WithContext(stored, context) if context else stored
             return question(db, Prover(relations, rules, most=self._vault.config.knowledge.most, kept=kept))
 
-        return self._library.index.read(ask)
+        return self._searcher.index.read(ask)
 
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
-        atoms = trusted(db, spoken_of(rules.values()))
+        atoms = trusted(db, predicates_of(rules.values()))
         found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:

@@ -1,4 +1,4 @@
-"""Which values of the variables make all conditions true, how sure that is, and when. Pure."""
+"""Joins: bindings that satisfy the conditions of a rule, with confidence and validity. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SUBJECT, OBJECT = 1, 3
 
 
 class _Table:
-    """The atoms of one predicate; only what somebody has asked by is indexed."""
+    """The atoms of one predicate; an index is built for a field when it is first looked up by."""
 
     __slots__ = ("_lookups", "atoms", "pairs")
 
@@ -91,7 +91,7 @@ Spend = Callable[[int], None]
 
 
 class JoinSolution(NamedTuple):
-    """Values with which all conditions hold, the atoms that meet the positive ones, how sure and when."""
+    """A binding that satisfies all conditions, with the matched atoms, confidence and validity."""
 
     binding: Binding
     atoms: tuple[Atom, ...]
@@ -137,7 +137,7 @@ def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
 
 
 class BodySearch:
-    """The conditions of a body, ready to be met many times: each term has a place in `values`.
+    """A compiled rule body that can be searched many times; each term has a slot in `values`.
 
     Whoever searches fills the places of what is known first, and reads the others whenever something is found; one
     search ends before the next begins. Terms of `also` have places too.
@@ -254,7 +254,7 @@ NOTHING, NOWHERE = 0, -1
 
 
 class _Look(NamedTuple):
-    """Atoms to be looked up by what is known of them, and the places where the rest is put unless it is negated."""
+    """A lookup of atoms by the bound terms, and the slots that unbound terms are written to."""
 
     predicate: str
     subject: int
@@ -267,7 +267,7 @@ class _Look(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """A comparison of what stands in two places."""
+    """A comparison of two slots."""
 
     left: int
     operator: Operator
@@ -320,7 +320,7 @@ TRIED = 200
 
 @frozen
 class Attempt:
-    """A rule's conditions as far as they are met: the atoms that meet them, and what would have to hold besides."""
+    """A partial match of a rule's conditions: the matched atoms, and the conditions that are missing."""
 
     binding: Binding
     atoms: tuple[Atom, ...]

@@ -103,20 +103,20 @@ def seed_goals(
     members, problems = _members(given)
     if problems := [*problems, *_problems(given, members)]:
         shown = "; ".join(problems[:SHOWN]) + (f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else "")
-        told = counted(len(problems), "mistake")
-        raise InputError(f"the goals have {told}: {shown}", hint="correct them; nothing was written")
+        count = counted(len(problems), "mistake")
+        raise InputError(f"the goals have {count}: {shown}", hint="correct them; nothing was written")
     source = f"goals:{given['business'].strip()}"
     records = [
         {"subject": one, "predicate": two, "object": three, "source": source} for one, two, three in _triples(members)
     ]
-    said = dict.fromkeys(each.triple for each, _ in facts.check_many(records))
+    stated = dict.fromkeys(each.triple for each, _ in facts.check_many(records))
     known = facts.query(source=source, agents=agent, valid_at=ANY, include_derived=False, limit=MOST)
     before = {fact.triple for fact in known}
-    gone = [fact for fact in known if fact.triple not in said]
+    gone = [fact for fact in known if fact.triple not in stated]
     if not dry_run:
         facts.assert_many(records, retracting=gone, by=by)
     counts = {name: len(found) for name, found in members.items()}
-    asserted = tuple(triple for triple in said if triple not in before)
+    asserted = tuple(triple for triple in stated if triple not in before)
     return Seeded(members=counts, facts=asserted, retracted=tuple(fact.triple for fact in gone))
 
 

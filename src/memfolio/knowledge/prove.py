@@ -26,7 +26,7 @@ from memfolio.knowledge.join import (
     size,
     solve,
 )
-from memfolio.knowledge.rule import Condition, Part, Rule, render_part, spoken_of, variables
+from memfolio.knowledge.rule import Condition, Part, Rule, predicates_of, render_part, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
 from memfolio.types import frozen
 
@@ -40,7 +40,7 @@ GAPS = 10
 
 @frozen
 class Hypothesis:
-    """A rule that would conclude what was observed.
+    """A rule that would explain an observation.
 
     `score` is the share of its conditions that are met, times the rule's factor; `confidence` that of the least sure
     fact among those that meet them, 0 without any.
@@ -59,7 +59,7 @@ class Hypothesis:
 
 @frozen
 class Gap:
-    """Conditions that would complete a proof, the rules that it would use, and the facts that it has already."""
+    """Missing conditions that would complete a proof, with its rules and the facts it already has."""
 
     missing: tuple[Part, ...]
     rules: tuple[Rule, ...]
@@ -153,7 +153,7 @@ _KEPT = 1 << 62
 
 
 class ProofVerdict(StrEnum):
-    """What came of a goal."""
+    """The verdict on a goal."""
 
     PROVEN = "proven"
     GAPS = "derivable-with-gaps"
@@ -163,7 +163,7 @@ class ProofVerdict(StrEnum):
 
 @frozen
 class GoalAnswer:
-    """Values for a goal's variables, how sure and when that holds, and its best proof."""
+    """A binding for a goal's variables, the atom that matches, and its best proof."""
 
     binding: Binding
     atom: Atom
@@ -172,7 +172,7 @@ class GoalAnswer:
 
 @frozen
 class Proof:
-    """What came of a goal; `truncated` says that some search for it or its gaps was cut, so that more may follow."""
+    """The result of proving a goal; `truncated` if a search hit a limit, so that there may be more."""
 
     goal: Condition
     verdict: ProofVerdict
@@ -199,7 +199,7 @@ def prove(
 
     Proofs are shown `depth` rules deep, and may be deeper.
     """
-    known = At(prover, now)
+    known = RelationsAt(prover, now)
     held = [(atom, found) for atom in known.match(*call_of(goal)) if (found := bind(goal, atom, {})) is not None]
     held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
     undecided = None if held else prover.undecided(*call_of(goal))
@@ -220,8 +220,8 @@ def prove(
     )
 
 
-class At:
-    """What holds at one moment; at any time where that is None."""
+class RelationsAt:
+    """Relations restricted to what is valid at one moment; None means at any time."""
 
     def __init__(self, relations: Relations, now: int | None) -> None:
         self._relations = relations
@@ -233,7 +233,7 @@ class At:
 
 
 class Prover:
-    """Facts with all that follows from them by rules, drawn when it is asked for.
+    """Facts together with their conclusions, derived on demand.
 
     With `kept`, `relations` has what follows by the rules that are kept, and that is not drawn again. Of other
     predicates that rules conclude only what was asserted is taken from `relations`.
@@ -246,7 +246,7 @@ class Prover:
         """Why not all that has a predicate could be drawn, so that only what was asserted was found."""
         self._relations, self._most = relations, most
         self._heads: defaultdict[str, list[Rule]] = defaultdict(list)
-        for rule in unsettled(self.rules) if kept else self.rules:
+        for rule in incomplete_rules(self.rules) if kept else self.rules:
             self._heads[head_of(rule).predicate].append(rule)
         self._answers: defaultdict[str, dict[Call, MemoryRelations]] = defaultdict(dict)
         self._drawn: list[Derivation] = []
@@ -345,11 +345,11 @@ def _wider(call: Call) -> tuple[Call, ...]:
     return call, (predicate, subject, None), (predicate, None, target), (predicate, None, None)
 
 
-def unsettled(rules: Iterable[Rule]) -> list[Rule]:
+def incomplete_rules(rules: Iterable[Rule]) -> list[Rule]:
     """The rules that conclude something of which the index does not keep all, as a rule on the way is not kept."""
     heads = [(head_of(rule).predicate, rule) for rule in rules]
     loose = {head for head, rule in heads if not rule.kept}
-    while more := {head for head, rule in heads if loose & spoken_of([rule])} - loose:
+    while more := {head for head, rule in heads if loose & predicates_of([rule])} - loose:
         loose |= more
     return [rule for head, rule in heads if head in loose]
 

@@ -1,4 +1,4 @@
-"""A rule: conditions with variables, and what follows where all hold; as text, as JSON, and in which order. Pure."""
+"""Rules: the values, their text and JSON forms, and stratification. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain, count, repeat
-from typing import Any, NoReturn, TypeVar, cast
-from unicodedata import combining, east_asian_width
+from typing import Any, TypeVar, cast
 
 from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import RuleError
-from memfolio.knowledge.literal import LiteralKind, Operator, read_literal
+from memfolio.expression import Reader
+from memfolio.knowledge.literal import Operator
 from memfolio.types import frozen
 from memfolio.vault.fields import read_moment
 
@@ -42,7 +42,7 @@ class RuleType(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad it is that a constraint is violated, the mildest first."""
+    """The severity of a violated constraint, mildest first."""
 
     INFO = "info"
     WARNING = "warning"
@@ -52,7 +52,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A fact that must be there, or with `negated` must not; subject and object may be variables."""
+    """A pattern that a fact must match, or with `negated` must not; subject and object may be variables."""
 
     subject: str
     predicate: str
@@ -82,7 +82,7 @@ Part = Condition | Comparison
 
 @frozen
 class Rule:
-    """A rule as it stands."""
+    """The current state of a rule."""
 
     id: str
     name: str
@@ -127,7 +127,7 @@ def mentioned(text: str) -> set[str]:
     return set(VARIABLE.findall(text))
 
 
-def spoken_of(rules: Iterable[Rule]) -> set[str]:
+def predicates_of(rules: Iterable[Rule]) -> set[str]:
     """The predicates in the conditions and conclusions of rules."""
     parts = (part for rule in rules for part in (rule.conclusion, *rule.conditions))
     return {part.predicate for part in parts if isinstance(part, Condition)}
@@ -238,12 +238,13 @@ _KEYWORDS = frozenset({"and", "not", "contains", "do"})
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # A comma joins conditions, except within a number such as 50,000.
 _BARE = r'(?:[^\s",\[\]=<>!≠≥≤]|(?<=[0-9]),(?=[0-9]))+(?<!:)'
-_TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<symbol>=>|[=!<>]=|[=<>≠≥≤,\[\]])|(?P<bare>{_BARE})", re.DOTALL)
+_SIGNS = "=!<>≠≥≤,[]"
+_TOKEN = re.compile(rf"\s*({_QUOTED}|=>|[=!<>]=|[=<>≠≥≤,\[\]]|{_BARE})", re.DOTALL)
 _PLAIN_NAME = r"\w(?:[\w.'/()-]| (?! ))*(?<! )"
-_NAME = re.compile(rf"(?P<name>{_QUOTED}|{_PLAIN_NAME})\s*:(?=\s)", re.DOTALL)
-_SEVERITY = re.compile(rf"({'|'.join(Severity)})\s*(?::|(?=\[|$))", re.IGNORECASE)
-_QUOTED_WORDS = re.compile(rf"{_QUOTED}(?=\s*(?:\[|\Z))", re.DOTALL)
-_DO = re.compile(r"do\s", re.IGNORECASE)
+_NAME = re.compile(rf"\s*(?P<name>{_QUOTED}|{_PLAIN_NAME})\s*:(?=\s)", re.DOTALL)
+_SEVERITY = re.compile(rf"\s*({'|'.join(Severity)})\s*(?::|(?=\[|$))", re.IGNORECASE)
+_QUOTED_WORDS = re.compile(rf"\s*{_QUOTED}(?=\s*(?:\[|\Z))", re.DOTALL)
+_DO = re.compile(r"\s*do\s", re.IGNORECASE)
 _OPTIONS: dict[str, tuple[str, Any]] = {
     "escalate": ("escalate", True),
     "off": ("enabled", False),
@@ -255,24 +256,25 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
 _OPTION_HINT = (
     'there are factor 0.8, escalate, off, domain NAME and about "a description"; put a message that has [ in quotes'
 )
-_TERM_HINT = 'put terms with spaces or signs in quotes, such as "New York"'
-_SIGN_HINTS = {
-    "or": "there is no `or`: make two rules",
-    "->": "write `=>` before what follows",
-    "&": "write `and` between conditions",
-}
-_SIGN_HINTS |= {"||": _SIGN_HINTS["or"], "→": _SIGN_HINTS["->"], "then": _SIGN_HINTS["->"], "&&": _SIGN_HINTS["&"]}
-_PREDICATE_HINT = "a predicate is one word, such as hasRevenue; " + _TERM_HINT
-_EMPTY_HINT = "write a rule such as: ?x hasRevenue ?y and ?y > 50000 => ?x isTaxable true"
+_HINT = (
+    "join conditions by `and`, write `=>` before what follows, and make two rules instead of `or`; "
+    'a predicate is one word, and terms with spaces or signs stand in quotes: "New York"'
+)
 MOST_WRITTEN = 10 * MOST_CHARACTERS
 """Characters of a text that is read; escapes in quotes take several for one."""
 
 
 def parse(text: str) -> Rule:
     """The rule that a text says, not yet checked for safety; RuleError says where it cannot be read."""
-    if len(text) > MOST_WRITTEN:
-        raise RuleError(f"a text of {len(text):,} characters is no rule", hint="write each rule on a line of its own")
-    return _Parser(text).rule()
+    return _Parser(text, "the rule").rule()
+
+
+def parse_conditions(text: str) -> tuple[Part, ...]:
+    """The conditions of a question in the text form of rules: `?goal isA Goal and ?goal progress ?p and ?p < 50%`."""
+    parser = _Parser(text, "the conditions")
+    parts = parser.conditions()
+    parser.end("`and`")
+    return check_rule(Rule(id="", name="", type=RuleType.CONSTRAINT, conditions=parts)).conditions
 
 
 def render(rule: Rule) -> str:
@@ -327,46 +329,42 @@ def _options(rule: Rule) -> str:
     return f" [{chosen}]" if chosen else ""
 
 
-class _Parser:
+class _Parser(Reader):
     """Reads one rule from left to right."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._skip()
+    def __init__(self, text: str, place: str) -> None:
+        super().__init__(text, _TOKEN, place, _HINT, longest=MOST_WRITTEN, error=RuleError)
 
     def rule(self) -> Rule:
-        match = _NAME.match(self._text, self._at)
-        name = self._unquoted(match["name"]) if match else ""
-        self._skip(match.end() if match else self._at)
-        parts = [self._part()]
-        while self._takes("and", ","):
-            parts.append(self._part())
-        if not self._takes("=>"):
-            self._fail("`and` or `=>`", self._hint())
+        name = self._unquoted(match["name"]) if (match := self._match(_NAME)) else ""
+        parts = self.conditions()
+        if not self.take("=>"):
+            self.fail("`and` or `=>`")
         outcome = self._outcome() | self._options()
-        if self._at < len(self._text):
-            self._fail("the end of the rule", self._hint())
-        return Rule(id="", name=name, conditions=tuple(parts), **outcome)
+        self.end("the end of the rule")
+        return Rule(id="", name=name, conditions=parts, **outcome)
+
+    def conditions(self) -> tuple[Part, ...]:
+        parts = [self._part()]
+        while self.take("and", ","):
+            parts.append(self._part())
+        return tuple(parts)
 
     def _part(self) -> Part:
-        negated, start = bool(self._takes("not")), self._at
-        left = self._term("a subject, such as ?x")
-        operator = _OPERATORS.get(self._takes(*_OPERATORS))
+        negated, left = bool(self.take("not")), self._term("a subject, such as ?x,")
+        operator = _OPERATORS.get(self.take(*_OPERATORS).lower())
         if operator is None:
             return Condition(left, self._term("a predicate or an operator"), self._term("an object"), negated)
         if negated:
-            self._at = start
-            self._fail("a condition, as `not` is for facts", "turn the comparison round: `?y <= 5` for `not ?y > 5`")
+            hint = "turn the comparison round: `?y <= 5` for `not ?y > 5`"
+            raise RuleError("`not` is for facts, and stands before a comparison", hint=hint)
         return Comparison(left, operator, self._term("a value to compare with"))
 
     def _outcome(self) -> dict[str, Any]:
-        if match := _SEVERITY.match(self._text, self._at):
-            self._skip(match.end())
+        if match := self._match(_SEVERITY):
             severity = Severity(match[1].lower())
             return {"type": RuleType.CONSTRAINT, "severity": severity, "message": self._words()}
-        if match := _DO.match(self._text, self._at):
-            self._skip(match.end())
+        if self._match(_DO):
             return {"type": RuleType.POLICY, "action": self._words()}
         subject = self._term("a conclusion such as `?x isTaxable true`, `ERROR: a message`, or `DO an action`")
         conclusion = Condition(subject, self._term("a predicate"), self._term("an object"))
@@ -374,82 +372,47 @@ class _Parser:
 
     def _words(self) -> str:
         """A message or an action: in quotes, or all up to the options."""
-        if _QUOTED_WORDS.match(self._text, self._at):
-            return self._term("a text")
-        words = self._text[self._at :].partition("[")[0]
-        self._skip(self._at + len(words))
+        if match := self._match(_QUOTED_WORDS):
+            return self._unquoted(match[0].strip())
+        words = self.text[self.at :].partition("[")[0]
+        self.at += len(words)
         return words.strip()
 
     def _options(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        sign = self._takes("[")
+        sign = self.take("[")
         while sign in ("[", ","):
-            name = self._takes(*_OPTIONS)
-            if not name:
-                self._fail("an option", _OPTION_HINT)
+            name = self.take(*_OPTIONS).lower() or self.fail("an option", _OPTION_HINT)
             field, value = _OPTIONS[name]
             found[field] = value if isinstance(value, bool) else self._value(value)
-            sign = self._takes(",", "]")
-            if not sign:
-                self._fail("`,` or `]`", _OPTION_HINT)
+            sign = self.take(",", "]") or self.fail("`,` or `]`", _OPTION_HINT)
         return found
 
     def _value(self, kind: type[str] | type[float]) -> str | float:
-        start = self._at
         try:
             return kind(self._term("a value"))
-        except ValueError:
-            self._at = start
-            self._fail("a number", _OPTION_HINT)
+        except ValueError as error:
+            raise RuleError("the factor of a rule is no number", hint=_OPTION_HINT) from error
 
     def _term(self, expected: str) -> str:
-        match = _TOKEN.match(self._text, self._at)
-        if match is None or match["symbol"] or match[0].casefold() in _KEYWORDS:
-            self._fail(expected, self._hint() if self._text.strip() else _EMPTY_HINT)
-        term = self._unquoted(match[0]) if match["quoted"] else match[0]
-        self._skip(match.end())
-        return term
+        token = self.peek()
+        if not token or token[0] in _SIGNS or token.casefold() in _KEYWORDS:
+            self.fail(expected)
+        self.take()
+        return self._unquoted(token)
 
     def _unquoted(self, text: str) -> str:
-        if text[0] != '"':
-            return text
         try:
-            return str(json.loads(text, strict=False))
-        except ValueError:
-            self._fail("a text in quotes as in JSON", r"write \" for a quote and \\ for a backslash in it")
+            return str(json.loads(text, strict=False)) if text[0] == '"' else text
+        except ValueError as error:
+            hint = r"quote texts as in JSON: \" for a quote and \\ for a backslash in it"
+            raise RuleError(f"{text[:60]} cannot be read", hint=hint) from error
 
-    def _takes(self, *wanted: str) -> str:
-        """Go on behind one of these words or signs and say which it was; otherwise nothing."""
-        match = _TOKEN.match(self._text, self._at)
-        if match is None or match[0].lower() not in wanted:
-            return ""
-        self._skip(match.end())
-        return match[0].lower()
-
-    def _skip(self, at: int = 0) -> None:
-        self._at = at
-        while self._at < len(self._text) and self._text[self._at].isspace():
-            self._at += 1
-
-    def _hint(self) -> str:
-        """What is probably meant by the word or sign at which something else was expected."""
-        found = _TOKEN.match(self._text, self._at)
-        word = found[0].lower() if found else ""
-        sign = "->" if self._text[max(0, self._at - 1) : self._at + 2].strip().startswith("->") else word
-        is_value = bool(word) and (word[0] == "?" or read_literal(word).kind is not LiteralKind.TEXT)
-        return _SIGN_HINTS.get(sign) or (_PREDICATE_HINT if is_value else _TERM_HINT)
-
-    def _fail(self, expected: str, hint: str) -> NoReturn:
-        """Say what was expected, and show where with a caret below the line."""
-        start = max(self._text.rfind("\n", 0, self._at) + 1, self._at - 60)
-        line = self._text[start : start + 100].partition("\n")[0].replace("\t", " ")
-        before = (sign for sign in line[: self._at - start] if not combining(sign))
-        margin = "".join("\u3000" if east_asian_width(sign) in "WF" else " " for sign in before)
-        found, sign = _TOKEN.match(self._text, self._at), self._text[self._at : self._at + 1]
-        rest = "a quote that is not closed" if sign == '"' else repr(sign) if sign else "the end"
-        instead = repr(found[0][:40]) if found else rest
-        where = f"at character {self._at + 1}, not {instead}:\n{line}\n{margin}^"
-        raise RuleError(f"expected {expected} {where}", hint=hint)
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Go on behind what a pattern finds here, if anything."""
+        if match := pattern.match(self.text, self.at):
+            self.at = match.end()
+        return match
 
 
 # A rule as a JSON object, and back: the fields of a line of the ledger, and of files to import. Pure.
@@ -600,42 +563,42 @@ def strata(rules: Iterable[Rule]) -> list[list[Rule]]:
                 negated = needs[head].get(each.predicate, False) or each.negated
                 needs[head][each.predicate] = leads[each.predicate][head] = negated
     levels: dict[str, int] = {}
-    for knot in _knots(leads, needs):
-        levels |= dict.fromkeys(knot, _level(knot, needs, levels))
+    for component in _components(leads, needs):
+        levels |= dict.fromkeys(component, _level(component, needs, levels))
     layers: defaultdict[int, list[Rule]] = defaultdict(list)
     for head, rule in heads:
         layers[levels.get(head, 0)].append(rule)
     return [layers[level] for level in sorted(layers)]
 
 
-def _level(knot: set[str], needs: Steps, levels: Mapping[str, int]) -> int:
+def _level(component: set[str], needs: Steps, levels: Mapping[str, int]) -> int:
     level = 0
-    for head in knot:
+    for head in component:
         for predicate, negated in needs.get(head, {}).items():
-            if negated and predicate in knot:
+            if negated and predicate in component:
                 raise RuleError(
-                    f"whether {head} holds depends on its own absence, through {', '.join(sorted(knot)[:TOLD])}",
+                    f"whether {head} holds depends on its own absence, through {', '.join(sorted(component)[:TOLD])}",
                     hint="let no rule negate what follows from its own conclusion",
                 )
             level = max(level, levels.get(predicate, 0) + negated)
     return level
 
 
-def _knots(leads: Steps, needs: Steps) -> Iterator[set[str]]:
+def _components(leads: Steps, needs: Steps) -> Iterator[set[str]]:
     """The predicates that need each other, after all that they need: Kosaraju's algorithm."""
     taken: set[str] = set()
-    for root in _last_left_first(leads):
+    for root in _reverse_postorder(leads):
         if root not in taken:
-            knot, ahead = {root}, [root]
+            component, ahead = {root}, [root]
             while ahead:
-                fresh = needs.get(ahead.pop(), {}).keys() - knot - taken
-                knot |= fresh
+                fresh = needs.get(ahead.pop(), {}).keys() - component - taken
+                component |= fresh
                 ahead += fresh
-            taken |= knot
-            yield knot
+            taken |= component
+            yield component
 
 
-def _last_left_first(steps: Steps) -> list[str]:
+def _reverse_postorder(steps: Steps) -> list[str]:
     """All predicates, sorted by when a walk in depth is through with them."""
     seen, left = set(), []
     ahead = [(start, False) for start in steps]

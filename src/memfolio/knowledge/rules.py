@@ -1,4 +1,4 @@
-"""The rules of one agent as a small object: made, listed, switched, kept and given away."""
+"""The rules of one agent: create, list, toggle, keep, delete, import and export."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from memfolio.errors import InputError, NotFoundError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import head_of
-from memfolio.index.facts import unread
 from memfolio.index.lookup import records
+from memfolio.knowledge.facts import unreadable_lines
 from memfolio.knowledge.rule import (
     VARIABLE,
     Rule,
@@ -31,7 +31,7 @@ from memfolio.text import counted
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import read_moment
-from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
 
 RULER = Attribution(actor="bot:rules", approval=Approval.AUTO, trigger="rule")
@@ -49,10 +49,10 @@ Folded = tuple[dict[str, Rule], list[str]]
 class Rules:
     """The rules that an agent reasons with; each is named by its id or its name."""
 
-    def __init__(self, vault: Vault, library: Readable, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Readable, agent: str) -> None:
         self._vault = vault
-        self._library = library
-        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/rules", Form.LINES)
+        self._searcher = searcher
+        self._ledger = knowledge_ledger(agent, "rules")
         self._seen: tuple[object, Sequence[Mapping[str, Any]], Folded] = None, [], ({}, [])
         """At which change, which lines, and what they mean; one value, as threads share it."""
 
@@ -98,7 +98,7 @@ class Rules:
 
     def problems(self) -> Sequence[str]:
         """What in the ledger was passed over, and why; and what keeps the rules from being applied."""
-        rules, broken = self._rules().values(), self._library.index.read(lambda db: unread(db, "rules"))
+        rules, broken = self._rules().values(), self._searcher.index.read(lambda db: unreadable_lines(db, "rules"))
         try:
             _check_strata(rules)
         except RuleError as error:
@@ -140,16 +140,16 @@ class Rules:
         with self._alone(dry_run):
             there = self._rules().values()
             taken, texts, made, problems = _taken(there), set(map(render, there)), [], []
-            for where, said in _entries(text):
+            for where, entry in _entries(text):
                 try:
-                    rule = as_rule(said)
+                    rule = as_rule(entry)
                     if render(rule) not in texts:
-                        made.append(replace(_admit(rule, taken, where), created_at=_created(said)))
+                        made.append(replace(_admit(rule, taken, where), created_at=_created(entry)))
                 except InputError as error:
                     problems.append(f"{where}: {error.message}")
             if problems:
-                told, reasons = "\n".join(problems[:MOST_PROBLEMS]), counted(len(problems), "reason")
-                raise RuleError(f"nothing was imported, for {reasons}:\n{told}", hint="mend that first")
+                shown, reasons = "\n".join(problems[:MOST_PROBLEMS]), counted(len(problems), "reason")
+                raise RuleError(f"nothing was imported, for {reasons}:\n{shown}", hint="mend that first")
             return self._store(made, by, dry_run=dry_run) if made else []
 
     def export(self, form: str = "text") -> str:
@@ -170,7 +170,7 @@ class Rules:
         """The rules by their ids; read again where a file has changed, understood again where these lines have."""
         known, lines, folded = self._seen
         epoch = self._vault.epoch
-        moment, found = self._library.index.read(
+        moment, found = self._searcher.index.read(
             lambda db: ((at := (head_of(db), epoch)), records(db, "rules") if at != known else lines)
         )
         if moment != known:
@@ -199,19 +199,19 @@ class Rules:
         return self._vault.apply(change).ids  # with those of other lines, where the change carries out a proposal
 
 
-def as_rule(said: Said) -> Rule:
-    """A rule, however it is said, as if nobody had stored it; not yet checked."""
-    if isinstance(said, str):
-        said = _json(said) if said.lstrip().startswith("{") else parse(said)
-    if not isinstance(said, Rule):
-        check_fields(said)
-        said = read_rule(said)
-    return replace(said, id="", kept=False, created_at=None, updated_at=None)
+def as_rule(given: Said) -> Rule:
+    """A rule, however it is given, as if nobody had stored it; not yet checked."""
+    if isinstance(given, str):
+        given = _json(given) if given.lstrip().startswith("{") else parse(given)
+    if not isinstance(given, Rule):
+        check_fields(given)
+        given = read_rule(given)
+    return replace(given, id="", kept=False, created_at=None, updated_at=None)
 
 
-def _created(said: Said) -> datetime | None:
+def _created(given: Said) -> datetime | None:
     """When a rule that comes from elsewhere was made there."""
-    return read_moment(str(said.get("created_at")), UTC) if isinstance(said, Mapping) else None
+    return read_moment(str(given.get("created_at")), UTC) if isinstance(given, Mapping) else None
 
 
 def fold(lines: Iterable[Mapping[str, Any]]) -> Folded:
@@ -275,9 +275,9 @@ def _content(rule: Rule) -> str:
         return numbers.setdefault(match[0].strip("'"), f"?{len(numbers)}")
 
     # Numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
-    conclusion, told = _TERM.sub(number, repr(rule.conclusion)), VARIABLE.sub(number, f"{rule.message}\n{rule.action}")
+    conclusion, text = _TERM.sub(number, repr(rule.conclusion)), VARIABLE.sub(number, f"{rule.message}\n{rule.action}")
     conditions = sorted(rule.conditions, key=lambda part: _TERM.sub("?", repr(part)))
-    return f"{rule.type} {conclusion} {told} {_TERM.sub(number, repr(conditions))}"
+    return f"{rule.type} {conclusion} {text} {_TERM.sub(number, repr(conditions))}"
 
 
 def _check_strata(rules: Iterable[Rule]) -> None:

@@ -1,4 +1,4 @@
-"""Questions to the graph that facts make: paths, impact, counts and misfits, across the agents that one may read.
+"""Graph queries over facts: paths, impact, counts and misfits, across the agents that may be read.
 
 They are answered from the facts that hold at one moment. Of facts that say the same, the surest is cited.
 """
@@ -13,16 +13,16 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from memfolio.clock import iso
-from memfolio.errors import InputError, NotFoundError, RuleError
+from memfolio.errors import InputError, NotFoundError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
-from memfolio.index.facts import derived_named, fact_id, fact_of, is_told_of, read_moment, triple_named
+from memfolio.index.facts import fact_id, read_moment
 from memfolio.index.rows import from_us, to_us
 from memfolio.knowledge.engine import StoredRelations
-from memfolio.knowledge.facts import When
+from memfolio.knowledge.facts import When, derived_named, fact_of, is_mentioned, triple_named
 from memfolio.knowledge.join import BEGINNING, END, Atom, JoinSolution, Relations, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
-from memfolio.knowledge.rule import Part, bound, check_rule, is_variable, parse
+from memfolio.knowledge.rule import bound, is_variable, parse_conditions
 from memfolio.knowledge.tree import mermaid_text, span_text
 from memfolio.types import frozen
 from memfolio.vault.vault import Vault
@@ -38,29 +38,27 @@ MANY = 1_000
 """From how many nodes on it is quicker to ask for the kinds of all."""
 AGENT, OTHER = "agent", "other"
 _STEP = re.compile(r"(\^?[^\s()^|+*]+)(\+?)")
-_OUTCOME = " => INFO"
-"""What makes a rule of conditions."""
 
 Wish = tuple[str, str | None, str | None]
 """A predicate, a subject and an object that are looked for; None stands for anything."""
 
 
 class Cited(NamedTuple):
-    """A fact of an agent."""
+    """A fact with the agent it belongs to."""
 
     agent: str
     atom: Atom
 
 
 class PathStep(NamedTuple):
-    """A predicate to follow once, or up to so many times; `^` before it means from its object to its subject."""
+    """A predicate to follow once, or up to `most` times; `^` before it reverses the direction."""
 
     way: str
     most: int
 
 
 class Hop(NamedTuple):
-    """A fact by which one comes from a node to another."""
+    """One edge of a path."""
 
     cited: Cited
     backwards: bool
@@ -71,7 +69,7 @@ class Hop(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A way through facts; it is as sure as the least sure of them, and holds while all of them do."""
+    """A path through facts: as certain as its least certain fact, valid while all of them are."""
 
     nodes: tuple[str, ...]
     hops: tuple[Hop, ...] = ()
@@ -97,7 +95,7 @@ class Paths:
 
 @frozen
 class Impact:
-    """What hangs on a node or a fact, by kind, each with the shortest path to it."""
+    """Everything affected by a node or a fact, grouped by kind, each with the shortest path to it."""
 
     subject: str
     kinds: Mapping[str, tuple[Path, ...]]
@@ -107,7 +105,7 @@ class Impact:
 
 
 class Member(NamedTuple):
-    """Something that meets the conditions of a question by facts of one agent."""
+    """A match of the conditions by facts of one agent."""
 
     agent: str
     node: str
@@ -117,7 +115,7 @@ class Member(NamedTuple):
 
 @frozen
 class Groups:
-    """What was counted, the largest group first, and the comparisons that could not be made.
+    """Counts by group, the largest first, and the comparisons that could not be made.
 
     `is_cut` where an agent has more solutions than are counted.
     """
@@ -157,24 +155,12 @@ def read_path(path: str | Sequence[str], hops: int = HOPS) -> list[PathStep]:
     return steps
 
 
-def read_conditions(text: str) -> tuple[Part, ...]:
-    """The conditions of a question, as in a rule: `?goal isA Goal and ?goal progress ?p and ?p < 50%`."""
-    if not text.strip():
-        raise RuleError("there are no conditions", hint="write some such as: ?g isA Goal and ?g status behind")
-    try:
-        return check_rule(parse(f"{text}{_OUTCOME}")).conditions
-    except RuleError as error:
-        told = error.message.replace(_OUTCOME, "").replace("`and` or `=>`", "`and` or the end")
-        message = told if "=>" in text else told.replace("not '=>'", "not the end")
-        raise RuleError(message, hint=error.hint) from error
-
-
 class Questions:
-    """Asks about what holds now, or at `valid_at`; what strangers said is left out."""
+    """Graph queries about what is valid now, or at `valid_at`; untrusted facts are left out."""
 
-    def __init__(self, vault: Vault, library: Readable, *, refresh: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, vault: Vault, searcher: Readable, *, refresh: Callable[[], object] = lambda: None) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._refresh = refresh
 
     def traverse(
@@ -256,7 +242,7 @@ class Questions:
                     seen.add(path.nodes[-1])
                     ahead.append(path)
             paths += ahead
-        if not paths and not facts and not self._is_told_of(subject):
+        if not paths and not facts and not self._is_mentioned(subject):
             hint = "name a subject, an object or the id of a fact; `memfolio fact query` shows which there are"
             raise NotFoundError(f"no fact tells of {subject[:80]!r}", hint=hint)
         falling = tuple(each for each in facts if each.atom.triple != facts[0].atom.triple)
@@ -284,15 +270,15 @@ class Questions:
             found[atom.subject] |= wider[atom.object]
         return found
 
-    def _is_told_of(self, node: str) -> bool:
-        return any(index.read(lambda db: is_told_of(db, node)) for index in self._library.indexes())
+    def _is_mentioned(self, node: str) -> bool:
+        return any(index.read(lambda db: is_mentioned(db, node)) for index in self._searcher.indexes())
 
     def aggregate(self, conditions: str, *, by: str = AGENT, valid_at: When = None) -> Groups:
         """What meets conditions in the text form of rules, counted by agent or by a variable.
 
         The first variable stands for what is counted; all conditions are met by facts of one agent.
         """
-        parts, moment = read_conditions(conditions), self._moment(valid_at)
+        parts, moment = parse_conditions(conditions), self._moment(valid_at)
         known = [term for part in parts for term in part.terms if is_variable(term) and term in bound(parts)]
         if not known or by not in (AGENT, *known):
             hint = "name `agent` or a variable of the conditions"
@@ -339,7 +325,7 @@ class Questions:
         """The ids of facts; what was retracted has none."""
         wanted = list(dict.fromkeys(cited))
         found: dict[Cited, str] = {}
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             if mine := [each for each in wanted if each.agent == index.agent]:
                 found |= index.read(partial(_ids, mine))
         return found
@@ -347,7 +333,7 @@ class Questions:
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
         """What a question finds with each agent, the own one first."""
         return [
-            (index.agent, index.read(lambda db: question(StoredRelations(db)))) for index in self._library.indexes()
+            (index.agent, index.read(lambda db: question(StoredRelations(db)))) for index in self._searcher.indexes()
         ]
 
     def _moment(self, valid_at: When) -> int:
@@ -357,7 +343,7 @@ class Questions:
 
     def _resting_on(self, id: str) -> list[Cited]:
         """The fact with an id, also one that was retracted, and all conclusions that rest on it."""
-        for index in self._library.indexes() if id[:2] in ("F-", "D-") else ():
+        for index in self._searcher.indexes() if id[:2] in ("F-", "D-") else ():
             if found := index.read(partial(_with_dependents, id, index.agent)):
                 return [Cited(index.agent, atom) for atom in found]
         return []

@@ -1,4 +1,4 @@
-"""Why something holds: a tree of facts, rules and what they rest on, as text, as a document, or as Mermaid. Pure."""
+"""Proof trees: why a triple holds, as text, as a document or as Mermaid. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Step = tuple[Rule, JoinSolution]
 
 
 class BranchEnd(StrEnum):
-    """Why a branch ends before its facts."""
+    """Why a branch of a proof tree is cut."""
 
     CYCLE = "rests on itself"
     DEPTH = "goes deeper"
@@ -57,7 +57,7 @@ class BranchEnd(StrEnum):
 
 @frozen
 class ProofStep:
-    """One derivation: a rule, what meets its conditions, and the comparisons and absences that hold with it."""
+    """One derivation: a rule, its premises, and the comparisons and negations that hold."""
 
     rule: Rule
     confidence: float
@@ -111,7 +111,7 @@ def proof_tree(
 
 @dataclass(slots=True, kw_only=True)
 class _TreeBuilder:
-    """Makes one tree, and remembers what it has shown already."""
+    """Builds one proof tree, and tracks which triples it has shown."""
 
     steps: Callable[[Atom], Sequence[Step]]
     facts: Lookup | None

@@ -1,28 +1,31 @@
-"""What a conversation tells, as a language model reads it; what it answers is checked, and kept only where it fits.
+"""What a conversation tells, as a language model or the agent itself reads it; what they say is checked.
 
-Nothing that the model says is taken on trust: whatever names no turn, says other things than its turns say, or has a
-type that is not in the vocabulary is dropped. What is known is replaced only by what the rules read in them as well.
+Nothing is taken on trust: whatever names no turn, says other things than its turns say, or has a type that is not in
+the vocabulary is dropped and counted. A turn that gives orders to whoever reads it is read by the rules alone.
+What is known is replaced only by what people said in their own turns.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from memfolio.learn.clauses import is_question, is_small_talk
+from memfolio.learn.contradict import has_denial
 from memfolio.learn.learned import ENTITY_TYPES, CauseHypothesis, Learned, Mention, Relation, Statement, Turn
-from memfolio.learn.resolve import plain_words
+from memfolio.learn.resolve import about, plain_words
 from memfolio.learn.rules import learn
-from memfolio.learn.words import LEXICON
-from memfolio.llm.model import Model
-from memfolio.llm.prompt import are_words_of, is_grounded
+from memfolio.learn.words import LEXICON, words
+from memfolio.llm.model import MAX_MATERIAL, Model
+from memfolio.llm.prompt import are_words_of, gives_orders, is_grounded
 from memfolio.text import estimate_tokens, terms
-from memfolio.types import Type, default_kind, frozen
+from memfolio.types import DEFAULT_KINDS, Type, frozen
 
 PORTION = 3_000
 """Tokens of conversation that are read at once: few enough for a small model on one's own machine."""
@@ -69,35 +72,73 @@ class ModelReading:
 
 
 def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
-    """What a model learns from a conversation, in as many questions as its length needs; ModelError where one fails."""
+    """What a model learns from a conversation, in as many questions as it may be asked; ModelError where one fails.
+
+    What it is not shown is read by the rules.
+    """
     task = LEXICON.table("prompt")["task"].format(types=", ".join(Type), entity_types=", ".join(ENTITY_TYPES))
+    by_rules = learn(turns)
+    shown = [place for place, turn in enumerate(turns) if turn.content.strip() and not gives_orders(turn.content)]
+    portions = list(_split(turns, shown, model.questions(len(turns)))) if shown else []
+    read = {place for places in portions for place in places}
     found = [
-        _checked(model.ask(task, _material(turns, places), ModelReading), turns, places) for places in _split(turns)
+        _checked(model.ask(task, _material(turns, places), ModelReading), turns, places, model) for places in portions
     ]
-    statements = _confirmed((each for part in found for each in part.statements), turns)
+    said = _understood((each for part in found for each in part.statements), turns, by_rules.statements)
+    statements = [*said, *(each for each in by_rules.statements if not read.intersection(each.turns))]
+    unread = [each for each in by_rules.mentions if not read.intersection(each.turns)]
     return Learned(
         statements=list({each.text.casefold(): each for each in statements}.values()),
-        mentions=_merged(chain.from_iterable(part.mentions for part in found)),
-        relations=[each for part in found for each in part.relations],
+        mentions=_merged(chain(chain.from_iterable(part.mentions for part in found), unread)),
+        relations=[
+            *(each for part in found for each in part.relations),
+            *(each for each in by_rules.relations if not read.intersection(each.turns)),
+        ],
         causes=[each for part in found for each in part.causes],
     )
 
 
-def _split(turns: Sequence[Turn]) -> Iterator[range]:
-    """The places of turns that are read together; those without words are passed over where nothing else is there."""
-    start, size = 0, 0
-    for place, turn in enumerate(turns):
-        cost = estimate_tokens(turn.content)
-        if size and size + cost > PORTION:
-            yield range(start, place)
-            start, size = place, 0
+def learn_from(said: Sequence[ModelStatement], turns: Sequence[Turn]) -> tuple[Learned, list[Statement | str]]:
+    """What somebody who took part in a conversation learned from it, and for each thing said what became of it.
+
+    That is a statement, or why it is refused. Who is mentioned, how they are related, and what turns say that give
+    orders or were misread, is read by the rules.
+    """
+    by_rules = learn(turns)
+    judged = [_judged(each, turns, range(len(turns))) for each in said]
+    good = list(_understood((each for each in judged if isinstance(each, Statement)), turns, by_rules.statements))
+    left = iter(good)
+    misread = {
+        place for each, found in zip(said, judged, strict=True) if isinstance(found, str) for place in each.turns
+    }
+    ordering = {place for place, turn in enumerate(turns) if gives_orders(turn.content)}
+    by_rules_alone = (misread | ordering) - {place for each in good for place in each.turns}
+    kept = [each for each in by_rules.statements if by_rules_alone.issuperset(each.turns)]
+    found = [each if isinstance(each, str) else next(left) for each in judged]
+    return replace(by_rules, statements=[*good, *kept]), found
+
+
+def _split(turns: Sequence[Turn], shown: Sequence[int], questions: int) -> Iterator[list[int]]:
+    """The places of turns that are read together, in at most so many portions of about the same size.
+
+    Of a conversation too long for that, the end is left out.
+    """
+    costs = {place: estimate_tokens(turns[place].content) for place in shown}
+    most = min(max(PORTION, sum(costs.values()) // max(1, questions) + 1), MAX_MATERIAL)
+    portion, size = list[int](), 0
+    for place, cost in costs.items():
+        if portion and size + cost > most:
+            if questions > 0:
+                yield portion
+            questions, portion, size = questions - 1, [], 0
+        portion.append(place)
         size += cost
-    if size:
-        yield range(start, len(turns))
+    if portion and questions > 0:
+        yield portion
 
 
-def _material(turns: Sequence[Turn], places: range) -> str:
-    return "\n".join(_numbered(place, turns[place]) for place in places if turns[place].content.strip())
+def _material(turns: Sequence[Turn], places: Iterable[int]) -> str:
+    return "\n".join(_numbered(place, turns[place]) for place in places)
 
 
 def _numbered(place: int, turn: Turn) -> str:
@@ -108,12 +149,14 @@ def _numbered(place: int, turn: Turn) -> str:
     return "\n".join([f"[{place}] {speaker}{when}: {first}", *(f"  | {line}" for line in further)])
 
 
-def _checked(reading: ModelReading, turns: Sequence[Turn], places: range) -> Learned:
-    """What of a reading holds."""
+def _checked(reading: ModelReading, turns: Sequence[Turn], places: Collection[int], model: Model) -> Learned:
+    """What of a reading holds; how much does not is counted."""
+    statements = list(_statements(reading.statements, turns, places))
+    model.drop("ungrounded", len(reading.statements) - len(statements))
     mentions = [mention for each in reading.mentions if (mention := _mention(each, turns, places))]
     known = {name.casefold() for each in mentions for name in (each.name, *each.aliases)}
     return Learned(
-        statements=list(_statements(reading.statements, turns, places)),
+        statements=statements,
         mentions=mentions,
         relations=[relation for each in reading.relations if (relation := _relation(each, known, places))],
         causes=[
@@ -124,29 +167,38 @@ def _checked(reading: ModelReading, turns: Sequence[Turn], places: range) -> Lea
     )
 
 
-def _statements(said: Iterable[ModelStatement], turns: Sequence[Turn], places: range) -> Iterator[Statement]:
+def _statements(said: Iterable[ModelStatement], turns: Sequence[Turn], places: Collection[int]) -> Iterator[Statement]:
     count: Counter[int] = Counter()
     for each in said:
-        statement = _statement(each, turns, places)
-        if statement and count[statement.turns[0]] < MAX_PER_TURN:
+        statement = _judged(each, turns, places)
+        if isinstance(statement, Statement) and count[statement.turns[0]] < MAX_PER_TURN:
             count[statement.turns[0]] += 1
             yield statement
 
 
-def _statement(said: ModelStatement, turns: Sequence[Turn], places: range) -> Statement | None:
-    text, places_told = _line(said.text), _sources(said.turns, places)
-    sources, type_name = [turns[place] for place in places_told], said.type.strip().lower()
-    if not (text and sources and len(text) <= MAX_STATEMENT and type_name in _TYPES) or _is_idle(text):
-        return None
+def _judged(said: ModelStatement, turns: Sequence[Turn], places: Collection[int]) -> Statement | str:
+    """A statement that holds, or why it does not."""
+    text, told = _line(said.text), _sources(said.turns, places)
+    sources, type_name = [turns[place] for place in told], said.type.strip().lower()
+    if not text or len(text) > MAX_STATEMENT:
+        return f"it has no words, or more than {MAX_STATEMENT} characters"
+    if not sources:
+        return "it names no turn that is there"
+    if type_name not in _TYPES:
+        return f"its type is not one of {', '.join(Type)}"
+    if _is_idle(text):
+        return "it asks or greets, and tells nothing"
+    if gives_orders(text) or any(gives_orders(each.content) for each in sources):
+        return "it, or a turn that it names, gives orders to whoever reads it"
     if not _is_grounded(text, sources):
-        return None
+        return "its turns do not say that"
     type_ = Type(type_name)
     subject, predicate, object_ = _about(said, sources)
     return Statement(
         text=text,
         type=type_,
-        kind=default_kind(type_),
-        turns=places_told,
+        kind=DEFAULT_KINDS[type_],
+        turns=told,
         subject=subject,
         predicate=predicate,
         object=object_,
@@ -167,17 +219,43 @@ def _about(said: ModelStatement, sources: Sequence[Turn]) -> tuple[str, str, str
     return about if is_told else ("", "", "")
 
 
-def _confirmed(statements: Iterable[Statement], turns: Sequence[Turn]) -> Iterator[Statement]:
-    """The statements, of which only those that the rules read in the turns as well can contradict what is known.
+def _understood(
+    statements: Iterable[Statement], turns: Sequence[Turn], by_rules: Iterable[Statement]
+) -> Iterator[Statement]:
+    """The statements as far as they may take effect on what is known.
 
-    Others are never the only ones that can be true, and what they deny is told by their text alone.
+    What one is about is as the rules read its own words, else as they or the model read its turns. Which attributes
+    have one value is data, not the model's to say. What the rules read otherwise, and a denial that no turn makes,
+    replaces nothing; nor does what a machine or a stranger says: that stands beside what is known until a person
+    decides.
     """
-    read = {_key(each): each for each in learn(turns).statements if each.object}
+    read = {_key(each): each for each in by_rules if each.object}
+    slots = {key[:2] for key in read}
     for each in statements:
+        claimed, own = _key(each), _read_alone(each, turns)
+        if own and each.object and not (own["is_single"] or own["negated"]):
+            own = {}  # a vague reading of its words takes nothing from what the model says
+        agrees = own.get("negated", each.negated) == each.negated
+        if own and agrees:
+            each = replace(each, **own)
         if same := read.get(_key(each)):
-            yield replace(each, text=_sound(each, same, turns), is_single=same.is_single)
+            text = _sound(each, same, turns) if _key(each) == claimed else each.text
+            each = replace(each, text=text, is_single=same.is_single)
+        elif each.negated and not any(has_denial(turns[place].content) for place in each.turns):
+            each = replace(each, subject="", predicate="", object="", is_single=False)
         else:
-            yield replace(each, subject="", predicate="", object="") if each.negated else each
+            has_one_value = own["is_single"] if own else each.predicate in words("single_valued")
+            is_free = agrees and not each.negated and _key(each)[:2] not in slots
+            each = replace(each, is_single=has_one_value and is_free)
+        yield replace(each, may_replace=all(turns[place].is_person for place in each.turns))
+
+
+def _read_alone(statement: Statement, turns: Sequence[Turn]) -> dict[str, Any]:
+    """What a statement is about by itself, where a person said all that it is about in its turns."""
+    sources = [turns[place] for place in statement.turns if turns[place].is_person]
+    found = about(statement.text, sources[0].speaker) if sources else {}
+    content = "\n".join(turn.content for turn in sources)
+    return found if found.get("object") and are_words_of(found["object"], content) else {}
 
 
 def _key(statement: Statement) -> tuple[str, str, str, bool]:
@@ -215,7 +293,7 @@ def _days_around(day: date) -> frozenset[str]:
     return frozenset(word for each in dates for word in f"{each:%Y %m %d %B %b %A} {each.day}".casefold().split())
 
 
-def _mention(named: Mention, turns: Sequence[Turn], places: range) -> Mention | None:
+def _mention(named: Mention, turns: Sequence[Turn], places: Collection[int]) -> Mention | None:
     name, type_, sources = _line(named.name), named.type.strip().lower(), _sources(named.turns, places)
     said = "\n".join(f"{turns[place].speaker}\n{turns[place].content}" for place in sources).casefold()
     if not name or len(name) > MAX_NAME or type_ not in ENTITY_TYPES or name.casefold() not in said:
@@ -224,7 +302,7 @@ def _mention(named: Mention, turns: Sequence[Turn], places: range) -> Mention | 
     return Mention(name=name, type=type_, turns=sources, aliases=tuple(each for each in others if each != name))
 
 
-def _relation(tie: Relation, known: set[str], places: range) -> Relation | None:
+def _relation(tie: Relation, known: set[str], places: Collection[int]) -> Relation | None:
     subject, object_ = _line(tie.subject), _line(tie.object)
     predicate = "-".join(re.findall(r"[^\W_]+", tie.predicate.casefold()))
     named = {subject.casefold(), object_.casefold()}
@@ -244,7 +322,7 @@ def _merged(mentions: Iterable[Mention]) -> list[Mention]:
     return list(found.values())
 
 
-def _sources(numbers: Iterable[int], places: range) -> tuple[int, ...]:
+def _sources(numbers: Iterable[int], places: Collection[int]) -> tuple[int, ...]:
     return tuple(number for number in dict.fromkeys(numbers) if number in places)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 
-from memfolio.learn.words import LEXICON, Voice, is_finite, is_past, lemma_of, names, pattern, third, words
+from memfolio.learn.words import LEXICON, Voice, is_finite, is_past, lemma_of, names, pattern, words
 from memfolio.types import ID_PATTERN, frozen
 
 # What is never learned: code, logs, quotations, injected memories, small talk, questions and suppositions.
@@ -25,6 +26,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 def readable(content: str) -> list[str]:
     """The lines that somebody wrote, without what is pasted, quoted, injected or addressed to machines."""
     text = content[:MAX_READ].replace("’", "'").replace("‘", "'").replace("\x00", "")
+    text = pattern("quotation").sub("", pattern("noun_is").sub(" is ", text))
     formal = LEXICON.table("words")["informal"]
     text = pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
     if "<" in text or "Remembered data" in text:
@@ -103,24 +105,7 @@ def is_small_talk(clause: str) -> bool:
 # A turn as the clauses that it tells: sentences split where somebody else, or the same one, is told of again.
 
 _LONGEST = 600
-_END = re.compile(r"(?<=[.!?…])[\"')]*\s+")
 _PAIR = re.compile(r"(?:[Mm]y|[Oo]ur) \w+(?: [A-Z]\w+)?|[A-Z]\w+")
-_THING = re.compile(r"(?:my|our|the|his|her|their)\s", re.IGNORECASE)
-_CALLED_BY_NAME = re.compile(r"^[A-Z][a-z]+,\s+(?=(?:I|I'm|I've|we|my|our)\b)")
-_MOST_WORDS_BEFORE_VERB = 5
-
-
-def sentences(line: str) -> Iterator[str]:
-    """The sentences of a line."""
-    begun = ""
-    for part in _END.split(line):
-        begun = f"{begun} {part}" if begun else part
-        if not pattern("abbreviation").search(begun[-8:]):
-            if begun.strip():
-                yield begun.strip()
-            begun = ""
-    if begun.strip():
-        yield begun.strip()
 
 
 def clauses(sentence: str) -> Iterator[str]:
@@ -136,15 +121,12 @@ def clauses(sentence: str) -> Iterator[str]:
 
 
 def _joined(parts: list[str], sentence: str) -> list[str]:
-    """The parts, but a thing without a verb stays with what it belongs to: `my wife and our two kids`."""
+    """The parts, but `my wife and I live in Rome` is one clause, although `I` begins another."""
     kept: list[str] = []
     end = 0
     for part in filter(None, parts):
         start = sentence.index(part, end)
-        bare = _THING.match(part) and not any(map(_may_be_verb, part.split()[1:8]))
-        # `my wife and I live in Rome` is one clause, although `I` begins another.
-        pair = part.startswith("I ") and ":" not in sentence[end:start] and kept and _PAIR.fullmatch(kept[-1])
-        if kept and (bare or pair):
+        if kept and part.startswith("I ") and ":" not in sentence[end:start] and _PAIR.fullmatch(kept[-1]):
             kept[-1] += sentence[end:start] + part
         else:
             kept.append(part)
@@ -152,17 +134,14 @@ def _joined(parts: list[str], sentence: str) -> list[str]:
     return kept
 
 
-def _may_be_verb(word: str) -> bool:
-    low = word.lower().rstrip(",.!?")
-    return is_finite(low, True) or is_finite(low, False)
-
-
 def opened(clause: str) -> str:
     """A clause without the words that only open or close it."""
     bare = clause.strip(" ,'")
-    if bare.count('"') == 1 or (bare[:1] == '"' == bare[-1:]):
-        bare = bare.strip('"')
-    bare = _CALLED_BY_NAME.sub("", pattern("opening").sub("", bare))
+    bare = pattern("opening").sub("", bare)
+    if (kin := pattern("kin_alone").match(bare)) is not None:
+        bare = f"my {kin[0].lower()}{bare[kin.end() :]}"
+    elif pattern("without_me").match(bare):
+        bare = f"I {bare[0].lower()}{bare[1:]}"
     return pattern("closing").sub("", bare.strip().rstrip(".!…,; "))
 
 
@@ -175,34 +154,29 @@ def shared(clause: str) -> Iterator[str]:
         return
     start, subject = 0, ""
     for found in pattern("and_verb").finditer(clause, len(who)):
-        if _goes_on(found["verb"], who in ("I", "We", "we"), is_past(head)):
+        if _goes_on(found["verb"], is_past(head)):
             yield subject + clause[start : found.start()]
             subject, start = f"{who} ", found.start("verb")
     yield subject + clause[start:]
 
 
 def _beginning(clause: str) -> tuple[str, str]:
-    """The subject of a clause and its first verb; both empty where that is not clear."""
+    """I or we and the first verb of a clause; both empty where it begins otherwise, or tells of the future."""
     tokens = clause.split()
     first = tokens[0].partition("'")[0]
-    if first in ("I", "We", "we"):
-        is_future = tokens[0].endswith(("'ll", "'d")) or "going" in tokens[1:4]
-        if is_future or not words("modals").isdisjoint(tokens[1:3]):
-            return "", ""
-        return first, next((word for word in tokens[1:3] if word not in words("adverbs")), "")
-    for place, word in enumerate(tokens[1:_MOST_WORDS_BEFORE_VERB], 1):
-        if is_finite(word, False) and "and" not in tokens[:place]:
-            return " ".join(tokens[:place]), word
-    return "", ""
+    is_future = tokens[0].endswith(("'ll", "'d")) or "going" in tokens[1:4]
+    if first not in ("I", "We", "we") or is_future or not words("modals").isdisjoint(tokens[1:3]):
+        return "", ""
+    return first, next((word for word in tokens[1:3] if word not in words("adverbs")), "")
 
 
-def _goes_on(verb: str, first_person: bool, past: bool) -> bool:
+def _goes_on(verb: str, past: bool) -> bool:
     if verb in words("auxiliaries"):
         return verb in words("continuing")
     lemma = lemma_of(verb)
     if not lemma or verb.endswith("ing"):
         return False
-    return past if is_past(verb) else verb == (lemma if first_person else third(lemma))
+    return past if is_past(verb) else verb == lemma
 
 
 # A clause taken apart: who does what, since when it is so, and how sure the speaker is.
@@ -242,6 +216,8 @@ class Clause:
     hedged: bool
     resolved: bool
     """Whether its subject was a pronoun."""
+    is_bare: bool
+    """Whether its subject is a noun without an article, such as `tax return`."""
     opinion: str
     """The verb of an opinion that the clause was wrapped in: `think`, `heard`."""
 
@@ -275,7 +251,7 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
     stand_in = _stand_in(first.lower(), after, last)
     if stand_in:
         bare = f"{stand_in} {after}"
-    elif not _may_begin(first):
+    elif not _may_begin(first, after.partition(" ")[0].lower()):
         return None
     text = voice.retell(bare)
     tokens = text.split()
@@ -284,19 +260,35 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
         return None
     seen, rest = _around_verb(tokens[size:])
     subject = _bare(" ".join(tokens[:size]))
-    return _clause(text, subject, who, seen, rest, bool(stand_in), opinion["verb"] if opinion else "") if rest else None
+    if (
+        not rest
+        or (found := _clause(text, subject, who, seen, rest, bool(stand_in), opinion["verb"] if opinion else ""))
+        is None
+    ):
+        return None
+    return replace(found, is_bare=not stand_in and _is_bare(first))
 
 
-def _may_begin(first: str) -> bool:
+def _may_begin(first: str, second: str) -> bool:
     low = first.lower().rstrip(",")
-    if low.partition("'")[0] in ("i", "we") or low in words("determiners"):
+    if low.partition("'")[0] in ("i", "we") or low in words("determiners") or low in words("times"):
         return True
-    return first[:1].isupper() and not _is_plain(low)
+    # `Tax return is due` begins with a noun, `tax the rich` with a verb.
+    return not _is_plain(low) or (bool(lemma_of(low)) and second not in words("after_order") and second.isalpha())
+
+
+def _is_bare(first: str) -> bool:
+    low = first.lower().rstrip(",")
+    is_known = low.partition("'")[0] in ("i", "we") or low in words("determiners")
+    return not is_known and (first[:1].islower() or _is_plain(low))
 
 
 def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
     word, _, short = first.partition("'")
     if last is None or _is_plural(last.name.split()) != (word in ("they", "their")):
+        return ""
+    # `It's me and Ludmila who decide` tells of these, and not of what `it` could mean.
+    if word == "it" and pattern("cleft").search(after):
         return ""
     if word in (_HE if last.who is Who.PERSON else _IT):
         return last.name + (" has" if short == "s" and after.startswith(("been ", "got ")) else _SHORT.get(short, ""))
@@ -319,26 +311,23 @@ def _subject(first: str, tokens: list[str], voice: Voice, last: Antecedent | Non
 
 def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
     low = first.lower().rstrip(",")
-    is_name = first[:1].isupper() and low not in words("determiners") and not _is_plain(low)
-    if not is_name and low not in words("determiners"):
-        return None, 0
+    is_bare = low not in words("determiners")
+    is_name = first[:1].isupper() and is_bare and not _is_plain(low)
+    is_noun = is_bare and not is_name
     for place in range(1, min(len(tokens), _MOST_SUBJECT + 1)):
         before = tokens[place - 1].lower().rstrip(",.;")
         size = _size(tokens, place)
         plural = _is_plural(tokens[:size])
-        # A capital word before a small one is a name only where the verb follows at once.
-        loose = is_name and low not in names("tools") and not any("'s" in token for token in tokens[:place])
-        if is_finite(tokens[place].lower(), plural) and before not in ("who", "that", "which", "to", "and", "or"):
-            if _is_noun(tokens, place):
-                continue
-            if before.endswith("'s") and tokens[place] in ("been", "a", "got"):
-                return None, 0
-            # `Dogs have …`: a plural that begins the sentence, not a name.
-            common = is_name and size == 1 and tokens[place] in ("have", "do", "don't")
-            return (None, 0) if common else (_class(tokens[:size], is_name), size)
-        is_lower = tokens[place].islower() and tokens[place] not in words("adverbs")
-        if tokens[place].endswith((":", ";")) or (loose and is_lower):
+        word, after = tokens[place].lower(), tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+        if not is_finite(word, plural) or before in ("who", "that", "which", "to", "and", "or", "for", "of", "the"):
+            continue
+        # `The library books are due`: what stands before an auxiliary is no verb, though it may look like one.
+        if word not in words("auxiliaries") and after in words("being") | {"has", "have", "will", "won't", "must"}:
+            continue
+        # Without a determiner, a noun is known by what is said of it, as in `tax return is due`.
+        if is_noun and low not in words("kin") and word not in words("auxiliaries"):
             return None, 0
+        return _class(tokens[:size], is_name, lemma_of(word)), size
     return None, 0
 
 
@@ -349,19 +338,11 @@ def _size(tokens: list[str], verb: int) -> int:
     return verb
 
 
-def _is_noun(tokens: list[str], place: int) -> bool:
-    """Whether what may be a verb belongs to the subject, since the verb follows: `the clothes store is open`."""
-    word = tokens[place].lower()
-    if word in words("auxiliaries") or lemma_of(word) in ("say", "think", "know"):
-        return False
-    return not words("is_or_has").isdisjoint(tokens[place + 1 : place + 3])
-
-
 @lru_cache(maxsize=4096)
 def _is_plain(low: str) -> bool:
     """Whether a word that begins a sentence with a capital is no name."""
     word = low.partition("'")[0]
-    if word in words("kin"):
+    if word in words("kin") or (word in words("first_names") and word not in words("plain_words")):
         return False
     if low in words("auxiliaries") or word in words("plain_words") or lemma_of(word):
         return True
@@ -377,20 +358,18 @@ def _is_plural(tokens: list[str]) -> bool:
     return last in words("plurals") or (last.endswith("s") and not last.endswith(("'s", "ss", "us")))
 
 
-def _class(tokens: list[str], is_name: bool) -> Who:
-    """Whether a subject is a person or a thing, by its last words, or its last three where they are a name."""
-    tokens = next((tokens[:at] for at, token in enumerate(tokens) if token in ("who", "which", "whose") and at), tokens)
+def _class(tokens: list[str], is_name: bool, verb: str) -> Who:
+    """Whether a subject is a person or a thing, by its last words, its verb, or its last three words as a name."""
     low = [_bare(token).lower() for token in tokens]
     people, close = words("first_names"), words("kin_or_pets")
     is_capital = tokens[-1][:1].isupper()
-    if "and" in low and not (words("kin").isdisjoint(low) and people.isdisjoint(low)):
-        return Who.PERSON
-    if len(low) > 1 and low[-1] in people and low[-2] in close:
-        return Who.PERSON
     if not close.isdisjoint(low[-3:] if is_capital else low[-1:]) or (low[-1] in people and is_capital):
         return Who.PERSON
     is_whole_name = is_name and len(tokens) <= 3 and tokens[0].isalpha() and tokens[0][1:].islower() and is_capital
-    return Who.PERSON if is_whole_name and tokens[0].lower() in people else Who.THING
+    if not is_whole_name or low[-1] in names("tools") or " ".join(low) in names("places"):
+        return Who.THING
+    is_personal = verb in words("personal_verbs") and not low[-1].endswith("s")
+    return Who.PERSON if low[0] in people or is_personal else Who.THING
 
 
 def _bare(token: str) -> str:
@@ -402,10 +381,6 @@ def _around_verb(tokens: list[str]) -> tuple[list[str], list[str]]:
     seen: list[str] = []
     for place, token in enumerate(tokens[:8]):
         word = token.lower().rstrip(",")
-        # `has to go`: the auxiliary is the verb itself.
-        if word == "to" and seen and seen[-1] not in _GOING:
-            has = seen[-1:] if seen[-1] in ("have", "has", "had") else []
-            return seen[: len(seen) - len(has)], [*has, *tokens[place:]]
         is_before = token != "May" and (word in words("auxiliaries") or word in words("adverbs"))
         if not is_before and not (word in _GOING and tokens[place + 1 : place + 2] == ["to"]):
             return seen, tokens[place:]
@@ -424,10 +399,14 @@ def _clause(
     is_being = not seen.isdisjoint(words("being"))
     has = not seen.isdisjoint(("have", "has", "haven't", "hasn't"))
     is_known = bool(verb) and (ongoing or not is_being)
-    if not is_known:
-        if has and is_past(word):
-            return None
+    # `have been moved` and `has dissolved` are told by the participle, whatever its verb.
+    if not is_known and has and is_past(word):
+        verb, ongoing, is_known = ("be" if is_being else word), False, not is_being
+    elif not is_known:
         verb, ongoing = ("be" if is_being else "have" if has or "had" in seen else ""), False
+        # Behind I, we or an auxiliary stands a verb, also one that no list has.
+        if not verb and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries")) and word.isalpha():
+            verb, is_known = word, True
     if not verb:
         return None
     return Clause(
@@ -437,6 +416,7 @@ def _clause(
         verb=verb,
         tail=" ".join(rest[1:] if is_known else rest),
         resolved=resolved,
+        is_bare=False,
         opinion=opinion,
         past=not seen.isdisjoint(words("past")) or (is_known and is_past(word) and not has),
         perfect=has and is_known,

@@ -11,6 +11,8 @@ from memfolio.vault.fields import Draft
 
 # What was learned from a conversation, as values.
 
+SPEAKER = "The user"
+"""Who speaks, where nobody says."""
 ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
 
 
@@ -19,7 +21,7 @@ class Turn:
     """What somebody said: `speaker` is who, by name where that is known; `is_person` tells people from machines."""
 
     content: str
-    speaker: str = "The user"
+    speaker: str = SPEAKER
     is_person: bool = True
     at: datetime | None = None
 
@@ -52,6 +54,8 @@ class Statement:
     object: str = ""
     is_single: bool = False
     negated: bool = False
+    may_replace: bool = True
+    """Whether it may take the place of what is known; else both stand until a person decides."""
     confidence: float = 0.7
     importance: float = 0.5
     tags: tuple[str, ...] = ()
@@ -88,6 +92,9 @@ class Learned:
 
 # What was learned as memories: each with what it is about, what it was learned from, and whose word it is. Pure.
 
+WORKING = frozenset({"uses", "switched", "runs_on", "develops", "does", "manages", "works", "plans", "responsible_for"})
+"""What somebody does for a project, which says little about them elsewhere."""
+PRIVATE = "nobody"
 _TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
 
 
@@ -120,8 +127,28 @@ def drafted(
         origin=least_trusted(sources),
         event_time=max((moment(each) for each in sources), default=at),
         derived_from=tuple(each.id for each in sources),
+        project=None if is_about_person(statement, sources) else _shared([each.project for each in sources]),
+        audience=_narrowest([each.audience for each in sources]) if sources else user,
         attributes={name: value for name, value in about.items() if value},
     )
+
+
+def is_about_person(statement: Statement, sources: Sequence[MemoryItem] = ()) -> bool:
+    """Whether it is about the one who speaks, wherever they say it: where they live, what they like."""
+    names = (SPEAKER, *filter(None, (each.user for each in sources)))
+    is_theirs = statement.subject.startswith(names) and not statement.subject.endswith(("team", "project"))
+    return is_theirs and statement.predicate not in WORKING
+
+
+def _shared(projects: Sequence[str | None]) -> str | None:
+    """The one project that sources have; None where they differ."""
+    return projects[0] if projects and len(set(projects)) == 1 else None
+
+
+def _narrowest(audiences: Sequence[str | None]) -> str | None:
+    """Who may hear all of the sources: whoever may hear the most private of them; of two, nobody may but the owner."""
+    named = {each for each in audiences if each is not None}
+    return named.pop() if len(named) == 1 else PRIVATE if named else None
 
 
 def least_trusted(sources: Sequence[MemoryItem]) -> Origin:

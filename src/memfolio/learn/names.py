@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from memfolio.learn.learned import ENTITY_TYPES, CauseHypothesis, Mention, Relation, Statement, Turn
-from memfolio.learn.words import LEXICON, Voice, is_finite, lemma_of, names, pattern, words
+from memfolio.learn.words import LEXICON, Voice, lemma_of, names, pattern, words
 from memfolio.types import Kind, Type
 
 # People, projects, organizations, places and tools that are spoken of by name.
@@ -111,15 +111,12 @@ def _parts(found: re.Match[str]) -> Iterator[tuple[str, int, int]]:
     if any(text.lower() in names(known) for known in ("places", "tools", "organizations")):
         yield text, found.start(), found.end()
         return
-    first_names = words("first_names")
     begun: list[tuple[str, int]] = []
     for each in (*_WORD.finditer(text), None):
         word = each[0].removesuffix("'s") if each else ""
         ends = each is None or _is_empty(word)
         if each and not ends:
             begun.append((word, each.start() + found.start()))
-        if len(begun) == 2 and begun[0][1] == 0 and [one.lower() in first_names for one, _ in begun] == [False, True]:
-            begun.pop(0)  # it only begins the sentence
         if begun and (ends or (each and each[0].endswith("'s"))):
             yield " ".join(one for one, _ in begun), begun[0][1], begun[-1][1] + len(begun[-1][0])
             begun = []
@@ -133,7 +130,7 @@ def _is_empty(word: str) -> bool:
 def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | None:
     """The type of a name, and how sure that is; nothing for what is only written with a capital."""
     low = name.lower()
-    first, last = low.split()[0], low.split()[-1]
+    first = low.split()[0]
     opening = sentence[:start].strip(" \"'(*,").lower()
     opens = not opening or opening in words("adverbs")
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
@@ -147,10 +144,10 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     ):
         return ("person", 3)
     known = "place" if is_place else "organization" if low in names("organizations") else ""
-    if is_tool and not (opens and low in words("ambiguous_tools") and not _acts(after)):
+    if is_tool and not (opens and low in words("ambiguous_tools")):
         known = known or "tool"
     if not known and " " in low:
-        known = _endings().get(last, "")
+        known = _endings().get(low.split()[-1], "")
     if known or is_person:
         return (known or "person", 3)
     # Short words and capitals throughout are more often abbreviations than names.
@@ -165,23 +162,16 @@ def _opens_with_name(name: str, after: str) -> bool:
         return lemma_of(low.split()[0]) == "" and low.split()[0] not in words("adverbs")
     if lemma_of(low) or low in words("adverbs") or low.endswith(("ing", "ly", "ed", "s")):
         return False
-    return bool(pattern("lively").match(after)) or (_acts(after) and _type_by_cues("", after) not in ("", "person"))
-
-
-def _acts(after: str) -> bool:
-    following = after.split()[:1]
-    return bool(following) and is_finite(following[0].lower(), False)
+    return bool(pattern("lively").match(after))
 
 
 def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
     if type_ := _type_by_cues(before, after):
         return (type_, 2)
-    if re.search(r"[a-z][A-Z]|\d", name):
-        return ("tool", 1)
     if " " in name:
         return ("concept", 1)
-    acts = (_acts(after) and not name.endswith("s") and "." not in name) or after.startswith((" and I ", " and my "))
-    return ("person", 1) if acts or _BESIDE.search(before) else None
+    is_with = _BESIDE.search(before) or after.startswith((" and I ", " and my "))
+    return ("person", 1) if is_with else None
 
 
 def _type_by_cues(before: str, after: str) -> str:

@@ -10,8 +10,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 
+from memfolio.learn.contradict import contradict
 from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.rules import learn
 from memfolio.types import OVERHEARD, MemoryItem, frozen
@@ -45,6 +47,7 @@ class KnownStatementAbout:
     is_replaced: bool = False
     is_archived: bool = False
     """Whether it is out of sight, so that said again it is learned again."""
+    valid_until: datetime | None = None
 
     @property
     def slot(self) -> Slot:
@@ -65,6 +68,7 @@ class KnownStatementAbout:
             forgotten_at=item.forgotten_at,
             is_replaced=item.superseded_by is not None,
             is_archived=is_archived,
+            valid_until=item.valid_until,
         )
 
 
@@ -84,6 +88,8 @@ class Resolution:
     """In the order of their `NewId`s."""
     replaced: list[tuple[Reference, Reference]] = field(default_factory=list)
     """What each is replaced by."""
+    ended: dict[Reference, datetime] = field(default_factory=dict)
+    """Until when what is replaced was true, where nobody said so."""
     contradicting: list[Contradiction] = field(default_factory=list)
     """Those that both stay."""
     repeated: list[tuple[Reference, Statement]] = field(default_factory=list)
@@ -112,9 +118,8 @@ class Knowledge:
 
     def detect(self, new: KnownStatementAbout) -> list[KnownStatementAbout]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
-        if not new.subject or not new.predicate:
-            return []
-        contradicting = [each for each in self._slots.get(new.slot, ()) if _is_current(each) and _contradict(each, new)]
+        known = {id(each): each for each in (*self._texts.values(), *self._slots.get(new.slot, ()))}
+        contradicting = [each for each in known.values() if _is_current(each) and _contradict(each, new)]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def drop(self, old: KnownStatementAbout) -> None:
@@ -139,7 +144,8 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
             continue
         found.kept.append(statement)
         for old in knowledge.detect(new):
-            _replace_or_keep(found, knowledge, Contradiction(old=old, new=new), way)
+            clash = Contradiction(old=old, new=new)
+            _replace_or_keep(found, knowledge, clash, way if statement.may_replace else "keep")
         knowledge.add(new)
     return found
 
@@ -148,11 +154,13 @@ def _replace_or_keep(found: Resolution, knowledge: Knowledge, clash: Contradicti
     old, new = clash.old, clash.new
     if way != "supersede" or old.is_protected:
         found.contradicting.append(clash)
-    elif new.at >= old.at:
-        found.replaced.append((old.ref, new.ref))
+        return
+    over, by = (old, new) if new.at >= old.at else (new, old)
+    found.replaced.append((over.ref, by.ref))
+    if over.valid_until is None:
+        found.ended[over.ref] = by.at
+    if over is old:
         knowledge.drop(old)
-    else:
-        found.replaced.append((new.ref, old.ref))
 
 
 def plain_words(text: str) -> str:
@@ -171,10 +179,22 @@ def _is_current(known: KnownStatementAbout) -> bool:
 
 
 def _is_same(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
-    return plain_words(one.object) == plain_words(other.object)
+    return _plain_object(one.object) == _plain_object(other.object)
+
+
+@lru_cache(maxsize=16_384)
+def _plain_object(text: str) -> str:
+    """`plain_words` of something short, which is compared with everything that is known of its slot."""
+    return plain_words(text)
 
 
 def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
-    if _is_same(one, other):
-        return one.negated != other.negated
-    return one.is_single and other.is_single and not (one.negated or other.negated)
+    """By what they are about where that is the same attribute, else by their words."""
+    if one.subject and other.subject and plain_words(one.subject) != plain_words(other.subject):
+        return False
+    if all(one.slot) and one.slot == other.slot:
+        if _is_same(one, other):
+            return one.negated != other.negated
+        if one.is_single and other.is_single:
+            return not (one.negated or other.negated)
+    return contradict(one.text, other.text) is not None

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from memfolio.learn.clauses import (
     Antecedent,
+    Who,
     clauses,
     is_given,
     is_made_up,
@@ -16,19 +17,26 @@ from memfolio.learn.clauses import (
     is_taken_back,
     opened,
     readable,
-    sentences,
     shared,
     spoken_of,
     take_apart,
 )
-from memfolio.learn.learned import Learned, Relation, Statement, Turn
+from memfolio.learn.languages import language_of, told_in
+from memfolio.learn.learned import Learned, Relation, Statement, Turn, is_about_person
 from memfolio.learn.names import Names, caused, introduced, kinship, related
-from memfolio.learn.statements import answered, noted, stated, wished
+from memfolio.learn.statements import answered, noted, stated, told_plainly, wished
 from memfolio.learn.words import Voice, pattern
+from memfolio.text import sentences
 
 _UNNAMED = "The user"
+_JOINER = "\u2060"
 _FAR = 2
 """After how many turns `he` means nobody any more."""
+
+
+def says_of_speaker(text: str) -> bool:
+    """Whether a text tells something about the one who says it, such as where they live or what they like."""
+    return any(map(is_about_person, learn([Turn(content=text)]).statements))
 
 
 def learn(turns: Sequence[Turn]) -> Learned:
@@ -63,7 +71,9 @@ class _Reader:
         lines = readable(turn.content)
         if before is not None and len(turn.content) < 200 and (answer := answered(before.content, turn.content)):
             lines.append(answer)
-        told = [each for line in lines for each in sentences(line)]
+        # A joiner behind the dot of a date keeps it from ending a sentence.
+        joined = (pattern("ordinal").sub(f"\\1.{_JOINER} ", line) for line in lines)
+        told = [each.replace(_JOINER, "") for line in joined for each in sentences(line)]
         for sentence, following in zip_longest(told, told[1:], fillvalue=""):
             # From here on it is material to work on, and not what the speaker says.
             if is_given(sentence):
@@ -73,42 +83,72 @@ class _Reader:
 
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
         self._names.read(sentence, place)
+        if language := language_of(sentence):
+            for statement in told_in(language, sentence, voice, place):
+                self._keep(statement)
+            return
         self._tell(sentence, voice, place)
         for name, relative, relation in introduced(sentence, voice, place):
             alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
             self._names.add(name, "person", place, alias=alias, weight=6)
+            if sentence.endswith("?"):
+                self._last[voice.name] = Antecedent(name=f"{voice.inner}'s {relative} {name}", who=Who.PERSON)
             self._relate(relation)
             if relation.predicate == "married-to" or not self._is_told(relative, name):
                 self._keep(kinship(name, relative, relation, voice))
 
     def _tell(self, sentence: str, voice: Voice, place: int) -> None:
         """Keep what a sentence states as a whole, or else clause by clause."""
-        if sentence.endswith("?") and "," not in sentence and " and " not in sentence and " so " not in sentence:
-            return
         whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
         marked = pattern("remember").match(whole)
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
             self._keep(wish)
-        elif not is_made_up(sentence):
+        elif not is_made_up(whole):
+            before, settled = None, pattern("settled").search(sentence) is not None
             for clause in clauses(whole):
-                if clause != whole and (wish := wished(clause, voice, place, self._alone)) is not None:
+                wish = wished(clause, voice, place, self._alone) if clause != whole else None
+                if wish is not None:
                     self._keep(wish)
+                elif not (found := self._clause(clause, voice, place, 0.8 if marked else 0.0, settled)) and before:
+                    before = self._continue(before, clause, voice)
                 else:
-                    self._clause(clause, voice, place, 0.8 if marked else 0.0)
+                    before = found
 
-    def _clause(self, clause: str, voice: Voice, place: int, importance: float) -> None:
+    def _clause(self, clause: str, voice: Voice, place: int, importance: float, settled: bool) -> Statement | None:
+        """Keep what a clause states; the last statement that it makes."""
+        last: Statement | None = None
         for part in shared(clause):
             if is_small_talk(part):
                 continue
             said = take_apart(part, voice, self._last.get(voice.name))
             if said is not None:
-                statement = stated(said, place, importance)
+                statement = stated(said, place, importance, settled=settled)
                 self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
             else:
-                statement = noted(part, voice, place) if importance and self._alone else None
+                statement = (
+                    noted(part, voice, place) if importance and self._alone else told_plainly(part, voice, place)
+                )
+                # `Cerys Whitlock, she's 24`: a name alone is whom the next clause tells of.
+                if pattern("full_name").fullmatch(part):
+                    self._last[voice.name] = Antecedent(name=part, who=Who.PERSON)
             if statement is not None:
                 self._keep(statement)
+                last = statement
+        return last
+
+    def _continue(self, before: Statement, clause: str, voice: Voice) -> Statement:
+        """Add a clause that is understood only behind the one before: `…, it's going to be Galicia`."""
+        is_telling = any(pattern(name).search(clause) for name in ("telling", "ended", "changed", "habit"))
+        if len(clause) > 120 or not is_telling or not pattern("refers").search(clause):
+            return before
+        told = voice.retell(clause)
+        is_self = told.startswith(voice.name)
+        told = voice.inner + told[len(voice.name) :] if is_self else clause[0] + told[1:]
+        whole = replace(before, text=f"{before.text}, {told}")
+        self._statements.pop(before.text.casefold(), None)
+        self._keep(whole)
+        return whole
 
     def _is_told(self, relative: str, name: str) -> bool:
         return any(f" {relative} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])

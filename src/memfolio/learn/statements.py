@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from memfolio.learn.clauses import Clause, Who
 from memfolio.learn.learned import Statement
-from memfolio.learn.words import LEXICON, Voice, lemma_of, names, pattern, tags_of, words
-from memfolio.types import Kind, Type, default_kind, frozen
+from memfolio.learn.words import LEXICON, Voice, as_third, lemma_of, names, pattern, tags_of, words
+from memfolio.llm.prompt import gives_orders
+from memfolio.types import DEFAULT_KINDS, Kind, Type, frozen
 
 # The rules for what somebody does or is, as `data/rules.toml` has them.
 
@@ -87,8 +89,7 @@ def being(said: Clause) -> Found | None:
         return None
     if favourite := pattern("favourite").search(said.subject):
         return None if pattern("judged").search(said.tail) else (_favourite(favourite), "")
-    attribute = pattern("attribute").search(said.subject)
-    if attribute and not _is_loose(said):
+    if attribute := pattern("attribute").search(said.subject):
         return _attribute(attribute), ""
     # The first rule that fits decides, so the order of the table counts.
     for rule in _rules_of_being():
@@ -108,25 +109,15 @@ def _attribute(found: re.Match[str]) -> Rule:
     return Rule(predicate=predicate, importance=0.8, is_single=True, topic=predicate)
 
 
-def _is_loose(said: Clause) -> bool:
-    """Whether what is said of an attribute judges it rather than tells it."""
-    if said.resolved:
-        return not re.match(r"[A-Z\d]", said.tail)
-    return bool(pattern("judged").search(said.tail) or pattern("loose").match(said.tail))
-
-
 def _identity(said: Clause) -> Found | None:
     tail, is_thing = said.tail, said.who is Who.THING
     if is_thing and (said.past or said.resolved):
         return None
     if not is_thing and pattern("age").match(tail):
         return AGE, ""
-    if pattern("size").match(tail):
-        return Rule(predicate="size", is_single=True, topic="body"), ""
     is_judged = pattern("judged").search(tail)
     if re.match(r"an? \w", tail):
-        is_story = said.past and said.who is Who.SELF and "when" in tail
-        if pattern("no_thing").match(tail) or is_judged or is_story:
+        if pattern("no_thing").match(tail) or is_judged:
             return None
         return (IDENTITY if said.who in "sp" else Rule(predicate="is_a")), tail.split()[0]
     if said.who is Who.SELF and tail[:1].isupper() and not said.past:
@@ -155,8 +146,6 @@ def _identity_of_others(said: Clause, tail: str) -> Found | None:
         return Rule(predicate="is"), ""
     if pattern("house").search(said.subject) and pattern("located").match(tail):
         return Rule(predicate="located_in", is_single=True, topic="place"), tail.split()[0]
-    if said.who is Who.PERSON and re.match(r"\d{1,2} and \d", tail):
-        return Rule(predicate="age", topic="age"), ""
     if said.who is Who.THING and (tail[:1].isupper() or tail[:1].isdigit() or pattern("when").match(tail)):
         return Rule(predicate="is", is_single=tail.split()[0].lower() not in words("times")), ""
     return None
@@ -169,8 +158,6 @@ def having(said: Clause) -> Found | None:
         return None
     if tail.startswith("to ") or not (pattern("counted").match(tail) or pattern("regular").search(tail)):
         return None
-    if pattern("bare_number").fullmatch(tail) or (said.negated and not pattern("lacked").search(tail)):
-        return None
     if pattern("appointment").search(tail):
         return (Rule(predicate="plans", topic="plan"), "") if pattern("when").search(tail) else None
     if pattern("no_thing").match(tail) and not pattern("some_thing").match(tail):
@@ -180,17 +167,12 @@ def having(said: Clause) -> Found | None:
 
 # What somebody or something does, did, plans or has to do.
 
-_IDLE = dict.fromkeys(("does", "plays", "uses", "wears", "learns"), "idle") | {"speaks": "spoken_to"}
-"""The patterns of what says nothing after a verb of anything."""
-
 
 def doing(said: Clause) -> Found | None:
     """The rule for what is done; nothing if that is not worth keeping."""
-    if said.verb == "have" and said.negated and " can't " in said.text and pattern("food").fullmatch(said.tail):
-        return Rule(predicate="avoids", type=Type.PREFERENCE, topic="food"), ""
     if said.verb == "stand" and said.negated and said.could:
         return Rule(predicate="dislikes", type=Type.PREFERENCE, topic="preference"), ""
-    if said.verb == "mind" or (said.could and not _may(said)):
+    if said.verb == "mind":
         return None
     tense = _tense(said)
     # `we moved to Postgres` is no new home.
@@ -199,15 +181,6 @@ def doing(said: Clause) -> Found | None:
         if tense in rule.tenses and said.who in rule.who and (start := rule.start_of(said.tail)) is not None:
             return (rule, start) if _fits(rule, said) else None
     return None
-
-
-def _may(said: Clause) -> bool:
-    # What somebody can do is told; what they would do is not.
-    if said.verb in words("abilities") and " would " not in said.text:
-        return True
-    if said.verb in ("eat", "drink") and said.negated:
-        return True
-    return said.verb in ("prefer", "like", "love") and not said.past
 
 
 def _tense(said: Clause) -> str:
@@ -223,30 +196,20 @@ def _fits(rule: Rule, said: Clause) -> bool:
     tail, predicate = said.tail, rule.predicate
     if not tail and predicate not in ("does", "graduated"):
         return False
-    if predicate in _IDLE and not rule.starts[0] and said.who in "sp":
-        return not pattern(_IDLE[predicate]).match(tail)
+    if (idle := LEXICON.table("rules")["idle"].get(predicate)) and not rule.starts[0] and said.who in "sp":
+        return not pattern(idle).match(tail)
     if predicate == "lives_in" and tail.startswith("from "):
         return " to " in tail
-    if predicate == "goes_to":
-        is_regular = pattern("school").match(tail) or pattern("often").search(said.text)
-        return bool(is_regular) and not pattern("to_do").match(tail)
     if predicate == "plans":
-        return _is_plan(said)
+        return not (said.perfect or said.past)
     if predicate == "wants_to":
-        return not said.could and not pattern("errand").match(tail)
+        return not pattern("asking").match(tail)
     if rule.type is Type.EVENT:
         is_planned = not (said.future or said.ongoing) or (not said.past and pattern("when").search(tail))
         return bool(is_planned) and not said.negated and len(tail) > 2
     if predicate in ("likes", "prefers") and said.could and not said.negated:
         return predicate == "prefers" and not tail.startswith("to ")
-    return predicate != "studies" or not pattern("effort").match(tail)
-
-
-def _is_plan(said: Clause) -> bool:
-    if said.perfect or said.past or pattern("planless").match(said.tail):
-        return False
-    named = said.ongoing and any(word[:1].isupper() for word in said.tail.split())
-    return named or bool(pattern("when").search(said.tail))
+    return True
 
 
 def task(said: Clause) -> Found | None:
@@ -259,30 +222,95 @@ def task(said: Clause) -> Found | None:
     return None
 
 
+@cache
+def _anchors() -> list[tuple[re.Pattern[str], Rule]]:
+    table = LEXICON.table("rules")["anchors"]
+    return [(pattern(name), _rule("", predicate, who, *rest)) for name, predicate, who, *rest in table]
+
+
+def anchored(said: Clause, *, settled: bool = False) -> Found | None:
+    """The rule for what is worth keeping whatever its verb is: a change, an end, a date, a number."""
+    if (
+        said.hedged
+        or said.verb in words("attempts")
+        or (said.could and said.who is not Who.THING and not pattern("restricted").search(said.text))
+    ):
+        return None
+    if pattern("judged").search(said.tail.partition(",")[0]) or pattern("passing").search(said.text):
+        return None
+    tense = _tense(said)
+    for anchor, rule in _anchors():
+        if said.who in rule.who and tense in rule.tenses and anchor.search(said.text):
+            return rule, ""
+    is_coming = (said.future or said.ongoing) and not said.past
+    is_refused = said.negated and is_coming and (said.who in "sw" or pattern("when").search(said.text))
+    if (is_refused or (settled and is_coming)) and len(said.tail.split()) > 1:
+        return Rule(predicate="decided", type=Type.DECISION, importance=0.7, topic="decision"), ""
+    return None
+
+
 # What a clause says that is worth keeping, as a statement.
 
 _VALUE = re.compile(r"(?:an? |the )?(?!\S+'s )[A-Z\d+]|\S+@")
 
 
-def stated(said: Clause, turn: int, importance: float = 0.0) -> Statement | None:
-    """The statement that a clause makes; nothing if it is not worth keeping or does not stand by itself."""
+def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = False) -> Statement | None:
+    """The statement that a clause makes; nothing if it is not worth keeping or does not stand by itself.
+
+    `settled` is whether the sentence says that something is decided.
+    """
+    if _is_open(said.text) and (more := pattern("addition").search(said.tail)):
+        said = replace(said, text=said.text[: more.start() - len(said.tail)], tail=said.tail[: more.start()])
     if said.text.endswith(":") or _is_open(said.text) or _is_unclear(said):
         return None
-    if said.who is Who.THING and not _is_definite(said.subject):
+    if pattern("fronted").search(said.subject):
         return None
-    found = being(said) if said.verb == "be" else having(said) or doing(said)
-    found = found or task(said)
+    if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
+        return None
+    found = None if said.is_bare else being(said) if said.verb == "be" else having(said) or doing(said)
+    found = found or task(said) or anchored(said, settled=settled)
     if found is None and importance and not (said.could and said.verb == "be"):
         found = Rule(predicate="noted", importance=0.8), ""
+    if found is None and is_specific(said):
+        found = Rule(predicate="told", importance=0.4), ""
     if found is None:
         return None
     rule, start = found
     rest = said.tail[len(start) :].strip()
     # What follows `decided` may be a whole clause, so pronouns in it are no harm.
-    unclear = rest != said.tail and rule.type is not Type.DECISION and pattern("unclear").match(rest)
-    if unclear or re.match(rf"{re.escape(said.subject)}\b(?!')", rest):
+    if rest != said.tail and rule.type is not Type.DECISION and pattern("unclear").match(rest):
         return None
     return _statement(said, rule, start, turn, importance)
+
+
+def is_specific(said: Clause) -> bool:
+    """Whether a clause that no rule reads is worth keeping as it is: a plain statement with a name, a number or a date.
+
+    What somebody thinks, hopes or needs for the moment is not, nor what was said of no one in particular.
+    """
+    if said.hedged or said.could or said.opinion or said.is_bare or said.resolved or gives_orders(said.text):
+        return False
+    is_idle = said.who in (Who.SELF, Who.PERSON) and said.verb in words("idle_verbs")
+    if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200 or pattern("asks_inside").search(said.text):
+        return False
+    if said.past and not said.perfect and said.who is not Who.THING and not pattern("lasting_past").search(said.text):
+        return False
+    is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
+    if is_own and not said.ongoing and len(said.tail.split()) > 2:
+        return pattern("judgement").match(said.tail) is None
+    return bool(_SPECIFIC.search(said.tail) or (said.who is Who.THING and _SPECIFIC.search(said.subject[1:])))
+
+
+def told_plainly(clause: str, voice: Voice, turn: int) -> Statement | None:
+    """A clause that cannot be taken apart, kept whole where it names something and says why that matters later."""
+    if len(clause.split()) < 4 or len(clause) > 200 or not _SPECIFIC.search(clause[1:]):
+        return None
+    if any(pattern(name).search(clause) for name in ("asks_inside", "orders", "unnamed_one")):
+        return None
+    if gives_orders(clause) or not pattern("matters").search(clause):
+        return None
+    found = noted(clause, voice, turn)
+    return replace(found, importance=0.4) if found else None
 
 
 def noted(clause: str, voice: Voice, turn: int) -> Statement | None:
@@ -293,6 +321,10 @@ def noted(clause: str, voice: Voice, turn: int) -> Statement | None:
     return Statement(
         text=text, type=Type.FACT, kind=Kind.SEMANTIC, turns=(turn,), importance=0.8, tags=tags_of("fact", text)
     )
+
+
+_SPECIFIC = re.compile(r"\d|(?<![.!?:]\s)(?<!^)\b(?!I\b|The\b|OK\b|Ok\b)[A-ZÀ-ÖØ-Þ][\w'’-]+")
+"""A figure, or a word with a capital inside a sentence."""
 
 
 def _is_open(text: str) -> bool:
@@ -309,16 +341,6 @@ def _is_unclear(said: Clause) -> bool:
     return bool(pattern("unclear").match(said.tail))
 
 
-def _is_definite(subject: str) -> bool:
-    first, *others = subject.split(" ")
-    if "'s " in subject:
-        return True
-    if first.lower() in ("the", "all", "every", "each", "most", "both"):
-        has_name = any(word[:1].isupper() or word[:1] == "`" for word in others)
-        return has_name or bool(pattern("plain_thing").match(subject))
-    return first.lower() not in ("this", "his", "her", "their") and subject.lower() not in names("places")
-
-
 def object_of(tail: str) -> str:
     """What the verb is about: its words up to a comma, a time or a reason."""
     return pattern("object_end").sub("", tail, count=1).strip(" .!\"'")[:120]
@@ -326,15 +348,13 @@ def object_of(tail: str) -> str:
 
 def _statement(said: Clause, rule: Rule, start: str, turn: int, importance: float) -> Statement:
     type_ = rule.type
-    if type_ is Type.PREFERENCE and said.verb in ("like", "love") and said.could and not said.negated:
-        type_ = Type.OBSERVATION
     if type_ is Type.EVENT and (said.future or said.ongoing):
         type_ = Type.FACT
     subject, thing = _roles(said, rule, _object(said, rule, start))
     return Statement(
         text=said.text,
         type=type_,
-        kind=Kind.OPINION if said.opinion and type_ is Type.OBSERVATION else default_kind(type_),
+        kind=Kind.OPINION if said.opinion and type_ is Type.OBSERVATION else DEFAULT_KINDS[type_],
         turns=(turn,),
         subject=subject,
         predicate=rule.predicate,
@@ -418,39 +438,61 @@ def _filled(told: str, parts: dict[str, str | None], answer: str) -> str:
 
 # What whole sentences say: how things are to be done, what was decided, how something is done, what to remind of.
 
-_FORMS: tuple[tuple[str, str, Type, Kind, str, str], ...] = (
-    # the pattern, as it is told of the speaker, type, kind, predicate, topic
-    ("steps", "", Type.LESSON, Kind.PROCEDURAL, "how_to", "procedure"),
-    ("decided", "decided to {verb} {what}", Type.DECISION, Kind.EPISODIC, "decided", "decision"),
-    ("remind", "wants to be reminded {what}", Type.TASK, Kind.EPISODIC, "has_to", "task"),
-    ("opinion", "thinks that {what}", Type.OBSERVATION, Kind.OPINION, "thinks", "opinion"),
-    ("call_me", "wants to be called {what}", Type.FACT, Kind.SEMANTIC, "called", "name"),
-)
-_NEVER = {
-    "don't": "not to", "do not": "not to", "stop": "to stop", "avoid": "to avoid",
-    "never": "never to", "don't ever": "never to", "do not ever": "never to",
-}  # fmt: skip
-
 
 def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | None:
     """The statement that a whole sentence makes. `alone` is whether its words can only be meant for the assistant."""
-    if len(sentence) > 600 or sentence.endswith("?"):
+    if len(sentence) > 600:
+        return None
+    if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
+        return asked
+    if sentence.endswith("?"):
         return None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 
 
+def _reminder(text: str, voice: Voice, turn: int) -> Statement | None:
+    """What somebody wants to be reminded of, with when."""
+    found = pattern("reminder").match(text)
+    if found is None or len(found["what"].split()) < 2 or pattern("once").fullmatch(found["what"]):
+        return None
+    when = (found["time"] or found["before"] or "").strip()
+    what = pattern("ending").sub("", voice.retell(f"x {found['what']}")[2:])
+    how = f" {found['how']}" if found["how"] else ":"
+    told = when[:1].lower() + when[1:] if when.lower().startswith(("on ", "in ", "next ", "by ")) else when
+    return Statement(
+        text=f"{voice.name} wants to be reminded{f' {told}' if told else ''}{how} {what}",
+        type=Type.TASK,
+        kind=Kind.EPISODIC,
+        turns=(turn,),
+        subject=voice.name,
+        predicate="reminder",
+        object=f"{when}: {what}" if when else what,
+        confidence=0.85,
+        importance=0.7,
+        tags=tags_of("reminder", what),
+    )
+
+
 def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     """How somebody wants the assistant to do things."""
-    found = next(filter(None, (pattern(name).match(text) for name in ("order", "wanted", "kept_order"))), None)
+    found = next(
+        filter(None, (pattern(name).match(text) for name in ("order", "wanted", "kept_order", "sparing"))), None
+    )
+    if found is None and pattern("for_good").search(text):
+        found = pattern("instructed").match(text)
     if found is None:
         return None
     parts = found.groupdict("")
     how = parts.get("how", "").lower()
     what = next(filter(None, (parts.get(name) for name in ("what", "now", "then", "whenever", "style"))), "")
-    if (how and not parts["lasting"] and pattern("once").match(what)) or len(what) > 200:
+    what = pattern("courtesy").sub("", what)
+    is_once = how and not parts["lasting"] and pattern("once").match(what)
+    if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None
-    told = re.sub(r"\byou\b", "the assistant", voice.retell(_ordered(how, what)))
+    wanted = f"wants {what[0].lower()}{what[1:]}" if found.re is pattern("sparing") else _ordered(how, what)
+    told = re.sub(r"\byou\b", "the assistant", voice.retell(wanted))
+    told = re.sub(r"(?<=the assistant )\w+", lambda verb: _as_done(told, verb), told)
     told = re.sub(r"\byour\b", "its", told)
     return Statement(
         text=f"{voice.name} {told[0].lower()}{told[1:]}",
@@ -467,16 +509,21 @@ def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     )
 
 
+def _as_done(told: str, verb: re.Match[str]) -> str:
+    """What the assistant does when it is told of in a clause of its own: `when the assistant suggests`."""
+    return as_third(verb[0]) if pattern("subordinate").search(told, 0, verb.start()) else verb[0]
+
+
 def _ordered(how: str, what: str) -> str:
-    if how in _NEVER:
-        return f"wants the assistant {_NEVER[how]} {what}"
+    if never := LEXICON.table("rules")["orders"].get(how):
+        return f"wants the assistant {never} {what}"
     if when := pattern("order_when").match(what):
         what = f"{when['what']} {when['when'][0].lower()}{when['when'][1:]}"
     return f"wants the assistant to {'always ' if how else ''}{what[0].lower()}{what[1:]}"
 
 
 def _told(text: str, voice: Voice, turn: int) -> Statement | None:
-    for name, told, type_, kind, predicate, topic in _FORMS:
+    for name, told, type_, kind, predicate, topic in LEXICON.table("rules")["sentences"]:
         if found := pattern(name).match(text):
             parts = found.groupdict("")
             what = (parts.get("what") or parts.get("goal", "")).strip()
@@ -485,8 +532,8 @@ def _told(text: str, voice: Voice, turn: int) -> Statement | None:
                 text=f"{voice.name} {told.format(verb=parts.get('verb', '').lower(), what=retold)}"
                 if told
                 else voice.retell(text),
-                type=type_,
-                kind=kind,
+                type=Type(type_),
+                kind=Kind(kind),
                 turns=(turn,),
                 subject=voice.name,
                 predicate=predicate,

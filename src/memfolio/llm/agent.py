@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeVar
 
 import httpx2
-from pydantic import TypeAdapter
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
 from pydantic_ai.exceptions import (
     ContentFilterError,
@@ -25,8 +23,8 @@ from pydantic_ai.settings import ModelSettings
 
 from memfolio.embed.post import is_loopback
 from memfolio.errors import ModelError
-from memfolio.llm.model import INSTALL, Endpoint, ModelQuestion
-from memfolio.llm.prompt import cleaned
+from memfolio.llm.model import INSTALL, Endpoint, InvalidAnswerError, ModelQuestion
+from memfolio.llm.prompt import cleaned, with_schema
 from memfolio.text import estimate_tokens
 
 # What every request to a model passes: it goes to the one address, shows only our key, and is paid for.
@@ -129,8 +127,8 @@ def in_words(error: Exception, endpoint: Endpoint, timeout: float) -> ModelError
         case ModelAPIError():
             return ModelError(f"{where} did not answer with JSON", hint="check model.url: it often ends in /v1")
         case UnexpectedModelBehavior():
-            return ModelError(f"{where} did not answer with what was asked for", hint=_ANOTHER)
-    return ModelError(f"{where} gave an answer that cannot be used: {type(error).__name__}", hint=_ANOTHER)
+            return InvalidAnswerError(f"{where} did not answer with what was asked for", hint=_ANOTHER)
+    return InvalidAnswerError(f"{where} gave an answer that cannot be used: {type(error).__name__}", hint=_ANOTHER)
 
 
 def settled(error: BaseException) -> ModelError | None:
@@ -173,26 +171,33 @@ def _shares(said: str, key: str) -> bool:
 
 T = TypeVar("T")
 
-MAX_ANSWER = 16_000
-"""Tokens that a model may answer with, what it thinks before included."""
 LONGEST_WAIT = 5.0
 """Seconds after which a busy server may ask to come back, and is waited for."""
 
 _WAIT = 0.5
 
 
-def answer_to(question: ModelQuestion[T], pay: Callable[[int], None], timeout: float) -> T:
-    """The model's answer; every failure is a ModelError."""
+Answered = tuple[T, tuple[int, int]]
+"""An answer, and the tokens that went in and came out for it."""
+
+
+def answer_to(
+    endpoint: Endpoint, question: ModelQuestion[T], pay: Callable[[int], None], timeout: float
+) -> Answered[T]:
+    """The model's answer, and what it took; every failure is a ModelError."""
     try:
-        return cleaned(asyncio.run(_in_time(question, pay, timeout)))
+        found, spent = asyncio.run(_in_time(endpoint, question, pay, timeout))
+        return cleaned(found), spent
     except Exception as error:  # three libraries lie between, and whoever asks knows only ModelError
-        raise in_words(error, question.endpoint, timeout) from error
+        raise in_words(error, endpoint, timeout) from error
 
 
-async def _in_time(question: ModelQuestion[T], pay: Callable[[int], None], timeout: float) -> T:
-    async with asyncio.timeout(timeout), open_client(question.endpoint, pay) as client:
-        model = _model(question.endpoint, client)
-        *ways, last = _ways(question.endpoint.provider, question.answer)
+async def _in_time(
+    endpoint: Endpoint, question: ModelQuestion[T], pay: Callable[[int], None], timeout: float
+) -> Answered[T]:
+    async with asyncio.timeout(timeout), open_client(endpoint, pay) as client:
+        model = _model(endpoint, client)
+        *ways, last = _ways(endpoint.provider, question.answer)
         for way in ways:
             try:
                 return await _ask_patiently(model, way, question)
@@ -202,7 +207,7 @@ async def _in_time(question: ModelQuestion[T], pay: Callable[[int], None], timeo
         return await _ask_patiently(model, last, question)
 
 
-async def _ask_patiently(model: Model, way: Any, question: ModelQuestion[T]) -> T:
+async def _ask_patiently(model: Model, way: Any, question: ModelQuestion[T]) -> Answered[T]:
     """Ask, and once more where the server is busy or the connection broke."""
     try:
         return await _ask(model, way, question)
@@ -221,18 +226,12 @@ def _passes(error: ModelAPIError) -> bool:
     return isinstance(error, ModelConnectionError)
 
 
-async def _ask(model: Model, way: Any, question: ModelQuestion[T]) -> T:
-    instructions = question.instructions if isinstance(way, ToolOutput) else _with_schema(question)
+async def _ask(model: Model, way: Any, question: ModelQuestion[T]) -> Answered[T]:
+    instructions = question.instructions if isinstance(way, ToolOutput) else with_schema(question)
     agent = Agent(model, output_type=way, instructions=instructions, retries={"output": 1}, name="memfolio")
-    result = await agent.run(question.material, model_settings=ModelSettings(max_tokens=MAX_ANSWER))
+    result = await agent.run(question.material, model_settings=ModelSettings(max_tokens=question.most))
     output: T = result.output
-    return output
-
-
-def _with_schema(question: ModelQuestion[T]) -> str:
-    """What to do and in which form, in one message: many servers take no second one of the system's."""
-    schema = json.dumps(TypeAdapter(question.answer).json_schema())
-    return f"{question.instructions}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
+    return output, (result.usage.input_tokens, result.usage.output_tokens)
 
 
 def _ways(provider: str, answer: type[T]) -> tuple[Any, ...]:

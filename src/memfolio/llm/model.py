@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from memfolio.config import Config
-from memfolio.embed.http import Spending, spending
 from memfolio.embed.post import in_time, key_trouble, may_have_key
 from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
-from memfolio.text import estimate_tokens
+from memfolio.text import estimate_tokens, sentences
 from memfolio.types import frozen
+from memfolio.vault.usage import Usage
 
 T = TypeVar("T")
 
@@ -31,6 +30,16 @@ class Model(Protocol):
 
         The material is what others wrote: it is fenced, and nothing in it is an instruction.
         """
+
+    def questions(self, turns: int) -> int:
+        """How many questions may be asked about so many turns of a conversation, which are counted by that."""
+
+    def drop(self, why: str, count: int) -> None:
+        """Count what it said and nobody takes."""
+
+
+class InvalidAnswerError(ModelError):
+    """What was answered is not of the form that was asked for; nothing of it is used."""
 
 
 INSTALL = 'pip install "memfolio[model]"'
@@ -78,16 +87,21 @@ class Endpoint:
 
 @frozen
 class ModelQuestion(Generic[T]):
-    """Whom to ask, what to do (`instructions`), with which fenced material, and the type of the answer."""
+    """What to do (`instructions`), with which fenced material, and the type of the answer.
 
-    endpoint: Endpoint
+    `most` is how many tokens the answer may have.
+    """
+
     instructions: str
     material: str
     answer: type[T]
+    most: int
 
 
 MAX_MATERIAL = 24_000
 """Tokens of material that are sent with one question."""
+MAX_ANSWER = 16_000
+"""Tokens that a model may answer with, what it thinks before included."""
 
 _GRACE = 1.0
 _DATA = Path(__file__).parent / "data"
@@ -98,92 +112,128 @@ def _template(name: str) -> str:
     return (_DATA / name).read_text(encoding="utf-8").rstrip("\n")
 
 
-class ServedModel:
-    """Asks a server, one question at a time and each for itself; threads may share it.
+class Allowance(NamedTuple):
+    """What a model may cost: how many tokens a day (0 is no limit), how many turns a question, and where it is noted.
 
-    A question has `timeout` seconds for everything, a second try where the server is busy included. `budget` is how
-    many tokens this process sends to the model in a day, by an estimate; 0 is no limit. What is sent goes through
-    `clean` first.
+    What is sent goes through `clean` first.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, *, timeout: float = 60.0, budget: int = 0, clean: Callable[[str], str] = str
-    ) -> None:
-        self.name = f"{endpoint.provider}:{endpoint.model}"
-        self._endpoint = endpoint
+    usage: Usage
+    budget: int = 0
+    turns: int = 1
+    clean: Callable[[str], str] = str
+
+
+class PaidModel:
+    """A model whose questions are fenced, cleaned, limited in time, and paid for; threads may share it."""
+
+    def __init__(self, name: str, timeout: float, allowance: Allowance) -> None:
+        self.name = name
         self._timeout = timeout
-        self._limit = budget
-        self._clean = clean
-        self._spending: Spending = spending(endpoint.address, endpoint.model)
+        self._allowance = allowance
 
     def ask(self, task: str, material: str, answer: type[T]) -> T:
-        self._endpoint.check()
-        self._pay(0)
-        answer_to = _door()
-        mark = fresh_mark()
+        self._check()
+        clean, mark = self._allowance.clean, fresh_mark()
         question = ModelQuestion(
-            endpoint=self._endpoint,
-            instructions=_template("rules.txt").format(mark=mark, task=self._clean(task)),
-            material=fenced(cut(self._clean(material), self._most), mark),
+            instructions=_template("rules.txt").format(mark=mark, task=clean(task)),
+            material=fenced(cut(clean(material), self._share(MAX_MATERIAL, 2)), mark),
             answer=answer,
+            most=self._share(MAX_ANSWER, 4),
         )
         # In a thread, it may run an event loop even where whoever asks runs one already.
-        return in_time(lambda: answer_to(question, self._pay, self._timeout), self._timeout + _GRACE, self._late)
+        try:
+            return in_time(lambda: self._answer(question), self._timeout + _GRACE, self._late)
+        except InvalidAnswerError:
+            self.drop("invalid", 1)
+            raise
+
+    def questions(self, turns: int) -> int:
+        return self._allowance.usage.questions(turns, self._allowance.turns)
+
+    def drop(self, why: str, count: int) -> None:
+        self._allowance.usage.drop(why, count)
+
+    def _check(self) -> None:
+        """Raise ModelError where it cannot be asked, so that nothing is sent."""
+        raise NotImplementedError
+
+    def _answer(self, question: ModelQuestion[T]) -> T:
+        raise NotImplementedError
 
     def _late(self) -> ModelError:
-        return ModelError(f"{self.name} did not answer in time", hint="check model.url and the network")
+        return ModelError(f"{self.name} did not answer in time", hint="raise model.timeout, or see how it is doing")
 
-    def _pay(self, tokens: int) -> None:
-        """Count what a request sends; ModelError where the day's budget has no room for it."""
-        with self._spending.lock:
-            spent = self._spending.spent
-            if self._limit and spent + max(tokens, 1) > self._limit:
-                raise ModelError(
-                    f"the model budget is used up: {spent:,} of {self._limit:,} tokens are spent, and the next "
-                    f"question has {tokens:,}",
-                    hint="wait until tomorrow, or raise model.budget",
-                )
-            self._spending.add(tokens)
+    def _reserve(self, tokens: int) -> str:
+        """Set tokens aside; ModelError where the day has no room for them."""
+        return self._allowance.usage.reserve(self.name, tokens, self._allowance.budget)
 
-    @property
-    def _most(self) -> int:
-        """Tokens of material for one question: half of a day's at most, so that the rest of it fits as well."""
-        return min(MAX_MATERIAL, self._limit // 2) if self._limit else MAX_MATERIAL
+    def _share(self, most: int, part: int) -> int:
+        """As many tokens as one question may have of a kind: a part of a day's at most, so that the rest fits too."""
+        return min(most, self._allowance.budget // part) if self._allowance.budget else most
 
 
-def _door() -> Callable[[ModelQuestion[T], Callable[[int], None], float], T]:
-    """What asks; loading it takes about a second, the first time."""
-    try:
-        from memfolio.llm.agent import answer_to
-    except ImportError as error:
-        raise ModelError(f"the package {error.name} is not installed", hint=INSTALL) from error
-    return answer_to
+class ServedModel(PaidModel):
+    """Asks a server, one question at a time and each for itself.
+
+    A question has `timeout` seconds for everything, a second try where the server is busy included.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, timeout: float = 60.0, allowance: Allowance | None = None) -> None:
+        super().__init__(f"{endpoint.provider}:{endpoint.model}", timeout, allowance or Allowance(Usage()))
+        self._endpoint = endpoint
+
+    def _check(self) -> None:
+        self._endpoint.check()
+
+    def _answer(self, question: ModelQuestion[T]) -> T:
+        try:  # loading it takes about a second, the first time
+            from memfolio.llm.agent import answer_to
+        except ImportError as error:
+            raise ModelError(f"the package {error.name} is not installed", hint=INSTALL) from error
+        reserved: list[tuple[str, int]] = []
+
+        def pay(tokens: int) -> None:
+            """Reserve what a request can cost; each has its own, since a server may be asked more than once."""
+            reserved.append((self._reserve(tokens + question.most), tokens))
+
+        spent, settle = (0, 0), self._allowance.usage.settle
+        try:
+            found, spent = answer_to(self._endpoint, question, pay, self._timeout)
+            return found
+        finally:
+            # What was sent counts even where nothing came back; what came back counts with the last request.
+            for name, tokens in reserved[:-1]:
+                settle(name, tokens, 0)
+            for name, tokens in reserved[-1:]:
+                settle(name, max(tokens, spent[0]), spent[1])
 
 
 # Which language model a home uses.
 
 
-def open_model(config: Config) -> Model | None:
+def open_model(config: Config, usage: Usage | None = None) -> Model | None:
     """The language model that the configuration asks for; None where there is to be none, as by default.
 
-    Loads nothing and connects to nothing: what is missing or does not answer is a ModelError when it is asked.
+    What it costs is noted in `usage`, by default for this process alone. Loads nothing and connects to nothing: what is
+    missing or does not answer is a ModelError when it is asked.
     """
-    if config.model.provider == "none":
+    model = config.model
+    if model.provider in ("none", "agent"):
         return None
-    endpoint = Endpoint(
-        provider=config.model.provider,
-        model=config.model.name,
-        url=config.model.url,
-        url_is_own=config.model.url_is_own,
-        key=config.model.key,
-    )
     clean = Redactor(config.redact).clean
-    return ServedModel(endpoint, timeout=config.model.timeout, budget=config.model.budget, clean=clean)
+    allowance = Allowance(usage or Usage(), model.budget, model.turns, clean)
+    if model.provider == "host":
+        from memfolio.llm.host import HostModel
+
+        return HostModel(model.name, timeout=model.timeout, allowance=allowance)
+    own = model.url_is_own
+    endpoint = Endpoint(provider=model.provider, model=model.name, url=model.url, url_is_own=own, key=model.key)
+    return ServedModel(endpoint, timeout=model.timeout, allowance=allowance)
 
 
 # One text in place of several.
 
-_SENTENCE = re.compile(r".+?(?:[.!?]+(?:\s+|$)|[。！？]+|$)")
 _HINT = "try again, or use a model that follows instructions better"
 
 
@@ -204,17 +254,18 @@ def sum_up(model: Model, texts: Sequence[str], limit_tokens: int) -> str:
         raise ModelError("there is nothing to sum up", hint="give texts with words in them")
     words = max(5, limit_tokens // 2)
     answer = " ".join(model.ask(_template("sum_up.txt").format(words=words), material, Summary).text.split())
-    text = _fitting([each for each in _SENTENCE.findall(answer) if is_grounded(each, material)], limit_tokens)
+    text = _fitting([each for each in sentences(answer) if is_grounded(each, material)], limit_tokens)
     if not text:
         raise ModelError(f"{model.name} gave a summary that has nothing of what was to be summed up", hint=_HINT)
     return text
 
 
-def _fitting(sentences: Sequence[str], limit: int) -> str:
+def _fitting(given: Sequence[str], limit: int) -> str:
     """The first sentences of a text, as many as fit."""
     kept = ""
-    for sentence in sentences:
-        if estimate_tokens(kept + sentence.rstrip()) > limit:
+    for sentence in given:
+        longer = f"{kept}{sentence}" if kept.endswith(("。", "！", "？")) else f"{kept} {sentence}".strip()
+        if estimate_tokens(longer) > limit:
             break
-        kept += sentence
-    return kept.strip()
+        kept = longer
+    return kept

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import unicodedata
 from collections.abc import Container
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memfolio.text import estimate_tokens, terms
+
+if TYPE_CHECKING:
+    from memfolio.llm.model import ModelQuestion
 
 # The fence around material: a mark that nobody can guess, around text that cannot be taken for anything else.
 #
@@ -44,26 +48,24 @@ def cut(text: str, limit: int) -> str:
     """The first lines of a text, as many as have at most `limit` tokens; of a longer line, its beginning."""
     if estimate_tokens(text) <= limit:
         return text
-    kept: list[str] = []
-    left = limit - estimate_tokens(CUT)
-    for line in text.splitlines():
-        left -= estimate_tokens(line) + 1
-        if left < 0:
-            break
-        kept.append(line)
-    return "\n".join([*(kept or [_beginning(text.splitlines()[0], limit - estimate_tokens(CUT))]), CUT])
-
-
-def _beginning(line: str, limit: int) -> str:
-    while line and (size := estimate_tokens(line)) > limit:
-        line = line[: min(len(line) - 1, len(line) * max(limit, 0) // size)]
-    return line
+    kept, room = text, max(0, limit - estimate_tokens(CUT) - 1)
+    while kept and (size := estimate_tokens(kept)) > room:
+        kept = kept[: min(len(kept) - 1, len(kept) * room // size)]
+    return f"{kept.rpartition(chr(10))[0] or kept}\n{CUT}"
 
 
 def _is_plain(character: str) -> bool:
     return (
         character in "\n\t" or character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
     )
+
+
+def with_schema(question: ModelQuestion[Any]) -> str:
+    """What to do and in which form, in one message: many servers take no second one of the system's."""
+    from pydantic import TypeAdapter
+
+    schema = json.dumps(TypeAdapter(question.answer).json_schema())
+    return f"{question.instructions}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
 
 
 # What a model answered, made harmless: it goes into files that people read, so every text in it is plain and short.
@@ -101,6 +103,11 @@ _ORDER = re.compile(
 """Words that are meant for whoever reads the memory, not about anything in it."""
 
 
+def gives_orders(text: str) -> bool:
+    """Whether a text has words that are meant for whoever reads it."""
+    return _ORDER.search(text) is not None
+
+
 def is_grounded(text: str, said: str, besides: Container[str] = ()) -> bool:
     """Whether half of a text's words or more occur in what was said, and no address or order comes with it that does
     not; words `besides` do not count."""
@@ -116,13 +123,22 @@ def are_words_of(text: str, said: str) -> bool:
     return bool(words) and all(occurs(word, said) for word in words)
 
 
+_ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s)$")
+
+
 def occurs(word: str, said: str) -> bool:
-    """Whether a word occurs in a text, or one that begins as it does; where words have no spaces between, anywhere."""
+    """Whether a word occurs in a text, in some form of it; where words have no spaces between, anywhere."""
     if " " in word:
         return word.replace(" ", "") in said
-    stem = word[: max(4, (2 * len(word) + 2) // 3)]
-    end = r"(?!\w)" if len(word) < 4 or not word.isalpha() else ""
-    return re.search(rf"(?<!\w){re.escape(stem)}{end}", said) is not None
+    if len(word) < 4 or not word.isalpha():
+        return _has(word, said, r"(?:'?s)?(?!\w)" if word.isalpha() else r"(?!\w)")
+    short = _ENDING.sub("", word)
+    is_short = len(short) < 4 and _has(short, said, r"(?:ing|e?d|e?s)?(?!\w)")
+    return is_short or _has(word[: max(4, (2 * len(word) + 2) // 3)], said, "")
+
+
+def _has(beginning: str, said: str, end: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(beginning)}{end}", said) is not None
 
 
 def _adds(text: str, said: str) -> bool:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.index.mind_pages import ItemStatus, MindItem
+from memfolio.learn.contradict import Opposition, contradict
+from memfolio.learn.words import Lexicon
 from memfolio.settings import Minding
-from memfolio.text import counted
+from memfolio.text import counted, sentences
 from memfolio.types import frozen
 from memfolio.vault.fields import local
 
@@ -147,62 +148,35 @@ def _told(doubt: str, items: Sequence[MindItem]) -> str:
 
 LONGEST = 2000
 """Characters of the title and of the text of a belief that are read."""
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(
     r"«[^«»]+»|\d{4}-\d\d-\d\d|\d\d?:\d\d|[$€£]?\d[\d,]*(?:\.\d+)?%?|v(?=\d)|[^\W\d_][^\W_]*(?:'[^\W\d_]+)?"
 )
 _NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=\W*$)")
 """A sentence that says who or where something is: Our lawyer is Petra Vogt."""
 _COLON = re.compile(r":(?:\s+|$)")
-
-
-class Language(NamedTuple):
-    """The words of `data/claims.toml`, where it says what each is."""
-
-    fillers: frozenset[str]
-    pronouns: frozenset[str]
-    denials: frozenset[str]
-    verbs: frozenset[str]
-    past: frozenset[str]
-    vague: frozenset[str]
-    when: frozenset[str]
-    at_the_end: frozenset[str]
-    spoken: Mapping[str, str]
-    same: Mapping[str, str]
-    states: Mapping[str, tuple[str, str]]
-    """The words of states, each with what it is a state of, and the first word for the same."""
-    units: Mapping[str, tuple[str, float]]
-    """Each with what it measures, and how many of the smallest it is."""
-
-
-@cache
-def language() -> Language:
-    tables: dict[str, Any] = tomllib.loads((Path(__file__).parent / "data" / "claims.toml").read_text("utf-8"))
-    tables["same"] |= {word: str(number) for number, word in enumerate(tables.pop("numbers").split(), 2)}
-    groups = [(kind, value) for kind, values in tables["states"].items() for value in values]
-    tables["states"] = {word: (kind, value.split()[0]) for kind, value in groups for word in value.split()}
-    scales = [(kind, *each) for kind, units in tables["units"].items() for each in units.items()]
-    tables["units"] = {name: (kind, scale) for kind, names, scale in scales for name in names.split()}
-    words: dict[str, Any] = {name: frozenset(each.split()) for name, each in tables.items() if isinstance(each, str)}
-    return Language(**{**tables, **words})
-
+_KINDS_OF_VALUES = {"«": "<name>", ":": "<clock>", "-": "<date>", "$": "<$>", "€": "<€>", "£": "<£>", "%": "<%>"}
+"""What kind of value a word with a sign is."""
+_TIMES = ("<number>", "<month>", "<weekday>")
 
 Words = tuple[str, ...]
 
 
-class Amount(NamedTuple):
-    """A number, or a word that stands for one of several states; `scale` is that of its unit."""
+LEXICON = Lexicon(Path(__file__).parent / "data")
+"""`data/words.toml` says what each list is."""
 
-    number: float
-    scale: float = 1
-    word: str = ""
 
-    def differs(self, other: Amount) -> bool:
-        """Whether both cannot be meant; what is told in two units may be rounded."""
-        if self.word or other.word or self.scale == other.scale:
-            return self != other
-        one, two = self.number * self.scale, other.number * other.scale
-        return abs(one - two) > 0.02 * max(abs(one), abs(two))
+@cache
+def _same() -> Mapping[str, str]:
+    """Forms of verbs, and words for numbers, each with what it is read as."""
+    same: dict[str, str] = LEXICON.table("words")["same"]
+    return same | {word: str(number) for word, number in zip(LEXICON.listed("numbers"), count(2))}
+
+
+@cache
+def _states() -> Mapping[str, tuple[str, str]]:
+    """The words of states, each with what it is a state of, and the first word for the same."""
+    groups = [(kind, row.split()) for kind, rows in LEXICON.table("words")["states"].items() for row in rows]
+    return {word: (f"<{kind}>", words[0]) for kind, words in groups for word in words}
 
 
 class Claim(NamedTuple):
@@ -210,29 +184,22 @@ class Claim(NamedTuple):
 
     item: MindItem
     frame: Words
-    values: tuple[Amount, ...]
+    values: Words
     is_denied: bool
 
     @property
     def is_past(self) -> bool:
-        return not language().past.isdisjoint(self.frame)
+        return not LEXICON.words("past").isdisjoint(self.frame)
 
     @property
     def is_vague(self) -> bool:
         """Whether it may be true beside one with another value."""
-        return self.is_past or not language().vague.isdisjoint(self.frame)
+        return self.is_past or not LEXICON.words("vague").isdisjoint(self.frame)
 
     @property
     def is_timed(self) -> bool:
         """Whether its value tells when: beside it, others may be true of other times."""
-        behind = {two for one, two in pairwise(self.frame) if one in language().when}
-        return not behind.isdisjoint(("<number>", "<month>", "<weekday>"))
-
-    @property
-    def says(self) -> tuple[object, ...]:
-        """The same for claims that say nearly the same."""
-        told = tuple(value.word or f"{value.number * value.scale:.2g}" for value in self.values)
-        return self.frame, told, self.is_denied
+        return any(one in LEXICON.words("when") and two in _TIMES for one, two in pairwise(self.frame))
 
 
 def subject_of(item: MindItem) -> tuple[str, str]:
@@ -241,74 +208,60 @@ def subject_of(item: MindItem) -> tuple[str, str]:
     return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
 
 
-def key_of(subject: str) -> Words:
-    """The words of a subject, whatever their order and number."""
-    return tuple(sorted(_words(subject[:LONGEST])))
-
-
 def claims_of(item: MindItem) -> Iterator[Claim]:
     """The claims of a belief; what its text says is about its subject."""
     subject, content = subject_of(item)
     yield from _claims(item, (), _words(item.title[:LONGEST]))
     about = _words(subject[:LONGEST])
-    for sentence in _SENTENCE.split(content[:LONGEST]) if content else ():
+    for sentence in sentences(content[:LONGEST]):
         words = _words(sentence)
-        words = words[1:] if words and words[0] in language().pronouns else words
+        words = words[1:] if words and words[0] in LEXICON.words("pronouns") else words
         yield from _claims(item, about, words[len(about) :] if words[: len(about)] == about else words)
 
 
 def _words(text: str) -> list[str]:
     text = _NAMED.sub(_quoted, text.strip()).casefold()
-    for old, new in language().spoken.items():
+    for old, new in LEXICON.table("words")["spoken"].items():
         text = text.replace(old, new)
-    return [_stem(word) for word in _TOKEN.findall(text) if word not in language().fillers]
+    return [_stem(word) for word in _TOKEN.findall(text) if word not in LEXICON.words("fillers")]
 
 
 def _quoted(named: re.Match[str]) -> str:
-    return named[0] if named[2].casefold() in language().states else f"{named[1]}«{named[2]}»"
+    return named[0] if named[2].casefold() in _states() else f"{named[1]}«{named[2]}»"
 
 
 def _stem(word: str) -> str:
-    if word in language().same or word in language().states:
-        return language().same.get(word, word)
+    if word in _same() or word in _states():
+        return _same().get(word, word)
     word = word.removesuffix("'s")
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word
 
 
 def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
-    """A sentence as a claim, if it is one: values count behind its verb, subject or unit; states also at its end."""
-    verb = next((at for at, word in enumerate(words) if (at or about) and word in language().verbs), None)
-    measured = (at for at, unit in enumerate(words[1:]) if unit in language().units)
-    start = verb + 1 if verb is not None else 0 if about else next(measured, len(words))
-    frame, values, denials, is_unit = list(about), list[Amount](), 0, False
+    """A sentence as a claim, if it is one: values count behind its verb or subject; states also at its end."""
+    verb = next((at for at, word in enumerate(words) if (at or about) and word in LEXICON.words("verbs")), None)
+    start = verb + 1 if verb is not None else 0 if about else len(words)
+    frame, values, denials = list(about), list[str](), 0
     for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
-        if is_unit:
-            is_unit = False
-        elif word in language().denials and following:
+        is_last_state = word in _states() and not following
+        if word in LEXICON.words("denials") and following:
             denials += 1
-        elif (at >= start or (word in language().states and not following)) and (found := _value(word, following)):
-            kind, value, is_unit = found
-            frame.append(f"<{kind}>")
-            values.append(value)
+        elif (at >= start or is_last_state) and (found := _value(word, is_last=not following)):
+            frame.append(found[0])
+            values.append(found[1])
         else:
             frame.append(word)
     if words and len(frame) > 1:
         yield Claim(item, tuple(frame), tuple(values), denials % 2 == 1)
 
 
-def _value(word: str, following: str) -> tuple[str, Amount, bool] | None:
-    """What kind of value a word is, which, and whether the word behind it is its unit."""
-    if word in language().states and (not following or word not in language().at_the_end):
-        return language().states[word][0], Amount(0, word=language().states[word][1]), False
-    for sign, kind in (("«", "name"), (":", "clock"), ("-", "date")):
-        if sign in word:
-            return kind, Amount(0, word=word), False
-    bare = word.strip("$€£%").replace(",", "")
-    if not bare or not bare[0].isdecimal():
-        return None
-    sign = word[0] if word[0] in "$€£" else word[-1] if word[-1] == "%" else ""
-    unit, scale = language().units.get(sign or following, ("number", 1.0))
-    return unit, Amount(float(bare), scale), not sign and following in language().units
+def _value(word: str, *, is_last: bool) -> tuple[str, str] | None:
+    """What kind of value a word is, and which; None for other words."""
+    if word in _states() and (is_last or word not in LEXICON.words("at_the_end")):
+        return _states()[word]
+    if kind := next((kind for sign, kind in _KINDS_OF_VALUES.items() if sign in word), None):
+        return kind, word.replace(",", "")
+    return ("<number>", word.replace(",", "")) if word[0].isdecimal() else None
 
 
 # Beliefs that cannot, or may not, be true together. Pure, and near-linear: only what shares a key is compared.
@@ -377,7 +330,8 @@ def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], thresh
     held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
     held.sort(key=lambda item: (item.certainty, _age(item), item.id), reverse=True)
     claims = {item.id: list(claims_of(item)) for item in held}
-    clashes = [*_by_frame(chain.from_iterable(claims.values())), *_by_subject(held, claims), *_by_ground(held, gone)]
+    by_frame = _by_frame(chain.from_iterable(claims.values()))
+    clashes = [*by_frame, *_by_words(held), *_by_subject(held, claims), *_by_ground(held, gone)]
     clashes.sort(key=lambda clash: (clash[1], -_KINDS.index(clash[0])))
     gravest = {frozenset((clash[2].id, clash[3].id)): clash for clash in clashes}
     found = (_conflict(*clash, gone) for clash in gravest.values())
@@ -396,14 +350,32 @@ def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
             yield ConflictKind.SIMILAR, False, *clash[2:]
 
 
+def _by_words(held: Iterable[MindItem]) -> Iterator[Clash]:
+    """Compare the sentences of beliefs that share a telling word, as memories and facts are compared."""
+    groups: defaultdict[tuple[str, str], list[tuple[MindItem, str]]] = defaultdict(list)
+    for item in held:
+        subject, content = subject_of(item)
+        # What the text says is about the subject: the rents of two towns may differ.
+        said = [("", item.title), *((subject.casefold(), each) for each in sentences(content[:LONGEST]))]
+        for about, sentence in said:
+            for word in {each for each in _words(sentence[:LONGEST]) if len(each) > 2}:
+                groups[about, word].append((item, sentence))
+    # A word that many beliefs have tells little, and would make this take long.
+    pairs = chain.from_iterable(combinations(some, 2) for some in groups.values() if len(some) <= CROWD)
+    for (one, a), (other, b) in pairs:
+        if one is not other and (found := contradict(a, b)):
+            kind = ConflictKind.NEGATION if found is Opposition.NEGATION else ConflictKind.VALUES
+            yield kind, found is not Opposition.VALUES, one, other
+
+
 def _by_subject(held: Iterable[MindItem], claims: Mapping[str, Sequence[Claim]]) -> Iterator[Clash]:
     """Compare what is said below the same heading, or one that differs by little; what was and what is go together."""
     groups: defaultdict[tuple[Words, bool], Versions] = defaultdict(dict)
     for item in held:
         subject, content = subject_of(item)
-        if content and (key := key_of(subject)):
+        if content and (key := tuple(sorted(_words(subject[:LONGEST])))):
             is_past = any(claim.is_past for claim in claims[item.id])
-            says = frozenset(each.says for each in claims[item.id]) or content
+            says = frozenset(claim[1:] for claim in claims[item.id]) or content
             groups[key, is_past].setdefault(says, Claim(item, key, (), is_denied=False))
     for versions in groups.values():
         yield from (_apart(one.item, other.item) for one, other in _pairs(versions))
@@ -436,7 +408,7 @@ def near(keys: Iterable[Words]) -> Iterator[tuple[Words, Words]]:
 
 def _clash(one: Claim, other: Claim) -> Clash | None:
     """How two claims with the same frame are in conflict, if they are."""
-    differing = sum(a.differs(b) for a, b in zip(one.values, other.values, strict=True))
+    differing = sum(a != b for a, b in zip(one.values, other.values, strict=True))
     is_firm = not (one.is_vague or other.is_vague)
     if one.item is other.item or (one.is_denied and other.is_denied):
         return None

@@ -14,14 +14,15 @@ from typing import Any
 
 from memfolio.errors import ConfigError, MemfolioError, PageChangedError, PolicyError, ProposedError
 from memfolio.graph.grow import Maker, Readable
-from memfolio.index.facts import VERIFY, Fact, FactFilter, fact_of, find_facts, history_of, triple_named
+from memfolio.index.facts import VERIFY, Fact
 from memfolio.index.lookup import by_ids
 from memfolio.index.maintenance import CONCLUDED, beginning, local_day, told_between
 from memfolio.index.mind_pages import BY_PAGE, ItemStatus, MindItem, MindPage
 from memfolio.index.rows import to_us
+from memfolio.knowledge.facts import FactFilter, fact_of, find_facts, history_of, triple_named
 from memfolio.knowledge.verify import TELLING
 from memfolio.mind.beliefs import MOST, Conflict, Ground, composed, find_conflicts, midnight, prune, told_on, validate
-from memfolio.types import Action, Approval, Attribution, Origin, frozen
+from memfolio.types import Action, Approval, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
@@ -40,33 +41,44 @@ def _weight(item: MindItem) -> tuple[bool, float, float, float]:
     return not item.is_live, -item.priority, -urgency, -alignment
 
 
-# Beliefs that facts feed: what a person or another source confirmed is believed, for as long as it holds. Pure.
+# Beliefs fed by facts: what a person or another source confirmed is believed, for as long as it holds.
 
 SOURCE = "fact"
-"""What the `source` of a belief is that was fed."""
-_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
+"""The `source` of a belief that was fed."""
+Section = tuple[str, str, str, Mapping[str, Any]]
+"""The id, title, text and fields of a new belief."""
 
 
-def section(fact: Fact, now: datetime) -> tuple[str, str, str, Mapping[str, Any]]:
-    """The belief that a fact gives: its id, title, text and fields."""
+def confirmed_facts(shelf: Readable, now: datetime) -> dict[str, Fact]:
+    """The agent's own facts that hold and were confirmed, by id; untrusted ones are left out."""
+    wanted = FactFilter(valid_at=to_us(now), derived=False, limit=-1)
+
+    def read(db: Any) -> dict[str, Fact]:
+        return {each.id: each for each in find_facts(db, wanted, "") if each.verified_us and _is_confirmed(db, each)}
+
+    return shelf.index.read(read)
+
+
+def _is_confirmed(db: Any, fact: Fact) -> bool:
+    """Whether the last word on a fact was for it; that no other fact speaks against it is nobody's word."""
+    lines = (json.loads(each.said.more or "{}") for each in reversed(history_of(db, fact.triple)) if each.op == VERIFY)
+    return next((line.get("verified") is True for line in lines if line.get("method") in TELLING), False)
+
+
+def belief_of(fact: Fact, now: datetime) -> Section:
+    """The belief that a fact becomes."""
     fields = {"certainty": round(fact.confidence, 4), "updated": now, "source": SOURCE, "from": (fact.id,)}
-    return f"B-{blake2b(fact.id.encode()).hexdigest()[:16]}", spoken(fact), "", fields
+    return f"B-{blake2b(fact.id.encode()).hexdigest()[:16]}", _spoken(fact), "", fields
 
 
-def spoken(fact: Fact) -> str:
-    """A fact as a sentence: `Redis hasPort 6379` is Redis has port 6379."""
-    predicate = _JOINT.sub(" ", fact.predicate).lower()
-    return " ".join(f"{fact.subject} {predicate} {fact.object}".split())
-
-
-def renewal(item: MindItem, standing: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:
-    """What becomes of a belief that was fed: `standing` has the facts that hold. Nothing for any other belief."""
+def renewal(item: MindItem, confirmed: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:
+    """The fields that change in a belief that was fed, since its fact did; none in any other belief."""
     if not item.is_live or item.problems or item.fields.get("source") != SOURCE or len(item.links()) != 1:
         return {}
-    if (fact := standing.get(item.links()[0])) is None:
+    if (fact := confirmed.get(item.links()[0])) is None:
         return {"status": ItemStatus.RETIRED, "updated": now, "reason": "the fact does not hold any more"}
     certainty = round(fact.confidence, 4)
-    # A page tells minutes: what a person said of the belief since the fact last changed is theirs to say.
+    # Pages tell minutes. What a person wrote since the fact last changed stays.
     is_newer = item.updated is None or fact.updated_at >= item.updated + timedelta(minutes=1)
     return {"certainty": certainty, "updated": now} if is_newer and abs(item.certainty - certainty) > 1e-3 else {}
 
@@ -74,51 +86,36 @@ def renewal(item: MindItem, standing: Mapping[str, Fact], now: datetime) -> Mapp
 # What beliefs rest on, as the index knows it: which memories and facts still hold, and what became of the others.
 
 
-def grounds_of(items: Iterable[MindItem], shelf: Readable, now: datetime) -> tuple[dict[str, Ground], dict[str, Fact]]:
-    """What these beliefs rest on, among all that the agent may read: what does not hold any more, and facts that do."""
+_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
+
+
+def gone_grounds(items: Iterable[MindItem], shelf: Readable, now: datetime) -> dict[str, Ground]:
+    """What of that which these beliefs rest on does not hold any more, among all that the agent may read."""
     ids = {each for item in items if item.is_live for each in item.links() if each[:2] in ("F-", "M-")}
-    known: dict[str, Fact | Ground | None] = {each: Ground(id=each) for each in ids}
+    known: dict[str, Ground | None] = {each: Ground(id=each) for each in ids}
     for index in reversed(shelf.indexes()):  # the agent's own counts before another's
         known |= index.read(lambda db: dict((*_facts(db, ids, now), *_memories(db, ids))))
-    gone = {name: each for name, each in known.items() if isinstance(each, Ground)}
-    return gone, {name: each for name, each in known.items() if isinstance(each, Fact)}
+    return {name: each for name, each in known.items() if each}
 
 
-def confirmed_facts(shelf: Readable, least: float, now: datetime, known: Collection[str]) -> list[Fact]:
-    """The agent's own facts beside the known ones that are at least so sure and that somebody confirmed."""
-    wanted = FactFilter(min_confidence=least, valid_at=to_us(now), derived=False, limit=-1)
-
-    def read(db: Any) -> list[Fact]:
-        facts = (each for each in find_facts(db, wanted, "") if each.verified_us and each.id not in known)
-        return [each for each in facts if _word_on(db, each)]
-
-    return shelf.index.read(read)
+def _spoken(fact: Fact) -> str:
+    """A fact as a sentence: `Redis hasPort 6379` is Redis has port 6379."""
+    return " ".join(f"{fact.subject} {_JOINT.sub(' ', fact.predicate).lower()} {fact.object}".split())
 
 
-def _word_on(db: Any, fact: Fact) -> bool | None:
-    """What a person or another source last said of a fact; None where nobody did.
-
-    That no other fact speaks against it does not speak for it.
-    """
-    lines = (json.loads(each.said.more or "{}") for each in reversed(history_of(db, fact.triple)) if each.op == VERIFY)
-    return next((line.get("verified") is True for line in lines if line.get("method") in TELLING), None)
-
-
-def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, Fact | Ground | None]]:
-    """The facts among these that are known, or what became of them; None for those that strangers told."""
+def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, Ground | None]]:
+    """What became of the facts among these that are known; None where they hold."""
     for name in (each for each in ids if each[0] == "F"):
         if (triple := triple_named(db, name)) is None:
             continue
         if (fact := fact_of(db, triple)) is None:
             wanted = FactFilter(*triple[:2], valid_at=to_us(now), derived=False, limit=1)
-            says = next((f"{spoken(each)} ({each.id})" for each in find_facts(db, wanted, "")), " ".join(triple))
+            says = next((f"{_spoken(each)} ({each.id})" for each in find_facts(db, wanted, "")), " ".join(triple))
             yield name, Ground(id=name, state="retracted", says=says)
         elif fact.valid_until is not None and fact.valid_until <= now:
-            yield name, Ground(id=name, state="over", says=spoken(fact), at=fact.valid_until)
-        elif _word_on(db, fact) is False:
-            yield name, Ground(id=name, state="denied", says=spoken(fact))
+            yield name, Ground(id=name, state="over", says=_spoken(fact), at=fact.valid_until)
         else:
-            yield name, None if fact.origin == Origin.UNTRUSTED else fact
+            yield name, None
 
 
 def _memories(db: Any, ids: Collection[str]) -> Iterator[tuple[str, Ground | None]]:
@@ -163,6 +160,7 @@ class BdiCycleResult:
     belief_count: int = 0
     desire_count: int = 0
     beliefs_fed: int = 0
+    """How many confirmed facts became beliefs."""
     archived: int = 0
     digest: str = ""
     """What the digest of weeks that are over said of itself; empty where none was due."""
@@ -175,14 +173,14 @@ class BdiCycleResult:
     """What the change did, or would do, where whoever made it tells."""
 
 
-def beat(hand: Maker, shelf: Readable, digest: Digest | None = None) -> BdiCycleResult:
+def beat(changes: Maker, shelf: Readable, digest: Digest | None = None) -> BdiCycleResult:
     """Run one cycle over the mind of the agent that the hand is for.
 
     `digest` is called where a week that is over has memories and no page yet. What the policy does not allow is told
     among the problems.
     """
-    result = _applied(hand, shelf)
-    if digest is None or (since := _undigested(hand, shelf)) is None:
+    result = _applied(changes, shelf)
+    if digest is None or (since := _undigested(changes, shelf)) is None:
         return result
     try:
         return replace(result, digest=str(digest(since) or "done"))
@@ -190,13 +188,13 @@ def beat(hand: Maker, shelf: Readable, digest: Digest | None = None) -> BdiCycle
         return replace(result, problems=(*result.problems, f"weeks are not summed up: {error.message}"))
 
 
-def _applied(hand: Maker, shelf: Readable) -> BdiCycleResult:
+def _applied(changes: Maker, shelf: Readable) -> BdiCycleResult:
     for left in reversed(range(ATTEMPTS)):
-        cycle = _Cycle(hand, shelf)
+        cycle = _Cycle(changes, shelf)
         cycle.run()
         try:
             if cycle.operations:
-                hand.make(Change(operations=tuple(cycle.operations), by=BEATER, action=Action.EDIT))
+                changes.make(Change(operations=tuple(cycle.operations), by=BEATER, action=Action.EDIT))
             break
         except PageChangedError:
             if not left:
@@ -210,12 +208,16 @@ def _applied(hand: Maker, shelf: Readable) -> BdiCycleResult:
 class _Cycle:
     """One attempt: pages are read, and what should become of them is collected as operations."""
 
-    def __init__(self, hand: Maker, shelf: Readable) -> None:
+    def __init__(self, changes: Maker, shelf: Readable) -> None:
         self.operations: list[Operation] = []
-        self.result = BdiCycleResult(agent_id=hand.agent, timestamp=hand.now)
-        self._vault, self._agent, self._now, self._shelf = hand.vault, hand.agent, hand.now, shelf
-        self._root, self._zone, self._minding = agent_root(hand.agent), hand.vault.home.zone, hand.vault.config.mind
-        self._today = midnight(hand.now, self._zone)
+        self.result = BdiCycleResult(agent_id=changes.agent, timestamp=changes.now)
+        self._vault, self._agent, self._now, self._shelf = changes.vault, changes.agent, changes.now, shelf
+        self._root, self._zone, self._minding = (
+            agent_root(changes.agent),
+            changes.vault.home.zone,
+            changes.vault.config.mind,
+        )
+        self._today = midnight(changes.now, self._zone)
         self._seen: dict[str, tuple[str, str | None]] = {}
         """Pages as they were read, each with the hash that a change of it must name."""
         self._ledger = Ledger(f"{self._root}/memory/meta/fed", Form.LINES)
@@ -281,31 +283,32 @@ class _Cycle:
         return page.ordered(order)
 
     def _believe(self, page: MindPage) -> str:
-        """Look the beliefs over, bring those that were fed up to date, and compare them all."""
-        gone, standing = grounds_of(page.items, self._shelf, self._now)
+        """Look the beliefs over, bring those that facts feed up to date, and compare them all."""
+        gone = gone_grounds(page.items, self._shelf, self._now)
         checked = validate(page.items, gone, self._minding.chunk, self._today)
-        renewed = {item.id: edit for item in page.items if (edit := renewal(item, standing, self._now))}
+        confirmed = confirmed_facts(self._shelf, self._now)
+        renewed = {item.id: edit for item in page.items if (edit := renewal(item, confirmed, self._now))}
         edits = {**checked.edits, **renewed}
-        after = self._fed(self._page("Beliefs", page.editing(edits)) if edits else page)
+        after = self._feed(self._page("Beliefs", page.editing(edits)) if edits else page, confirmed)
         self._tell_conflicts(find_conflicts(after.items, gone, self._minding.certainty))
         self.tell(notes=checked.notes)
         self._count(belief_count=len(after.items), chunks_processed=checked.chunks)
         return after.text
 
-    def _fed(self, page: MindPage) -> MindPage:
-        """The page with a belief for each confirmed fact that never was one.
-
-        What was ever fed is noted, so that a belief which a person takes off the page does not come back.
-        """
+    def _feed(self, page: MindPage, confirmed: Mapping[str, Fact]) -> MindPage:
+        """The page with a belief for each confirmed fact that never was one."""
+        # The ledger has every fact that was fed: a belief that a person takes off the page does not come back.
         parts = takewhile(bool, (self._vault.content(self._ledger.part(number)) for number in count(1)))
         known = {str(line.record.get("fact")) for part in parts for line in read_lines(part or b"").records}
         known.update(chain.from_iterable(item.links() for item in page.items))
-        facts = confirmed_facts(self._shelf, self._minding.facts, self._now, known)
+        facts = [
+            each for name, each in confirmed.items() if name not in known and each.confidence >= self._minding.facts
+        ]
         if not facts:
             return page
         self.operations.append(AddLines(self._ledger, tuple({"fact": fact.id} for fact in facts), prefix="E"))
         self._count(beliefs_fed=len(facts))
-        first, *others = (section(fact, self._now) for fact in facts)
+        first, *others = (belief_of(fact, self._now) for fact in facts)
         gap = "\r\n" if "\r\n" in page.text else "\n"
         return self._page("Beliefs", gap.join([page.adding(*first), *(page.rendered(*each) for each in others)]))
 
@@ -318,13 +321,13 @@ class _Cycle:
         self.result = replace(self.result, conflicts_detected=len(found), conflicts=tuple(found[:MOST]))
 
 
-def _undigested(hand: Maker, shelf: Readable) -> date | None:
+def _undigested(changes: Maker, shelf: Readable) -> date | None:
     """The first day of the earliest week that is over, has memories, and no digest; None where there is no such."""
-    zone, pages = hand.vault.home.zone, hand.vault.states()
-    today = local_day(hand.now, zone)
+    zone, pages = changes.vault.home.zone, changes.vault.states()
+    today = local_day(changes.now, zone)
     monday = today - timedelta(days=today.weekday())
     for first in (monday - timedelta(weeks=back) for back in range(WEEKS, 0, -1)):
-        if f"{agent_root(hand.agent)}/memory/weekly/{first:%G-W%V}.md" in pages:
+        if f"{agent_root(changes.agent)}/memory/weekly/{first:%G-W%V}.md" in pages:
             continue
         since, until = beginning(first, zone), beginning(first + timedelta(weeks=1), zone) - timedelta(microseconds=1)
         told = shelf.index.read(partial(told_between, since=since, until=until, limit=100))

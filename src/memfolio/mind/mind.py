@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partialmethod
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from memfolio.arguments import nearest, text_of
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
-from memfolio.index.facts import triple_named
 from memfolio.index.mind_pages import (
     KINDS,
     LIVE,
@@ -29,11 +26,12 @@ from memfolio.index.mind_pages import (
     read_value,
     show_value,
 )
-from memfolio.knowledge.facts import Facts
-from memfolio.recall.library import Library
+from memfolio.index.search import PlainSearch
+from memfolio.knowledge.facts import Facts, triple_named
+from memfolio.recall.searcher import Searcher
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.checkpoint import make
-from memfolio.text import terms
+from memfolio.text import match_expression, searchable, terms
 from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.fields import check_content, local, normalise_content, read_moment, utc
@@ -46,15 +44,13 @@ from memfolio.vault.vault import Vault
 
 AHEAD = timedelta(days=1)
 _BETWEEN = re.compile(r"\s*(?:[,;]|\b(?:or|oder)\b)\s*", re.IGNORECASE)
-_JOINED = re.compile(r"[A-Za-z0-9][^A-Za-z0-9]+[A-Za-z0-9]")
-"""Words in one, such as `deploy/release`, whose parts are looked for as well."""
-_ENDING = r"(?<=[a-z]{3})(?:ing|ed|(?<=[a-z]{4}t)ion|(?<=[a-z]{4})ment)$"
-_ENDINGS = ((r"(?<=[a-z]{3})(?<!s)s$", ""), (_ENDING, ""), (r"[eiy]+$", ""), (r"([b-df-hj-np-tv-z])\1$", r"\1"))
-_BESIDE = "qzx"
+_COMING = re.compile(
+    r"(?i)\b(?:when|whenever|once|next|time|again|every|before|after|during|until|topic|subject|up"
+    r"|(?:com|mention|talk|discuss|speak|happen|occur|aris)(?:es?|s|ed|ing)?)\b"
+)
+"""What says that something comes up, and not what."""
+_BESIDE = " qzx"
 """Beside another word, function words are never searched for."""
-
-Cue = tuple[datetime | frozenset[str], str]
-"""A time, or the telling words of a topic; and how it was written."""
 
 
 @frozen
@@ -74,7 +70,7 @@ def reminders(
 
     `about` is what is being talked about or worked on; times without a zone are those of `now`.
     """
-    said, found = stems(about), list[Reminder]()
+    said, found = PlainSearch([searchable(about)]) if about else None, list[Reminder]()
     for item in items:
         reasons = sorted(_reasons(item, now, said, ahead)) if item.status is ItemStatus.ACTIVE else []
         if reasons:
@@ -83,40 +79,27 @@ def reminders(
     return sorted(found, key=lambda each: (each.at != now, each.at, -each.item.priority, each.item.id))[:most]
 
 
-def _reasons(item: MindItem, now: datetime, said: frozenset[str], ahead: timedelta) -> Iterator[tuple[datetime, str]]:
+def _reasons(
+    item: MindItem, now: datetime, said: PlainSearch | None, ahead: timedelta
+) -> Iterator[tuple[datetime, str]]:
     deadline = item.deadline
     if deadline and deadline < now:
         yield deadline, f"overdue since {_shown(deadline, now)}"
     elif deadline and deadline - now <= ahead:
         yield deadline, f"due {_shown(deadline, now)}"
-    for cue, told in cues(item.fields.get("when", ""), now.tzinfo or UTC):
-        if isinstance(cue, frozenset):
-            if cue <= said:
-                yield now, f"when: {told}"
-        elif cue <= now:
-            yield cue, f"its time came {_shown(cue, now)}"
+    for cue in _BETWEEN.split(item.fields.get("when", "")):
+        if at := read_moment(cue, now.tzinfo or UTC):
+            if at <= now:
+                yield at, f"its time came {_shown(at, now)}"
+        elif said and (words := topic_words(cue)) and said.best(match_expression(words, all_of=True), 1):
+            yield now, f"when: {cue}"
 
 
 @lru_cache(maxsize=1 << 14)
-def cues(when: str, zone: tzinfo) -> tuple[Cue, ...]:
-    """What brings something up; what is no time and has no telling word does not."""
-    found = ((read_moment(part, zone) or stems(part), part) for part in _BETWEEN.split(when))
-    return tuple(cue for cue in found if cue[0])
-
-
-def stems(text: str) -> frozenset[str]:
-    """The telling words of a text, without their endings."""
-    words = terms(f"{text} {_BESIDE}", limit=len(text) + 1)
-    return frozenset(_stem(word) for word in words if not (word.isascii() and _JOINED.search(word))) - _EMPTY
-
-
-def _stem(word: str) -> str:
-    """About what text search takes a word for: `deploys`, `deployed` and `Deployment` are one."""
-    plain = unicodedata.normalize("NFKD", word.casefold())
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    for ending, kept in _ENDINGS:
-        plain = re.sub(ending, kept, plain) if len(plain) > 3 else plain
-    return plain
+def topic_words(cue: str) -> tuple[str, ...]:
+    """The words of a topic that tell something."""
+    words = terms(_COMING.sub(" ", cue) + _BESIDE)
+    return tuple(word for word in words if word != _BESIDE.strip() and not re.search(r"\w\W+\w", word.replace(" ", "")))
 
 
 def _shown(moment: datetime, now: datetime) -> str:
@@ -124,18 +107,11 @@ def _shown(moment: datetime, now: datetime) -> str:
     return f"{here:%H:%M}" if here.date() == now.date() else here.date().isoformat()
 
 
-_COMING = "when whenever once next time again every before after during until come up mention talk discuss speak happen"
-_EMPTY = frozenset(map(_stem, f"{_BESIDE} {_COMING} topic subject occur arise".split()))
-"""What says that something comes up, and not what."""
-
-
 # The mind of an agent: its nine pages as one object, with a verb for each, and what its items rest on.
 
 Fields = Mapping[str, Any]
 MINDER = Attribution(actor="bot:mind", trigger="mind")
 RAISED = "any that raises an origin: refuse"
-TIES = {"goal": "parent", "plan": "after"}
-"""The field by which items of a page follow one another."""
 TITLE = 72
 """Characters of a title that is made from a text."""
 MOST = 1 << 20
@@ -160,9 +136,9 @@ class Link:
 class Mind:
     """What an agent is, knows how to do, believes, wants and has taken on; the pages are the truth."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
-        self._vault, self._library, self._agent = vault, library, agent
-        self._facts = Facts(vault, library, agent)
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
+        self._vault, self._searcher, self._agent = vault, searcher, agent
+        self._facts = Facts(vault, searcher, agent)
         self._clean = Redactor(vault.config.redact, vault.home.hash).clean
         self._pages: dict[str, tuple[str | None, MindPage]] = {}
 
@@ -290,8 +266,7 @@ class Mind:
             page = self._read(kind)[1]
         except HomeError as error:
             return [f"it cannot be read: {error.message}"]
-        circles = [f"line {item.line}: {TIES[kind.name]} runs in a circle" for item in _circling(page)]
-        return [*page.problems, *circles]
+        return list(page.problems)
 
     def due(self, about: str = "", now: datetime | None = None) -> list[Reminder]:
         """What comes up by itself: by its time, or since `about` mentions its topic."""
@@ -310,7 +285,7 @@ class Mind:
         if item:
             why_not = "" if item.status in (*LIVE, ItemStatus.DONE) else item.status.value
             return Link(field=field, id=item.id, says=item.title, why_not=why_not)
-        if found := self._library.locate(name):
+        if found := self._searcher.locate(name):
             memory = found[1].item
             superseded = f"superseded by {memory.superseded_by}" if memory.superseded_by else ""
             ended = "ended" if memory.valid_until and memory.valid_until <= self._vault.home.now() else ""
@@ -321,7 +296,7 @@ class Mind:
             fact = self._facts.get(name)
             return Link(field=field, id=fact.id, says=" ".join(fact.triple))
         except NotFoundError:
-            known = (index.read(lambda db: triple_named(db, name)) for index in self._library.indexes())
+            known = (index.read(lambda db: triple_named(db, name)) for index in self._searcher.indexes())
             triple: Iterable[str] = next(filter(None, known), ())
             return Link(field=field, id=name, says=" ".join(triple), why_not="retracted" if triple else "missing")
 
@@ -335,9 +310,6 @@ class Mind:
             own, text = compose(page)
             after = self._page(kind, text)
             item = pick(own, (after.head, *after.items), kind.page)
-            if len(circle := _circling(after)) > len(_circling(page)):
-                hint = f"its {TIES[kind.name]} cannot be what follows it: name another one"
-                raise InputError(f"{circle[0].title[:60]!r} would lead back to itself", hint=hint)
             put = PutPage(self.path(kind), to_bytes(text), mark)
             action = Action.EDIT if mark else Action.CREATE
             return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
@@ -371,7 +343,7 @@ class Mind:
         links = [each for name in kind.links for each in values.get(name) or ()]
         speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
         for each in links if speaker != "owner" else ():
-            if (found := self._library.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
+            if (found := self._searcher.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
                 hint = "let the owner do it, or name something else"
                 raise PolicyError(f"{each} is a stranger's word, and supports nothing", row=RAISED, hint=hint)
         return values
@@ -387,7 +359,7 @@ class Mind:
             raise InputError(f"{name} is {shown[:40]!r}", hint=f"it should be {error}") from error
         if wanted is Value.TEXT:
             check_content(shown, MOST)
-        if name == "when" and not cues(shown, zone):
+        if name == "when" and not any(read_moment(cue, zone) or topic_words(cue) for cue in _BETWEEN.split(shown)):
             raise InputError(f"when is {shown[:40]!r}", hint="give a time, or words that name a topic")
         return tuple(map(self._known, found)) if wanted is Value.NAMES else found
 
@@ -407,19 +379,3 @@ def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
     """Items by their titles and their ids, both in small letters."""
     found = list(items)
     return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
-
-
-def _circling(page: MindPage) -> list[MindItem]:
-    """The items that lead back to themselves; of circles that meet, at least one is found."""
-    if (tie := TIES.get(page.kind.name)) is None:
-        return []
-    known, above, circling = _by_name(page.items), dict[str, list[str]](), set[str]()
-    for item in page.items:
-        above[item.id] = [known[name.casefold()].id for name in item.links(tie) if name.casefold() in known]
-    while True:
-        try:
-            TopologicalSorter(above).prepare()
-            return [item for item in page.items if item.id in circling]
-        except CycleError as error:
-            circling |= set(error.args[1])
-            above = {own: others for own, others in above.items() if own not in circling}

@@ -1,1 +1,1 @@
-"""What an agent knows how to do: skills, workflows and decision trees as pages, how they are run, and how they went."""
+"""Procedural memory: skills, workflows and decision trees as pages, their runs, and how well they work."""

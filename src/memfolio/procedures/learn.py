@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
@@ -15,12 +14,12 @@ from typing import NamedTuple
 from memfolio.errors import InputError, ModelError
 from memfolio.index.lookup import Located
 from memfolio.index.search import PlainSearch
-from memfolio.learn.clauses import is_secret, sentences
-from memfolio.learn.words import lemma_of
+from memfolio.learn.clauses import is_secret
+from memfolio.learn.words import Lexicon, lemma_of
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
 from memfolio.procedures.procedure import Procedure, Refinement, Step
-from memfolio.text import match_expression, searchable, terms
+from memfolio.text import match_expression, searchable, sentences, terms
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type, frozen
 
 # What episodes teach: what somebody asked for, how it was done, and whether that worked. By rules, and by a model.
@@ -35,26 +34,19 @@ LONGEST = 200
 MATERIAL = 20_000
 
 
-class Phrases(NamedTuple):
-    """The words and patterns of `data/lessons.toml`."""
-
-    task: str
-    talk: frozenset[str]
-    """Verbs of requests that are answered by saying something, not by doing it."""
-    empty: frozenset[str]
-    """Words of triggers that tell nothing."""
-    bases: Mapping[str, str]
-    """What a step may begin with, each form with its verb."""
-    patterns: Mapping[str, re.Pattern[str]]
+LEXICON = Lexicon(Path(__file__).parent / "data")
+pattern, words = LEXICON.pattern, LEXICON.words
 
 
 @cache
-def phrases() -> Phrases:
-    table = tomllib.loads((Path(__file__).parent / "data" / "lessons.toml").read_text("utf-8"))
-    bases = {form: verb for verb in table["verbs"].split() for form in _forms(verb)}
-    patterns = {name: re.compile(pattern) for name, pattern in table["patterns"].items()}
-    task = " ".join(table["task"].split())
-    return Phrases(task, frozenset(table["talk"].split()), frozenset(table["empty"].split()), bases, patterns)
+def _verbs() -> Mapping[str, str]:
+    """What a step may begin with, each form with its verb."""
+    return {form: verb for verb in LEXICON.listed("verbs") for form in _forms(verb)}
+
+
+def verb_of(form: str) -> str:
+    """The verb that a form belongs to with which a step may begin; empty for any other word."""
+    return _verbs().get(form) or _verbs().get(form.removesuffix("s"), "")
 
 
 def _forms(verb: str) -> tuple[str, ...]:
@@ -93,12 +85,12 @@ class SpokenSteps(NamedTuple):
 
 def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
     """Conversations in their order, and memories of how something is done by themselves."""
-    held = sorted(found, key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
+    ordered = sorted(found, key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
     episodes: dict[str, list[MemoryItem]] = {}
-    for item in (each.item for each in held):
-        is_told = item.kind is Kind.PROCEDURAL
-        if item.session or is_told:
-            episodes.setdefault(item.id if is_told else f"session {item.session}", []).append(item)
+    for item in (each.item for each in ordered):
+        is_alone = item.kind is Kind.PROCEDURAL
+        if item.session or is_alone:
+            episodes.setdefault(item.id if is_alone else f"session {item.session}", []).append(item)
     return [tuple(turns) for turns in episodes.values()]
 
 
@@ -113,9 +105,8 @@ def lessons(
         trusted = [each for each in turns if each.origin is not Origin.UNTRUSTED]
         strange = "\n".join(each.content for each in turns if each.origin is Origin.UNTRUSTED).casefold()
         for lesson in _taught(trusted, is_known, model):
-            said = (lesson.title, *lesson.steps)
             is_strange = any(step.casefold() in strange for step in lesson.steps)
-            if not (is_known(lesson.sources[0]) or is_strange or any(map(is_secret, said))):
+            if not (is_known(lesson.sources[0]) or is_strange or any(map(is_secret, (lesson.title, *lesson.steps)))):
                 yield lesson
 
 
@@ -132,84 +123,75 @@ def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model:
 
 def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
     """What one episode teaches by the rules."""
-    told = [_told(tuple(run)) for _, run in groupby(turns, key=lambda turn: turn.role)]
-    for place, each in enumerate(told):
-        name, trigger = _named(each, told[:place]) if each.steps else ("", "")
-        if not name:
+    spoken = [_spoken(tuple(run)) for _, run in groupby(turns, key=lambda turn: turn.role)]
+    for place, each in enumerate(spoken):
+        title, trigger = _named(each, spoken[:place]) if each.steps else ("", "")
+        if not title:
             continue
-        after = [turn for one in takewhile(lambda one: not one.steps, told[place + 1 :]) for turn in one.turns]
+        after = [turn for one in takewhile(lambda one: not one.steps, spoken[place + 1 :]) for turn in one.turns]
         verdicts = _verdicts(after, each.turns[0].role)
         sources = tuple(turn.id for turn in each.turns)
-        lesson = Lesson(title=name, trigger=trigger, steps=each.steps, sources=sources)
+        lesson = Lesson(title=title, trigger=trigger, steps=each.steps, sources=sources)
         if verdicts and not verdicts[-1][0]:
             _, turn, sentence = verdicts[-1]
-            if phrases().patterns["trouble"].fullmatch(sentence):
+            if pattern("trouble").fullmatch(sentence):
                 yield replace(lesson, sources=(turn.id,), trouble=_short(sentence))
         elif verdicts or each.turns[0].kind is Kind.PROCEDURAL:
             yield lesson
 
 
-def _told(turns: tuple[MemoryItem, ...]) -> SpokenSteps:
-    text = "\n".join(turn.content for turn in turns)
-    given, head = _in_order(text)
+def _spoken(turns: tuple[MemoryItem, ...]) -> SpokenSteps:
+    given, head = _in_order("\n".join(turn.content for turn in turns))
     steps = tuple(map(_to_do, given))
     return SpokenSteps(turns, steps if all(steps) and FEWEST <= len(steps) <= MOST else (), head)
 
 
 def _in_order(text: str) -> tuple[list[str], str]:
-    """A numbered list, what `first … then …` tells, or what the speaker did; and what stands before it."""
-    listed = [*phrases().patterns["listed"].finditer(text)]
+    """A numbered list, or what `first … then …` tells; and what stands before it."""
+    listed = [*pattern("listed").finditer(text)]
     if len(listed) >= FEWEST:
         is_one = [int(match[1]) for match in listed] == [*range(1, len(listed) + 1)]
         return [match[2] for match in listed] if is_one else [], text[: listed[0].start()].strip()
-    head, *parts = phrases().patterns["mark"].split(text)
-    if len(parts) >= 2 * FEWEST - 2:
-        bodies = [next(sentences(" ".join(body.split())), "") for body in parts[1::2]]
-        if not parts[0].lower().startswith("first"):  # the first step stands before the first `then`
-            bodies.insert(0, ([*sentences(head.strip())] or [""])[-1])
-        return bodies, head.strip()
-    said = [sentence for line in text.splitlines() for sentence in sentences(line)]
-    deeds = max(([*run] for is_deed, run in groupby(said, key=_is_deed) if is_deed), key=len, default=[])
-    return deeds, ""
-
-
-def _is_deed(sentence: str) -> bool:
-    return bool(phrases().patterns["did"].match(sentence) and _to_do(sentence))
+    head, *parts = pattern("mark").split(text)
+    bodies = ["".join(sentences(" ".join(body.split()))[:1]) for body in parts[1::2]]
+    if parts and not parts[0].lower().startswith("first"):  # the first step stands before the first `then`
+        bodies.insert(0, "".join(sentences(head)[-1:]))
+    return bodies, head.strip()
 
 
 def _to_do(clause: str) -> str:
     """What was done as what is to be done, `I ran the tests` as `Run the tests`; empty where nothing is to be done."""
-    bare = phrases().patterns["who"].sub("", clause.replace("**", "").strip(), count=1)
-    where = phrases().patterns["where"].match(bare)
+    bare = pattern("who").sub("", clause.replace("**", "").strip(), count=1)
+    where = pattern("where").match(bare)
     lead = where[0] if where else ""
     verb, space, rest = bare[len(lead) :].partition(" ")
     low = verb.strip(".,:;!").lower()
-    base = phrases().bases.get(low) or phrases().bases.get(lemma_of(low), "")
+    base = _verbs().get(low) or _verbs().get(lemma_of(low), "")
     is_asked = clause.rstrip().endswith("?")
     return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
 
 
 def _named(told: SpokenSteps, before: Sequence[SpokenSteps]) -> tuple[str, str]:
     """What it is called and when it is done: as somebody else asked for it, or as a memory of how to do it begins."""
-    for one in reversed(before):
-        for turn in reversed(one.turns):
-            asked = [*filter(None, map(_request, _sentences(turn)))]
-            if asked and turn.role != told.turns[0].role:
-                return asked[-1], asked[-1]
-    begun = (
-        phrases().patterns["head"].fullmatch(told.head.rstrip(" :,")[-LONGEST:])
-        if told.turns[0].kind is Kind.PROCEDURAL
-        else None
-    )
-    if begun is None:
+    asked = [
+        request
+        for one in before
+        for turn in one.turns
+        for sentence in sentences(turn.content)
+        if turn.role != told.turns[0].role and (request := _request(sentence))
+    ]
+    if asked:
+        return asked[-1], asked[-1]
+    begun = pattern("head").fullmatch(told.head.rstrip(" :,")[-LONGEST:])
+    if begun is None or told.turns[0].kind is not Kind.PROCEDURAL:
         return "", ""
     word, what = begun.groups()
     return _short(what), _short(what if word.lower().endswith("to") else f"{word} {what}")
 
 
 def _request(sentence: str) -> str:
-    asked = phrases().patterns["asked"].fullmatch(sentence.rstrip(" ?.!:")[:LONGEST])
-    return _short(asked[1] + asked[2]) if asked and asked[1].lower() not in phrases().talk else ""
+    asked = pattern("asked").fullmatch(sentence.rstrip(" ?.!:")[:LONGEST])
+    return _short(asked[1] + asked[2]) if asked and asked[1].lower() not in words("talk") else ""
 
 
 def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool, MemoryItem, str]]:
@@ -217,20 +199,16 @@ def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool,
     return [
         (verdict, turn, sentence)
         for turn in turns
-        for sentence in _sentences(turn)
+        for sentence in sentences(turn.content)
         if (verdict := _verdict(sentence, turn, doer)) is not None
     ]
 
 
 def _verdict(sentence: str, turn: MemoryItem, doer: str | None) -> bool | None:
-    good, bad = ([*pattern.finditer(sentence)] for pattern in (phrases().patterns["good"], phrases().patterns["bad"]))
-    if turn.role != doer and (good or bad) and not (good and phrases().patterns["unsure"].search(sentence)):
+    good, bad = ([*pattern(name).finditer(sentence)] for name in ("good", "bad"))
+    if turn.role != doer and (good or bad) and not (good and pattern("unsure").search(sentence)):
         return not bad or (bool(good) and good[-1].start() >= bad[-1].end())
     return {Type.OUTCOME: True, Type.ERROR: False}.get(turn.type)
-
-
-def _sentences(turn: MemoryItem) -> list[str]:
-    return [sentence.strip() for line in turn.content.splitlines() for sentence in sentences(line) if sentence.strip()]
 
 
 def _short(text: str) -> str:
@@ -242,7 +220,7 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
     """What a model makes of a conversation; None where it says nothing that was said there."""
     material = "\n".join(f"{each.role or 'note'}: {each.content}" for each in turns)[:MATERIAL]
     try:
-        taught = model.ask(phrases().task, material, Taught)
+        taught = model.ask(" ".join(LEXICON.table("words")["task"].split()), material, Taught)
     except ModelError:
         return None
     steps = [_short(each) for each in taught.steps if is_grounded(each, material)]
@@ -304,9 +282,9 @@ class StemmedText:
 
     def share(self, text: str) -> tuple[float, list[str]]:
         """Which share of the telling words of another text it has, and which these are."""
-        words = [word for word in terms(text) if word.casefold() not in phrases().empty]
-        found = [word for word in words if self.has(word)]
-        return len(found) / len(words) if words else 0.0, found
+        telling = [word for word in terms(text) if word.casefold() not in words("empty")]
+        found = [word for word in telling if self.has(word)]
+        return len(found) / len(telling) if telling else 0.0, found
 
 
 def _spaced(text: str) -> str:

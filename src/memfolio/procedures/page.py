@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.index.read_files import front_matter
-from memfolio.knowledge.literal import LONGEST, LiteralKind, Operator, compare, read_literal
+from memfolio.knowledge.literal import Operator, compare
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.types import frozen
 from memfolio.vault.log import closed_fences
@@ -31,7 +33,7 @@ _BOUNDS = {
     **dict.fromkeys(("<=", "≤", "at most"), Operator.LTE),
     **dict.fromkeys((">=", "≥", "at least"), Operator.GTE),
 }
-_RANGE = re.compile(r"(.*?\w[%\w]*)\s*(?:-|–|\.\.|\bto\b)\s*(\S.*)")
+_RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
 _ELSE = frozenset({"else", "otherwise", "other", "anything else", "any"})
 _GO_TO = re.compile(r"(?:go (?:back )?to|back to|see)[: ]\s*", re.IGNORECASE)
 
@@ -88,20 +90,16 @@ def fits(given: Any, answer: str) -> bool:
     said, wanted = _word(given), _word(answer)
     if said == wanted or wanted in _ELSE:
         return True
-    bound, span = _BOUND.fullmatch(answer.strip()), _RANGE.fullmatch(answer.strip())
-    tests = [(Operator.EQ, answer)]
-    if bound:
+    if bound := _BOUND.fullmatch(answer.strip()):
         tests = [(_BOUNDS[bound[1].lower()], bound[2])]
-    elif span and all(_is_value(each) for each in span.groups()):
+    elif span := _RANGE.fullmatch(answer.strip()):
         tests = [(Operator.GTE, span[1]), (Operator.LTE, span[2])]
+    else:
+        tests = [(Operator.EQ, answer)]
     try:
-        return all(_is_value(value) and compare(str(given), operator, value) for operator, value in tests)
+        return all(compare(str(given), operator, value) for operator, value in tests)
     except ComparisonError:
         return False
-
-
-def _is_value(text: str) -> bool:
-    return len(text) <= LONGEST and read_literal(text).kind is not LiteralKind.TEXT
 
 
 @dataclass(slots=True)
@@ -221,29 +219,10 @@ def _word(value: Any) -> str:
 BETWEEN = " · "
 LONGEST_STEP = 2000
 """Characters of a field of a step."""
-HEADINGS = {
-    "description": "",
-    "triggers": "Trigger",
-    "preconditions": "Preconditions",
-    "steps": "Steps",
-    "tree": "Tree",
-    "postconditions": "Postconditions",
-    "errors": "Error Handling",
-    "notes": "Notes",
-    "learned_from": "Learned From",
-    "history": "History",
-}
-_ALIASES = {
-    "triggers": "triggers, when, when to use",
-    "preconditions": "precondition, prerequisites, requirements",
-    "steps": "step, procedure",
-    "postconditions": "postcondition, outcome, result",
-    "errors": "errors, on error",
-    "notes": "note, optimization notes",
-    "tree": "decision tree, decision",
-}
+_TABLE = tomllib.loads((Path(__file__).parent / "data" / "page.toml").read_text("utf-8"))
+HEADINGS: dict[str, str] = _TABLE["headings"]
 _NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
-    alias: name for name, aliases in _ALIASES.items() for alias in aliases.split(", ")
+    alias: name for name, aliases in _TABLE["aliases"].items() for alias in aliases.split(", ")
 }
 _FORMS = {each.value: each for each in ProcedureForm} | {
     "procedure": ProcedureForm.SKILL,
@@ -487,9 +466,7 @@ class ProcedurePage:
                 fields |= _step_field(match[1].lower(), match[2]) if match else {}
             except InputError as error:
                 self._problems.append(f"line {number + 1}: {error.message}")
-                is_condition = match is not None and match[1].lower() == "if"
-                fields |= {"condition": match[2]} if match and is_condition else {}
-                match = match if is_condition else None
+                match = None
             words += [] if match else [re.sub(r"^[ \t]{1,3}", "", line)]
         if fields.get("fallback") and fields["fallback"] == fields.get("action"):
             self._problems.append(f"line {lines[0][0] + 1}: the fallback of step {place} leads back to it")
@@ -517,22 +494,23 @@ def _step_field(name: str, raw: str) -> dict[str, Any]:
     """A field of a step as the step has it."""
     if not 0 < len(raw) <= LONGEST_STEP:
         raise InputError(f"{name} says {'too much' if raw else 'nothing'}", hint="write it shorter, or take it out")
-    if name == "action":
-        match = _ACTION.fullmatch(raw)
-        if match is None:
-            raise InputError(f"{raw[:60]!r} is no action", hint="write it like notify(channel=deployments)")
-        return {"action": match[1], "arguments": _arguments(match[2] or "")}
-    if name == "if":
-        read_condition(raw)
-    elif name == "timeout":
-        return {"timeout": read_span(raw)}
-    elif name == "on error":
-        return _on_error(raw)
-    elif name == "repeat":
-        if raw.casefold() not in _TRUTH:
-            raise InputError(f"repeat is {raw[:40]!r}, not yes or no", hint="write yes or no")
-        return {"repeatable": _TRUTH[raw.casefold()]}
-    return {"condition" if name == "if" else name: raw}
+    match name:
+        case "action":
+            if (action := _ACTION.fullmatch(raw)) is None:
+                raise InputError(f"{raw[:60]!r} is no action", hint="write it like notify(channel=deployments)")
+            return {"action": action[1], "arguments": _arguments(action[2] or "")}
+        case "if":
+            read_condition(raw)
+            return {"condition": raw}
+        case "timeout":
+            return {"timeout": read_span(raw)}
+        case "on error":
+            return _on_error(raw)
+        case "repeat":
+            if raw.casefold() not in _TRUTH:
+                raise InputError(f"repeat is {raw[:40]!r}, not yes or no", hint="write yes or no")
+            return {"repeatable": _TRUTH[raw.casefold()]}
+    return {name: raw}
 
 
 def _arguments(raw: str) -> dict[str, str]:

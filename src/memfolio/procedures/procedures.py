@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import Any
 
 from memfolio.arguments import choose, nearest
 from memfolio.errors import ConflictError, InputError, NotFoundError, PathError
-from memfolio.graph.entities import slug
+from memfolio.graph.entities import free_name, slug
 from memfolio.index.lookup import newest
 from memfolio.index.search import QUARANTINED, Filter
 from memfolio.llm.model import Model
@@ -23,8 +23,9 @@ from memfolio.procedures import page as trees
 from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, refined
 from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
 from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
-from memfolio.recall.library import Library
+from memfolio.procedures.recount import recounted
 from memfolio.recall.query import check_number, check_text, words
+from memfolio.recall.searcher import Searcher
 from memfolio.stores.checkpoint import make
 from memfolio.types import EMPTY, Action, Attribution, check_attribution
 from memfolio.vault.change import Change, PutPage
@@ -49,9 +50,9 @@ Edit = Callable[[Procedure], Procedure]
 class Procedures:
     """The procedures of one agent. `actions` are the functions that steps may name, by their names."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str, *, model: Model | None = None) -> None:
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str, *, model: Model | None = None) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._model = model
         self._agent = agent
         self._folder = f"{agent_root(agent)}/memory/procedures"
@@ -107,7 +108,7 @@ class Procedures:
 
     def forgotten(self, name: str) -> builtins.list[str]:
         """The memories that a procedure was learned from and that were forgotten since; its page keeps their words."""
-        known = self._library.known(set(self.get(name).learned_from))
+        known = self._searcher.known(set(self.get(name).learned_from))
         return sorted(each for each, item in known.items() if item.forgotten_at)
 
     def add(self, title: str, *, by: Attribution = BY, dry_run: bool = False, **parts: Any) -> Procedure:
@@ -156,11 +157,13 @@ class Procedures:
         Each lesson is one change. None is learned twice, whatever became of its page: the audit trail tells.
         """
         wanted = Filter(forms=("memory",), include=(QUARANTINED,))
-        told = self._library.index.read(lambda connection: newest(connection, wanted, LATELY))
-        recent = [turns for turns in episodes_of(told) if since is None or turns[-1].created_at >= since]
+        told = self._searcher.index.read(lambda connection: newest(connection, wanted, LATELY))
+        episodes = episodes_of(told)
+        recent = [turns for turns in episodes if since is None or turns[-1].created_at >= since]
         known = {each.name: each for each in self.list(retired=True)}
         done: builtins.list[ProcedureChange] = []
-        for lesson in lessons(recent, self._is_learned, self._model):
+        # What was told twice may have been told first long before.
+        for lesson in chain(lessons(recent, self._is_learned, self._model), recounted(episodes, self._is_learned)):
             intent = intend(lesson, known.values(), self._today())
             if intent is None:
                 continue
@@ -253,8 +256,8 @@ class Procedures:
             check_path(f"{self._folder}/{base}.md")
         except PathError:
             base = f"to-{base}"
-        names = chain([base], (f"{base}-{number}" for number in count(2)))
-        return next(path for each in names if self._vault.page(path := f"{self._folder}/{each}.md") is None)
+        name = free_name(base, lambda name: self._vault.page(f"{self._folder}/{name}.md") is None)
+        return f"{self._folder}/{name}.md"
 
     def _problems(self, procedure: Procedure) -> Iterable[str]:
         yield from procedure.problems

@@ -1,4 +1,4 @@
-"""One run of a procedure, as the lines about it tell it; how well procedures work, and what runs show about steps."""
+"""A run folded from its ledger lines; metrics of procedures, and findings about their steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Line = Mapping[str, Any]
 
 
 class StepMode(StrEnum):
-    """How a step is tried: as it says, by what it says to do instead, or taking it back."""
+    """How a step is executed: its action, its fallback, or its undo."""
 
     DO = "do"
     FALLBACK = "fallback"
@@ -33,7 +33,7 @@ class StepMode(StrEnum):
 
 
 class RunOutcome(StrEnum):
-    """What became of a try, or of a run."""
+    """The outcome of an attempt, or of a run."""
 
     DONE = "done"
     SKIPPED = "skipped"
@@ -45,7 +45,7 @@ class RunOutcome(StrEnum):
 
 @frozen
 class Tried:
-    """How often a step was tried in one way, and what became of the latest try."""
+    """The attempts of a step in one mode, and the outcome of the latest."""
 
     attempts: int = 0
     failures: int = 0
@@ -328,7 +328,7 @@ FEW = 3
 
 @frozen
 class StepFinding:
-    """Something about some steps, and what it could be worth."""
+    """An optimization that the recorded runs suggest, and the seconds it could save."""
 
     kind: str
     """`redundant`, `batchable` or `cacheable`."""

@@ -1,4 +1,4 @@
-"""The runs of one agent's procedures: begun, gone on with, and recorded line by line."""
+"""The runs of one agent's procedures: started, resumed, and recorded line by line."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from memfolio.procedures.procedure import OnError, Procedure, Step, read_conditi
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.run import Line, Run, RunOutcome, StepMode, Tried, Waiting, begin_line, fold, key_of
 from memfolio.procedures.run import after as after_line
-from memfolio.recall.library import Library
 from memfolio.recall.query import check_text
+from memfolio.recall.searcher import Searcher
 from memfolio.types import EMPTY, Action, Attribution, check_attribution, frozen
 from memfolio.vault.change import AddLines, Change
-from memfolio.vault.fields import plain, plain_object, without_surrogates
+from memfolio.vault.fields import without_surrogates
+from memfolio.vault.lines import plain, plain_object
 from memfolio.vault.paths import Form, Ledger, agent_root
 from memfolio.vault.vault import Vault
 
@@ -47,7 +48,7 @@ LONG = 4000
 
 @frozen
 class StepContext:
-    """What a function learns about the step that it does, as its first argument."""
+    """The context that a step's function gets as its first argument."""
 
     run: str
     step: int
@@ -277,8 +278,8 @@ BY = Attribution(actor="bot:runs", trigger="workflow")
 class Runs:
     """Runs of one agent; a run goes on in one process and thread at a time."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str, procedures: Procedures) -> None:
-        self._vault, self._library, self._procedures = vault, library, procedures
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str, procedures: Procedures) -> None:
+        self._vault, self._searcher, self._procedures = vault, searcher, procedures
         self._ledger = Ledger(f"{agent_root(agent)}/memory/meta/runs", Form.LINES)
         self.sleep: Callable[[float], None] = time.sleep
         """Waits so many seconds before a step is tried again."""
@@ -343,7 +344,7 @@ class Runs:
     def get(self, id: str) -> Run:
         """A run as it stands, what it waits for, and whether its page has changed since."""
         about = without_surrogates(check_text("a run", id))
-        lines = self._library.index.read(lambda connection: records(connection, "runs", about))
+        lines = self._searcher.index.read(lambda connection: records(connection, "runs", about))
         if (run := fold(lines)) is None:
             wrong = f"the first line of run {id[:80]!r} makes no sense" if lines else f"there is no run {id[:80]!r}"
             raise NotFoundError(wrong, hint="`memfolio workflow list` shows those that there are")
@@ -352,7 +353,7 @@ class Runs:
     def list(self, procedure: str | None = None, *, open_only: bool = False) -> builtins.list[Run]:
         """The runs, the latest first, of one procedure or of all."""
         lines: dict[str, builtins.list[Line]] = {}
-        for line in self._library.index.read(lambda connection: records(connection, "runs")):
+        for line in self._searcher.index.read(lambda connection: records(connection, "runs")):
             lines.setdefault(str(line.get("run") or line["id"]), []).append(line)
         found = [run for run in map(fold, lines.values()) if run and procedure in (None, run.procedure)]
         wanted = [self._seen(run) for run in found if not (open_only and run.outcome)]
@@ -412,7 +413,7 @@ class Runs:
             yield self._unended(id)
 
     def _unended(self, id: str) -> Run:
-        run, trouble = self.get(id), self._library.index.trouble
+        run, trouble = self.get(id), self._searcher.index.trouble
         if isinstance(trouble, HomeError | IndexBusyError):  # then lines may be missing
             raise trouble
         if run.outcome is not None:

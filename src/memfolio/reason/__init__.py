@@ -1,1 +1,1 @@
-"""How problems are thought through: methods, which of them fits a problem, and what several of them say together."""
+"""Reasoning: the methods, a router that picks one for a problem, and the fusion of several results."""

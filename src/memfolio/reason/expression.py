@@ -121,13 +121,13 @@ def checked(term: Expression, place: str, names: Collection[str], operations: Op
     return term
 
 
-def worked_out(term: Expression, values: Mapping[str, Any], operations: Operations) -> Any:
+def evaluate_term(term: Expression, values: Mapping[str, Any], operations: Operations) -> Any:
     """What an expression that was checked comes to; `operations` also says how a `value` in it is taken."""
     if term.op == "name":
         return values[str(term.value)]
     if term.op == "value":
         return operations["value"](term.value)
-    parts = [worked_out(each, values, operations) for each in term.parts]
+    parts = [evaluate_term(each, values, operations) for each in term.parts]
     return operations[str(term.value) if term.op == "call" else term.op](*parts)
 
 
@@ -140,7 +140,7 @@ def evaluate(place: str, text: str, values: Mapping[str, Any]) -> Any:
     try:
         with numpy.errstate(all="ignore"):
             numbers = {name: _number(known[name]) for name in term.names()}
-            return worked_out(term, numbers, _numeric())
+            return evaluate_term(term, numbers, _numeric())
     except (TypeError, ValueError) as error:
         hint = "reckon with numbers; min and max take several, where(condition, then, else) three, others one"
         raise InputError(f"{place} cannot be worked out: {text[:60]!r}", hint=hint) from error

@@ -1,4 +1,4 @@
-"""What every method of reasoning gets and gives: typed inputs, what it may look at, and its result.
+"""What the reasoning methods share: typed inputs, their context, and the result.
 
 A method is a function of a NamedTuple of inputs; where it can be asked in several ways, of a union of them. The types
 say what each input must be, and `read` checks it: what is missing or makes no sense is an InputError that names the
@@ -223,7 +223,7 @@ def only(place: str, given: Iterable[str], names: Collection[str]) -> None:
 
 
 class Computed(NamedTuple):
-    """What a method found out; empty lines are left out. `Result` tells what each part is."""
+    """What a method returns; empty lines are dropped. `Result` documents the parts."""
 
     conclusion: str
     confidence: float | None = None
@@ -284,7 +284,7 @@ class Effort:
 
 @frozen
 class World:
-    """What a method may look at beside its inputs: what the agent knows, the time, and how far it may go."""
+    """The context of a method beside its inputs: the agent's knowledge, the time, and the limits."""
 
     now: datetime
     settings: Reasoning
@@ -355,12 +355,6 @@ def exact(place: str, number: float) -> Fraction:
     return Fraction(str(number_in(place, number, -FINEST, FINEST))).limit_denominator(FINEST)
 
 
-def betters(one: Iterable[Fraction], other: Iterable[Fraction]) -> bool:
-    """Whether something is worth more to somebody and less to nobody."""
-    pairs = list(zip(one, other, strict=True))
-    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
-
-
 def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     """The interval of a share that was counted (Wilson 1927)."""
     share, spread = hits / count, z * z / count
@@ -369,7 +363,7 @@ def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def smallest(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
+def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
     """A part of a list that does what the whole does, and from which nothing can be left out."""
     kept = list(whole)
     for each in whole:

@@ -1,4 +1,4 @@
-"""Thinking a problem through: by a named method, by those that fit it, or by several together."""
+"""Reasoning about a problem by a named method, by the best fitting one, or by several whose results are fused."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from memfolio.reason.registry import (
     rank,
     worksheet,
 )
-from memfolio.recall.library import Library
 from memfolio.recall.query import check_number, words
+from memfolio.recall.searcher import Searcher
 from memfolio.text import terms
-from memfolio.types import EMPTY, Action, Attribution, Kind, Type, check_attribution, frozen
-from memfolio.vault.change import AddLines, Change, NewId
+from memfolio.types import EMPTY, Attribution, Kind, Type, check_attribution, frozen
+from memfolio.vault.change import AddLines, NewId
 from memfolio.vault.fields import Draft, check_text
-from memfolio.vault.paths import Form, Ledger, agent_root
+from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
 
 # What several methods say together: where they agree, where they contradict each other, and what weighs more. Pure.
@@ -59,7 +59,7 @@ Pairs = Mapping[frozenset[str], bool | None]
 
 @frozen
 class Fusion:
-    """What comes out of several results: the heaviest of the `views`, what contradicts it, and what else is said.
+    """The fusion of several results: the heaviest of the `views`, what contradicts it, and other conclusions.
 
     A view is the methods that say the same; `decided` is whether the first outweighs those against it. `weights` has
     for each method how well it fits (score), how sure it is, how well its past results came true (calibration), and
@@ -93,14 +93,14 @@ def fuse(results: Sequence[Result], scores: Mapping[str, float], standing: Mappi
     decided = not against or rival < CLOSE * own
     sure = [each for each in views[0] if spoken[each].confidence is not None]
     mean = sum(weights[each]["confidence"] * weights[each]["weight"] for each in sure) / (_sum(sure, weights) or 1)
-    told = {name: f"{name}: {each.conclusion}" for name, each in spoken.items()}
+    lines = {name: f"{name}: {each.conclusion}" for name, each in spoken.items()}
     return Fusion(
         conclusion=_conclusion(spoken, views, against, weights, decided=decided),
         confidence=mean * own / (own + rival or 1) if decided and sure else None,
         decided=decided,
         views=tuple(map(tuple, views)),
         agreements=tuple(" = ".join(sorted(pair)) for pair, same in pairs.items() if same),
-        disagreements=tuple(" / ".join(told[name] for name in sorted(pair)) for pair in pairs if pairs[pair] is False),
+        disagreements=tuple(" / ".join(lines[name] for name in sorted(pair)) for pair in pairs if pairs[pair] is False),
         weights=weights,
         silent=silent,
     )
@@ -121,14 +121,14 @@ def _weight(result: Result, scores: Mapping[str, float], standing: Mapping[str, 
 
 def _same(one: Result, other: Result) -> bool | None:
     """Whether two results say the same; None where they speak of different things."""
-    (kind, said, about), (other_kind, other_said, other_about) = _stance(one), _stance(other)
+    (kind, stance, about), (other_kind, other_stance, other_about) = _stance(one), _stance(other)
     if kind != other_kind:
         return None
     if kind == "choice":
-        is_among = said <= other_about and other_said <= about
-        return True if said & other_said else False if is_among else None
+        is_among = stance <= other_about and other_stance <= about
+        return True if stance & other_stance else False if is_among else None
     is_alike = len(about & other_about) >= ALIKE * max(len(about | other_about), 1)
-    return said == other_said if is_alike else None
+    return stance == other_stance if is_alike else None
 
 
 def _stance(result: Result) -> tuple[str, frozenset[str], frozenset[str]]:
@@ -141,8 +141,8 @@ def _stance(result: Result) -> tuple[str, frozenset[str], frozenset[str]]:
     if "holds" in answer:
         is_open = answer["holds"] is None
         return "claim", frozenset({str(answer["holds"])}), frozenset() if is_open else _words(answer.get("claim"))
-    said = frozenset({"negated"} if _NEGATION.search(result.conclusion) else ())
-    return "words", said, _words(_NEGATION.sub(" ", result.conclusion))
+    stance = frozenset({"negated"} if _NEGATION.search(result.conclusion) else ())
+    return "words", stance, _words(_NEGATION.sub(" ", result.conclusion))
 
 
 def _names(found: Any) -> frozenset[str]:
@@ -180,11 +180,13 @@ def _conclusion(
     decided: bool,
 ) -> str:
     """The conclusion of the heaviest method of each view, those against the first before those beside it."""
-    said = [spoken[max(view, key=lambda name: weights[name]["weight"])].conclusion for view in views]
-    told = [f"{', '.join(view)}: {each}" for view, each in zip(views, said, strict=True)]
-    rivals = "; ".join(each for each, view in zip(told, views, strict=True) if set(view) & set(against))
-    others = "; ".join(each for each, view in zip(told[1:], views[1:], strict=True) if not set(view) & set(against))
-    first = [said[0], f"Against that, {rivals}"] if decided else [f"Undecided: {told[0]}; against that, {rivals}"]
+    conclusions = [spoken[max(view, key=lambda name: weights[name]["weight"])].conclusion for view in views]
+    lines = [f"{', '.join(view)}: {each}" for view, each in zip(views, conclusions, strict=True)]
+    rivals = "; ".join(each for each, view in zip(lines, views, strict=True) if set(view) & set(against))
+    others = "; ".join(each for each, view in zip(lines[1:], views[1:], strict=True) if not set(view) & set(against))
+    first = (
+        [conclusions[0], f"Against that, {rivals}"] if decided else [f"Undecided: {lines[0]}; against that, {rivals}"]
+    )
     parts = [*first[: 2 if rivals else 1], *([f"Besides, {others}"] if others else [])]
     return " ".join(each if each.endswith((".", "?", "!")) or each is parts[-1] else f"{each}." for each in parts)
 
@@ -258,7 +260,7 @@ LONG = 2_000
 
 @frozen
 class Judgement:
-    """A conclusion that was kept; `came_true` is None as long as nobody said."""
+    """A stored conclusion; `came_true` is None until its outcome is recorded."""
 
     id: str
     method: str
@@ -271,11 +273,11 @@ class Judgement:
 class Judgements:
     """The judgements of one agent; the ledger has ids and numbers only, what they say is in the memories."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
-        self._ledger = Ledger(f"{agent_root(agent)}/knowledge/judgements", Form.LINES)
+        self._ledger = knowledge_ledger(agent, "judgements")
 
     def keep(self, result: Result, by: Attribution = THINKER) -> Judgement:
         """Keep a conclusion as a memory with a line that waits for its outcome, as one change."""
@@ -291,8 +293,7 @@ class Judgements:
         found = self.get(id)
         value = float(came_true) if isinstance(came_true, bool) else number_in("came_true", came_true, 0, 1)
         line = {"op": "outcome", "judgement": found.id, "came_true": value}
-        added = AddLines(self._ledger, (line,), "J")
-        self._vault.apply(Change(operations=(added,), by=check_attribution(by), action=Action.APPEND))
+        self._vault.add_lines(self._ledger, [line], check_attribution(by), "J")
         return self.get(found.id)
 
     def get(self, id: str) -> Judgement:
@@ -303,7 +304,7 @@ class Judgements:
 
     def list(self) -> Sequence[Judgement]:
         """All judgements, oldest first; lines that make no sense are passed over."""
-        lines = self._library.index.read(lambda connection: records(connection, "judgements"))
+        lines = self._searcher.index.read(lambda connection: records(connection, "judgements"))
         outcomes = (line for line in lines if line.get("op") == "outcome")
         shares = {str(line.get("judgement")): _share(line.get("came_true")) for line in outcomes}
         return [
@@ -364,12 +365,12 @@ FUSED = "fusion"
 """The name under which what several methods say together is kept."""
 STRATEGY, SUGGESTED = "strategy-selection", 5
 """The worksheet to which the router adds so many methods that fit."""
-SITUATION = frozenset({"context", "beliefs", "desires", "features"})
+SITUATION = frozenset({"context", "beliefs", "desires"})
 
 
 @frozen
 class Reasoned:
-    """What came of a problem: one result a method, what they say together, and why these methods were chosen.
+    """The answer to a problem: one result per method, their fusion, and why these methods were chosen.
 
     `conclusion` is empty where there are only steps to work through. `failed` are methods that could do nothing with
     what was given, and why. `judgement` has the ids under which it was kept, if it was.

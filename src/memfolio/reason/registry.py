@@ -44,10 +44,12 @@ class ProblemClassification:
     @classmethod
     def of(cls, given: ProblemClassification | Mapping[str, Any]) -> ProblemClassification:
         """A classification from outside; what is unknown is refused with the nearest, an empty one with the choices."""
-        said = given.said if isinstance(given, ProblemClassification) else given
-        if not isinstance(said, Mapping):
-            raise InputError(f"the classification is a {type(said).__name__}", hint="pass an object of dimensions")
-        found = {str(name): value for name, value in said.items() if value is not None}
+        dimensions = given.dimensions if isinstance(given, ProblemClassification) else given
+        if not isinstance(dimensions, Mapping):
+            raise InputError(
+                f"the classification is a {type(dimensions).__name__}", hint="pass an object of dimensions"
+            )
+        found = {str(name): value for name, value in dimensions.items() if value is not None}
         if not found:
             known = "; ".join(f"{name} {'|'.join(values)}" for name, values in DIMENSIONS.items())
             raise InputError("the classification is empty", hint=f"say one of: {known}")
@@ -59,7 +61,7 @@ class ProblemClassification:
         return cls(**found)
 
     @property
-    def said(self) -> dict[str, str]:
+    def dimensions(self) -> dict[str, str]:
         """The dimensions of which something is said."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -235,7 +237,7 @@ def _ranked(
     method: Method, problem: ProblemClassification, given: Collection[str], standing: Mapping[str, float]
 ) -> Ranked:
     parts, why = dict[str, float](), list[str]()
-    for name, value in problem.said.items():
+    for name, value in problem.dimensions.items():
         ideal = method.ideals[name]
         parts[name] = WEIGHTS[name] if value in ideal else 0.0
         why.append(f"{name} {value}: " + (f"+{parts[name]:g}" if parts[name] else f"made for {' or '.join(ideal)}"))

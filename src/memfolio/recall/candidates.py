@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import field, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from memfolio.embed.vectorizer import QueryVector
 from memfolio.index import graph
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lookup import around
+from memfolio.index.lookup import around, newest, overview
+from memfolio.index.read_files import DIGEST
 from memfolio.index.search import Sieve, TurnColumns, matches, matches_any
-from memfolio.index.vectors import Scan, is_identity, neighbours
+from memfolio.index.vectors import Scan, neighbours
+from memfolio.recall.current import asks_now
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.settings import Ranking
@@ -25,6 +28,8 @@ COMPANY = 3
 """How many turns before and after count as neighbours."""
 SEEDS = 10
 """From how many of the best ties of cause and time are followed."""
+LATEST = 20
+"""How many of the last memories are looked at for what they may change."""
 MANY = 200
 """How many memories one person or thing brings at most."""
 
@@ -34,7 +39,8 @@ Scores = Mapping[int, float]
 """What speaks for rows."""
 Turns = Mapping[int, TurnColumns]
 Near = Mapping[int, Sequence[tuple[int, int]]]
-"""Rows, each with those around it and their distances."""
+"""Rows, each with those around it and their distances, which are negative for what came before."""
+_superseded_by, _source = attrgetter("superseded_by"), attrgetter("source")
 SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 """The fields of candidates that say what speaks for them."""
 
@@ -84,15 +90,19 @@ def gather(
     rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
-    if vector is not None and ranking.vector and is_identity(connection, vector.whose):
+    if vector is not None and ranking.vector and vector.whose.matches(overview(connection).identity or ""):
         scan = index.matrix.scan(connection, vector.values)
         rows.update(each.row for each in neighbours(scan, sieve, breadth))
+    if asks_now(query.text):  # what was said last may change the answer without a word of the question
+        rows.update(each.row for each in newest(connection, query.filter, LATEST))
     turns = sieve.passing(rows)
     candidates = Candidates(
         turns=turns,
         text=text,
         vector=scan.similarities(sorted(turns)) if scan else {},
-        near={row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
+        near=near
+        if rows <= turns.keys()
+        else {row: [pair for pair in pairs if pair[0] in turns] for row, pairs in near.items()},
         **tied,
     )
     return _with_digests(connection, _resolved(connection, candidates, query), ranking)
@@ -134,7 +144,7 @@ def _causes(connection: Connection, ids: Sequence[str], reach: int) -> dict[int,
     found: dict[int, float] = {}
     here, seen = list(ids), set(ids)
     for step in range(reach):
-        reached = [tie for tie in graph.tied(connection, here, ("causal",)) if tie.id not in seen]
+        reached = [tie for tie in graph.tied(connection, here, "causal") if tie.id not in seen]
         found |= {tie.row: 0.5**step for tie in reached}
         here = [tie.id for tie in reached][:MANY]
         seen.update(here)
@@ -145,7 +155,7 @@ def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int
     """What was said before and after the best."""
     found: dict[int, float] = {}
     for row, distance in chain.from_iterable(around(connection, seeds, reach).values()):
-        found[row] = max(found.get(row, 0.0), 0.5 ** (distance - 1))
+        found[row] = max(found.get(row, 0.0), 0.5 ** (abs(distance) - 1))
     return found
 
 
@@ -160,9 +170,9 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
     """Versions that were replaced give what speaks for them to those that replaced them."""
     if query.filter.with_superseded is query.filter or query.filter.as_of is not None:
         return found
-    old = {row: turn.superseded_by for row, turn in found.turns.items() if turn.superseded_by is not None}
-    if not old:
+    if not any(map(_superseded_by, found.turns.values())):  # as most often, and quicker to see
         return found
+    old = {row: turn.superseded_by for row, turn in found.turns.items() if turn.superseded_by is not None}
     heirs = {row: heir for row, by in old.items() if (heir := graph.successor(connection, by)) is not None}
     kept = {row: turn for row, turn in found.turns.items() if row not in old}
     kept |= Sieve(connection, query.filter).passing({heir for heir in heirs.values() if heir not in kept})
@@ -188,11 +198,9 @@ def _inherited(scores: Scores, heirs: Mapping[int, int]) -> dict[int, float]:
 
 
 def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -> Candidates:
-    if not ranking.digest:
+    if not ranking.digest or DIGEST not in map(_source, found.turns.values()):
         return found
-    paths = graph.digests(connection, {turn.file for turn in found.turns.values() if turn.session is None})
-    if not paths:
-        return found
+    paths = graph.paths(connection, {turn.file for turn in found.turns.values() if turn.source == DIGEST})
     return replace(found, digests={row: paths[turn.file] for row, turn in found.turns.items() if turn.file in paths})
 
 

@@ -15,23 +15,24 @@ from memfolio.index.database import Connection
 from memfolio.index.graph import named
 from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
+from memfolio.index.search import size
 from memfolio.learn.learned import moment
 from memfolio.recall import query
 from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
-from memfolio.recall.hit import Hit, shared, snippet
-from memfolio.recall.library import Library
+from memfolio.recall.hit import Hit, snippet
+from memfolio.recall.once import Telling, asked_stems, merged
 from memfolio.recall.pack import ContextLine, ContextSection, LineFormat, about, folded, is_fact, is_shown, pack
 from memfolio.recall.query import Query
-from memfolio.recall.question import Intent, by_words, is_complex, names_in
+from memfolio.recall.question import Intent, by_words, is_broad, is_complex, names_in
+from memfolio.recall.searcher import Searcher
 from memfolio.settings import Packing
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import MemoryItem, frozen
 from memfolio.vault.alerts import changes_of, note_seen, unseen
 from memfolio.vault.fields import local
-from memfolio.vault.journal import to_text
+from memfolio.vault.journal import TrailLine, to_text
 from memfolio.vault.paths import SHARED, Sensitivity, agent_of, agent_root, sensitivity
-from memfolio.vault.trail import TrailLine
 from memfolio.vault.vault import Vault
 
 T = TypeVar("T")
@@ -58,7 +59,11 @@ class Situation:
 
     def speaker(self, prompt: str) -> str | None:
         """Whom a prompt means by `I` and `my`: the user, where one is known and it says so."""
-        return self.user if not words("own").isdisjoint(_WORD.findall(prompt.casefold())) else None
+        return self.user if _speaks_of_self(prompt) else None
+
+    def is_unknown_speaker(self, prompt: str) -> bool:
+        """Whether somebody says `I` or `my` of whom nothing is known."""
+        return self.user is None and _speaks_of_self(prompt)
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
         """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
@@ -78,6 +83,10 @@ class Situation:
             return 0
         known = _words(" ".join((memory.content, *memory.tags)))
         return sum(bool(words) and words <= known for words in {frozenset(_words(each)) for each in self.topics})
+
+
+def _speaks_of_self(prompt: str) -> bool:
+    return not words("own").isdisjoint(_WORD.findall(prompt.casefold()))
 
 
 def _words(text: str) -> set[str]:
@@ -117,13 +126,28 @@ class StandingPage:
         return ContextSection(title=STANDING[self.name], share=1.0, lines=lines)
 
 
-def standing_page(vault: Vault, agent: str, name: str) -> StandingPage | None:
-    """The page that a name asks for; None where there is none, or nothing on it."""
+_PROJECT = re.compile(r"(?m)^<!-- project: (\S+) -->$")
+
+
+def project_in(text: str) -> str:
+    """The project that a checkpoint is about; empty where it names none."""
+    found = _PROJECT.search(text)
+    return found[1] if found else ""
+
+
+def is_in_project(project: str, projects: Sequence[str]) -> bool:
+    """Whether something of a project may be told where one with these keys is worked on; without any, all may."""
+    return not projects or not project or project[-8:] in projects
+
+
+def standing_page(vault: Vault, agent: str, name: str, projects: Sequence[str] = ()) -> StandingPage | None:
+    """The page that a name asks for, not of another project; None where there is none, or nothing on it."""
     root = agent_root(agent)
     for inside in ["MEMORY.md"] if name == CORE else checkpoints(vault, root)[:TRIED]:
         page = vault.page(f"{root}/{inside}")
-        lines = [line for line in body_text(to_text(page.content)).splitlines() if line.strip()] if page else []
-        if lines:
+        text = to_text(page.content) if page else ""
+        lines = [line for line in body_text(_PROJECT.sub("", text)).splitlines() if line.strip()]
+        if lines and is_in_project(project_in(text), projects):
             return StandingPage(name=name, inside=inside, lines=tuple(lines))
     return None
 
@@ -181,16 +205,7 @@ def _line(name: str, lines: Sequence[str]) -> ContextLine:
     return ContextLine(id=name, text=bullet(f"[{name}]", text), says=text)
 
 
-# Whether a prompt calls for memories at all, and whether what was found has anything to do with it. Pure.
-#
-# Something is always the best hit, and its score says how it compares with the others, not whether it fits.
-
-HITS_JUDGED = 10
-"""How many of the best are asked whether they fit."""
-ENOUGH = 30
-"""How many letters of words in common are as good as all words, since nothing answers every word of a long prompt."""
-UNKNOWN = 0.6
-"""How near in meaning something is that has nothing to do with it: what counts where meanings cannot be compared."""
+# Whether a prompt calls for memories at all. Pure.
 
 _QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
 
@@ -216,25 +231,6 @@ def _may_tell(word: str) -> bool:
     return word.casefold() not in words("polite") and (len(word) > 2 or not word.isascii() or word.isupper())
 
 
-def fit(words: Sequence[str], hits: Sequence[Hit], full: float) -> float:
-    """How much of what is asked the best hits answer, from 0 to 1; `full` is the most that meaning gives to one."""
-    best = hits[:HITS_JUDGED]
-    told = list(filter(_tells, words)) or list(filter(_may_tell, words))
-    enough = min(ENOUGH, sum(map(len, told)))
-    said = max((sum(map(len, shared(told, _text(hit)))) for hit in best), default=0)
-    return (min(1.0, said / enough) if enough else 0.0) / 2 + _meaning(best, full) / 2
-
-
-def _text(hit: Hit) -> str:
-    memory = hit.memory
-    return " ".join(filter(None, (*hit.heading, memory.content, *memory.tags, memory.role, memory.user)))
-
-
-def _meaning(hits: Iterable[Hit], full: float) -> float:
-    found = [reason.score for hit in hits for reason in hit.why if reason.strategy == "vector"]
-    return min(1.0, max(found) / full) if found and full else UNKNOWN
-
-
 # Alerts in words: what is the matter, what it is about and what to do; and as the first section of a context.
 #
 # The trail has no content, so the words of memories are looked up when an alert is shown.
@@ -251,12 +247,12 @@ _PLAIN = re.compile(r"(?:(?:agents/[a-z0-9-]{1,64}|shared)/)?[A-Za-z]{1,20}\.[a-
 Changes = Mapping[int, TrailLine]
 
 
-def describe(vault: Vault, library: Library, line: TrailLine) -> str:
+def describe(vault: Vault, searcher: Searcher, line: TrailLine) -> str:
     """An alert for a person: first what is the matter in one line, then what it is about and what to do."""
-    return _describe(vault, library, line, changes_of(vault, [line]))
+    return _describe(vault, searcher, line, changes_of(vault, [line]))
 
 
-def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes) -> str:
+def _describe(vault: Vault, searcher: Searcher, line: TrailLine, changes: Changes) -> str:
     kind, what, since = f"{line.by.trigger}::".split(":", 3)[:3]
     values: dict[str, object] = {"what": what, "since": since}
     if kind == "critical-file":
@@ -264,7 +260,7 @@ def _describe(vault: Vault, library: Library, line: TrailLine, changes: Changes)
         kind = "critical-file" if change else "critical-file-unknown"
         values |= _changed(vault, change) if change else {}
     elif kind == "contradiction":
-        values["facts"] = "\n".join(_fact(library, each) for each in line.ids)
+        values["facts"] = "\n".join(_fact(searcher, each) for each in line.ids)
     values["changes"] = f" (change {', '.join(map(str, line.about))})" if line.about else ""
     values["undo"] = "; ".join(f"`memfolio undo {seq}`" for seq in line.about)
     texts = LEXICON.table("alerts")
@@ -278,29 +274,29 @@ def _changed(vault: Vault, change: TrailLine) -> dict[str, object]:
     return {"names": names, "actor": change.by.actor[:60], "at": at, "seq": change.seq}
 
 
-def _fact(library: Library, id: str) -> str:
+def _fact(searcher: Searcher, id: str) -> str:
     """A memory in one line: its words where it is there to be shown."""
-    found = library.locate(id)
+    found = searcher.locate(id)
     if found is None or not is_shown(found[1].item):
         return f"[{id}] does not stand here any more, or is another agent's"
     return f"[{id}] {' '.join(snippet(found[1].item.content, (), WORDS).split())}"
 
 
-def unread(vault: Vault, library: Library, agent: str, room: int) -> tuple[str, ...]:
+def unread(vault: Vault, searcher: Searcher, agent: str, room: int, *, is_noted: bool = True) -> tuple[str, ...]:
     """The open alerts that this agent was not shown yet, the gravest first; none as long as there is no room for them.
 
-    Those about the files and memories of other agents are not for it.
+    Those about the files and memories of other agents are not for it. With `is_noted`, they count as shown then.
     """
-    alerts = unseen(vault, agent)
+    alerts = unseen(vault, agent, is_noted=is_noted)
     changes = changes_of(vault, alerts[-MANY:])
     due = [line for line in alerts[-MANY:] if _concerns(line, changes, agent)]
     due.sort(key=lambda line: line.by.trigger.partition(":")[0] not in GRAVEST)
-    texts = [f"[alert {line.seq}] {_describe(vault, library, line, changes)}" for line in due[:MOST]]
+    texts = [f"[alert {line.seq}] {_describe(vault, searcher, line, changes)}" for line in due[:MOST]]
     if len(due) > MOST:
         texts.append(f"[alerts] and {len(due) - MOST + len(alerts[:-MANY])} more: `memfolio alerts`")
     if texts and not alert_section(texts, room):
         return ()
-    if alerts:
+    if alerts and is_noted:
         note_seen(vault, agent, alerts[-1].seq)
     return tuple(texts)
 
@@ -324,9 +320,15 @@ def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
 
 LEAST_BUDGET = 50
 MOST_BUDGET = 1_000_000
-TOKENS_PER_HIT = 50
-"""For how many tokens of the budget one hit is asked for."""
-FEWEST_HITS, MOST_HITS = 20, 100
+TOKENS_PER_HIT = 150
+"""For how many tokens of the budget one memory is shown at most."""
+HANDFUL, EASE = 8, 0.19
+"""Up to how many memories a home is tiny, and how much less then has to fit.
+
+Chosen by hand on a few questions, not fitted to cases as `recall.fits` is.
+"""
+FEWEST_HITS, MOST_HITS = 16, 100
+"""What a small budget may show, and what the largest may."""
 MOST_PROFILES = 8
 MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
@@ -350,7 +352,7 @@ class Context:
     tokens: int
     budget: int
     ids: tuple[str, ...] = ()
-    """The memories whose words are in it, in their order."""
+    """The memories whose words are in it, in their order; each is followed by those that say nothing else."""
     degraded: tuple[str, ...] = ()
     crowded: tuple[str, ...] = ()
     """The standing pages that were asked for and have no room in the budget."""
@@ -396,21 +398,54 @@ class Request:
         )
 
 
-def compose(library: Library, vault: Vault, agent: str, request: Request, remind: Remind = _nothing) -> Context:
+def compose(searcher: Searcher, vault: Vault, agent: str, request: Request, remind: Remind = _nothing) -> Context:
     """The context for a prompt; whatever cannot take part is named in `degraded`, as by recall."""
-    return _Composer(library, vault, agent, request, remind).compose()
+    return _Composer(searcher, vault, agent, request, remind).compose()
+
+
+@frozen
+class ContextPreview:
+    """A context for a person who wants to know what an agent would be told, section by section, and why."""
+
+    context: Context
+    sections: tuple[ContextSection, ...]
+    hits: Mapping[str, Hit]
+    """What was found for the prompt and could be told, by id."""
+
+
+def preview(
+    searcher: Searcher, vault: Vault, agent: str, request: Request, remind: Remind = _nothing
+) -> ContextPreview:
+    """`compose`, only to look at: no alert counts as shown to the agent."""
+    composer = _Composer(searcher, vault, agent, request, remind, is_preview=True)
+    context = composer.compose()
+    hits = {hit.memory.id: hit for hit in composer.hits}
+    return ContextPreview(context=context, sections=tuple(composer.sections), hits=hits)
 
 
 class _Composer:
     """The steps from a request to its context, which share what they were given."""
 
-    def __init__(self, library: Library, vault: Vault, agent: str, request: Request, remind: Remind) -> None:
-        self._library, self._vault, self._agent, self._request, self._remind = library, vault, agent, request, remind
+    def __init__(
+        self,
+        searcher: Searcher,
+        vault: Vault,
+        agent: str,
+        request: Request,
+        remind: Remind,
+        *,
+        is_preview: bool = False,
+    ) -> None:
+        self._searcher, self._vault, self._agent, self._request, self._remind = searcher, vault, agent, request, remind
+        self._is_preview = is_preview
+        self.sections: list[ContextSection] = []
+        self.hits: list[Hit] = []
         self._weights = vault.config.context
         self._degraded: dict[str, None] = {}
         self._crowded: list[str] = []
         words = dict.fromkeys([*terms(request.prompt), *terms(request.situation.about)])
         self._format = LineFormat(zone=vault.home.zone, words=tuple(words), budget=request.budget)
+        self._telling = Telling(asked_stems(words))
 
     def compose(self) -> Context:
         room = self._request.budget - estimate_tokens(fenced([])) - 1
@@ -421,7 +456,10 @@ class _Composer:
         standing = self._standing(room // 2)
         left = room - sum(section.whole for section in standing)
         said = [line.says for section in (*reminders, *standing) for line in section.lines]
-        return self._fenced(alerts, [*reminders, *standing, *pack(self._sections(self._hits()), left, said)])
+        self.hits = self._hits()
+        pages = [hit for hit in self.hits if entity_id(hit.path)]  # which become profiles
+        told = self._telling.hits([hit for hit in self.hits if hit not in pages])
+        return self._fenced(alerts, [*reminders, *standing, *pack(self._sections([*told, *pages]), left, said)])
 
     def _attempt(self, name: str, work: Callable[[], T]) -> T | None:
         """What a part gives; where it cannot, the context goes without it and says so."""
@@ -434,7 +472,12 @@ class _Composer:
     def _alerts(self, room: int) -> list[ContextSection]:
         """What the owner must be told, once to each agent."""
         return alert_section(
-            self._attempt("alerts", lambda: unread(self._vault, self._library, self._agent, room)) or (), room
+            self._attempt(
+                "alerts",
+                lambda: unread(self._vault, self._searcher, self._agent, room, is_noted=not self._is_preview),
+            )
+            or (),
+            room,
         )
 
     def _reminders(self, room: int) -> list[ContextSection]:
@@ -445,13 +488,15 @@ class _Composer:
         return pack([ContextSection(title=REMINDERS, share=1.0, lines=lines)], room)
 
     def _fenced(self, alerts: Sequence[ContextSection], sections: Sequence[ContextSection]) -> Context:
-        shown = [line for section in (*alerts, *sections) for line in section.shown()]
+        self.sections = [*alerts, *sections]
+        shown = [line for section in self.sections for line in section.shown()]
+        ids = (line.id for section in sections for line in section.lines if line.is_memory)
         text = fenced(shown) if shown else None
         return Context(
             text=text,
             tokens=estimate_tokens(text or ""),
             budget=self._request.budget,
-            ids=tuple(dict.fromkeys(line.id for section in sections for line in section.lines if line.is_memory)),
+            ids=merged(ids, self._telling.sources),
             degraded=tuple(self._degraded),
             crowded=tuple(self._crowded),
         )
@@ -459,7 +504,7 @@ class _Composer:
     def _standing(self, room: int) -> list[ContextSection]:
         """The pages that were asked for, in at most so many tokens."""
         found = [
-            self._attempt(name, partial(standing_page, self._vault, self._agent, name))
+            self._attempt(name, partial(standing_page, self._vault, self._agent, name, self._searcher.projects))
             for name in self._request.include
         ]
         pages = [page for page in found if page]
@@ -473,38 +518,48 @@ class _Composer:
         prompt = self._request.prompt
         found = [(hit.score, hit) for hit in self._recalled(prompt, situation.speaker(prompt))]
         found += [(weights.task * hit.score, hit) for hit in self._recalled(situation.about)]
-        worth = sorted((each for each in found if each[0] >= weights.least), key=lambda each: each[0])
-        best = {hit.memory.id: (score * situation.nearness(hit.memory, weights), hit) for score, hit in worth}
+        found.sort(key=lambda each: each[0])
+        best = {hit.memory.id: (score * situation.nearness(hit.memory, weights), hit) for score, hit in found}
         return [hit for _, hit in sorted(best.values(), key=lambda each: (-each[0], each[1].memory.id))]
 
     def _recalled(self, text: str, speaker: str | None = None) -> list[Hit]:
-        """What fits a text well enough; nothing for small talk, and not the text itself.
+        """What fits a text well enough, if anything is likely to answer it; nothing for small talk.
 
         Who says `I` is looked for by name.
         """
         if not asked(text):
             return []
         question = f"{text} {speaker}" if speaker else text
-        most = max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT) + len(self._request.known)
-        limit = min(MOST_HITS, most)
-        now, zone = self._request.situation.now, self._vault.home.zone
-        query = Query.from_args(question, now=now, zone=zone, limit=limit)
-        # Facts and events have places of their own.
-        hits = self._library.recall(query, replace(self._vault.config.recall, originals=False))
-        self._degraded.update(dict.fromkeys(hits.degraded))
         known = self._request.known
-        others = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known]
-        others = [hit for hit in others if not hit.only_asks and folded(hit.memory.content) != folded(text)]
-        fits = fit(asked(question), others, self._vault.config.recall.vector)
-        return others if fits >= self._weights.anchor else []
+        most = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
+        now, zone = self._request.situation.now, self._vault.home.zone
+        # In a home of a handful of memories the nearest costs a line, and whoever tries memfolio out asks there.
+        ease = EASE if sum(index.read(size) for index in self._searcher.indexes()) <= HANDFUL else 1.0
+        least = ease * self._weights.least * (self._weights.broad if is_broad(text) else 1)
+        query = Query.from_args(question, now=now, zone=zone, limit=min(MOST_HITS, most + len(known)), min_fit=least)
+        # Facts and events have places of their own.
+        ranking = replace(self._vault.config.recall, originals=False)
+        hits = self._searcher.recall(query, ranking)
+        self._degraded.update(dict.fromkeys(hits.degraded))
+        shown = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known and not hit.only_asks]
+        shown = [hit for hit in shown if folded(hit.memory.content) != folded(text)][:most]
+        if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
+            shown = [hit for hit in shown if hit.memory.user is None]
+        return shown if any(hit.fit >= ease * ranking.fits for hit in shown) else []
 
     def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
         weights, draw = self._weights, self._format
-        facts = [hit for hit in hits if is_fact(hit.memory) and not entity_id(hit.path)]
-        events = tuple(draw.event(hit) for hit in hits if not is_fact(hit.memory))
+        by_id = {hit.memory.id: hit for hit in hits}
+        newer = {hit.memory.id: [by_id[each] for each in hit.replaces if each in by_id] for hit in hits if hit.replaces}
+        older = {hit.memory.id for some in newer.values() for hit in some}
+        current = tuple(draw.current(by_id[each], some) for each, some in newer.items())
+        rest = [hit for hit in hits if hit.memory.id not in older and hit.memory.id not in newer]
+        facts = [hit for hit in rest if is_fact(hit.memory) and not entity_id(hit.path)]
+        events = tuple(draw.event(hit) for hit in rest if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
         return [
+            ContextSection(title="What holds now", share=weights.facts, lines=current),
             ContextSection(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
             ContextSection(title="People and things", share=weights.entities, lines=people),
             ContextSection(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
@@ -517,19 +572,21 @@ class _Composer:
         telling = {term.casefold() for term in terms(text)}
         names = [name for name in names_in(text) if telling & set(name.split())]
         others = [each for hit in hits for each in about(hit)]
-        for index in self._library.indexes():
+        for index in self._searcher.indexes():
             for profile in index.read(lambda connection: _profiles(connection, names, others)):
-                yield self._format.profile(profile, [hit for hit in hits if entity_id(hit.path) == profile.id])
+                passages = [hit for hit in hits if entity_id(hit.path) == profile.id]
+                yield self._format.profile(profile, passages, self._telling.is_news)
 
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
-                yield self._format.source(source, of=fact.id)
+                if rest := self._telling.rest(source):
+                    yield self._format.source(replace(source, content=rest), of=fact.id)
 
     def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
         """Some of what a fact was derived from: what lies in the archive only where there is nothing else."""
-        located = [self._library.locate(source) for source in fact.derived_from[:SOURCES_SHOWN]]
+        located = [self._searcher.locate(source) for source in fact.derived_from[:SOURCES_SHOWN]]
         found = [each for _, each in filter(None, located) if is_shown(each.item)]
         at_hand = [each for each in found if not each.archived] or found
         return [each.item for each in at_hand[:MOST_SOURCES]]

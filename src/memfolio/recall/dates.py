@@ -5,7 +5,7 @@ Weeks begin on Monday. A month or a day without a year is the last one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
@@ -110,6 +110,15 @@ def mentions(text: str, now: datetime, zone: tzinfo) -> list[TimeMention]:
     return [place.mention for place in _places(text, now, zone)]
 
 
+def outside_times(text: str, now: datetime, zone: tzinfo) -> str:
+    """The text without the times that it names."""
+    text, at, kept = normalize("NFC", text[:MAX_TEXT]), 0, []
+    for place in _places(text, now, zone):
+        kept.append(text[at : place.start])
+        at = place.end
+    return " ".join([*kept, text[at:]])
+
+
 def without_times(text: str, now: datetime, zone: tzinfo, newest: datetime | None) -> str:
     """The text without what only tells a time: the day of a month, and `last week` where something is known of then."""
     text = normalize("NFC", text[:MAX_TEXT])
@@ -146,6 +155,45 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
     return span and (span.end - _TICK if end else span.start)
 
 
+def upcoming(text: str, now: datetime, zone: tzinfo) -> datetime | None:
+    """The next moment that a text names: `by Friday` is the Friday to come; None where it names none ahead."""
+    here, text = now.astimezone(zone), normalize("NFC", text[:MAX_TEXT])
+    try:
+        days = [*_days_ahead(text, here), *(_ahead(mention, here) for mention in mentions(text, now, zone))]
+        ahead = min((day for day in days if day is not None), default=None)
+        if ahead is None or ahead <= here or not (clock := pattern("clock").search(text)):
+            return ahead
+        part = {name: value for name, value in clock.groupdict().items() if value}
+        hour = int(part.get("hour", 0)) % 24 + (12 if part.get("late") and int(part["hour"]) < 12 else 0)
+        hour = hour or LEXICON.table("words")["hours"].get(part.get("word", "").lower(), 0)
+        return ahead.replace(hour=hour, minute=int(part.get("minute", 0)))
+    except _NO_TIME:
+        return None
+
+
+def _days_ahead(text: str, here: datetime) -> Iterator[datetime]:
+    """The days and moments that only what lies ahead is called by."""
+    midnight = here.replace(hour=0, minute=0, second=0, microsecond=0)
+    for match in pattern("in_time").finditer(text):
+        count, unit = _amount(match)
+        moment = _before(here, -count, unit)
+        yield moment if unit in _WITHIN_DAYS else moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    for match in pattern("coming_day").finditer(text):
+        yield midnight + _DAY * (LEXICON.numbers("days_ahead", 1)[match[0].lower()])
+    for match in pattern("weekday_zh").finditer(text):
+        yield midnight + _DAY * (("一二三四五六日天".index(match[1]) % 7 - here.weekday()) % 7 or 7)
+
+
+def _ahead(mention: TimeMention, here: datetime) -> datetime | None:
+    """The start of a time that is not over; a weekday or a day of the year is the next one of its name."""
+    start, end = mention.span
+    if end > here:
+        return max(start.astimezone(here.tzinfo), here)
+    if mention.recurs:
+        return start.replace(year=start.year + 1)
+    return start + _LENGTHS["week"] if here - start <= _LENGTHS["week"] + _DAY else None
+
+
 def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
     """Every time that is named, the longest where two overlap, with ranges joined."""
     text = normalize("NFC", text[:MAX_TEXT])
@@ -163,7 +211,7 @@ def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
                 found.append(TimePlace(*match.span(), read(match, local)))
             except _NO_TIME:
                 continue
-    return _opened(text, _joined(text, found))
+    return _opened(text, _joined(text, _widened(text, found)))
 
 
 def _may_tell(text: str) -> bool:
@@ -173,7 +221,17 @@ def _may_tell(text: str) -> bool:
 
 @cache
 def _telling() -> frozenset[str]:
-    lists = ("short_units", "long_units", "days", "weekdays", "months")
+    return _pieces("short_units", "long_units", "days", "weekdays", "months")
+
+
+@cache
+def calendar_words() -> frozenset[str]:
+    """Words that only say when or how many: days and months, also in their short forms, units and small numbers."""
+    named, others = _pieces("weekdays", "months"), ("long_units", "days", "numbers", "quarter_ordinals", "parts_of_day")
+    return named | {name[:3] for name in named} | _pieces(*others)
+
+
+def _pieces(*lists: str) -> frozenset[str]:
     return frozenset(piece for name in lists for word in LEXICON.listed(name) for piece in _PIECE.findall(word))
 
 
@@ -211,6 +269,22 @@ def _range(one: TimeMention, other: TimeMention) -> Span:
         end = end.replace(year=end.year - years)
         return Span(start, end if start < end else end.replace(year=end.year + 1))
     return Span(start, end)
+
+
+def _widened(text: str, found: list[TimePlace]) -> list[TimePlace]:
+    """`the week of March 9` is that week."""
+    return [_week_of(text, place) for place in found]
+
+
+def _week_of(text: str, place: TimePlace) -> TimePlace:
+    start, end = place.mention.span
+    if end - start > 2 * _DAY:  # "the second week of November" is in that month
+        return place
+    word = pattern("week_of").search(text, max(0, place.start - _NEAR), place.start)
+    with suppress(*_NO_TIME):
+        if word:
+            return TimePlace(word.start(), place.end, _calendar("week", start.date(), 0, start.tzinfo))
+    return place
 
 
 def _opened(text: str, found: list[TimePlace]) -> list[TimePlace]:
@@ -334,18 +408,48 @@ def _is_false_friend(match: re.Match[str], name: str) -> bool:
 
 def _read_numbers(match: re.Match[str], now: datetime) -> TimeMention:
     """Dates, weeks, months, quarters and years in figures."""
-    part = {name: int(text) for name, text in match.groupdict().items() if text}
-    year, zone = part.get("y", now.year), now.tzinfo
+    return _by_numbers({name: int(text) for name, text in match.groupdict().items() if text}, now)
+
+
+def _by_numbers(part: Mapping[str, int], now: datetime) -> TimeMention:
+    """The time with this year `y`, quarter `q`, month `m`, week `w` or day `d`; without a year, the last one."""
+    year, zone, recurs = part.get("y", now.year), now.tzinfo, "y" not in part
     if "w" in part:
-        return _calendar("week", date.fromisocalendar(year, part["w"], 1), 0, zone)
+        first = date.fromisocalendar(year, part["w"], 1)
+        is_ahead = recurs and first > now.date()
+        return _calendar("week", date.fromisocalendar(year - 1, part["w"], 1) if is_ahead else first, 0, zone)
     first = date(year, part.get("m", part.get("q", 1) * 3 - 2), part.get("d", 1))
-    recurs = "y" not in part
     shift = -4 if recurs and first > now.date() else 0
     unit = "day" if "d" in part else "month" if "m" in part else "quarter" if "q" in part else "year"
     return _calendar(unit, first, shift, zone)._replace(recurs=recurs)
 
 
+def _read_nth_quarter(match: re.Match[str], now: datetime) -> TimeMention:
+    """`the first quarter`, `3. Quartal 2026`."""
+    nth = int(match["q"] or LEXICON.numbers("quarter_ordinals", 1)[match["nth"].lower()])
+    return _by_numbers({"q": nth} | ({"y": int(match["y"])} if match["y"] else {}), now)
+
+
+def _read_day_of_month(match: re.Match[str], now: datetime) -> TimeMention:
+    """The last day with that number that is not in the future."""
+    day, month = int(match["d"] or match["d2"]), now.year * 12 + now.month - 1
+    first = _first_day(month - (day > now.day))
+    return _calendar("day", first.replace(day=day), 0, now.tzinfo)
+
+
+def _read_slashes(match: re.Match[str], now: datetime) -> TimeMention:
+    """`22/10/2026` and `10/22/2026`; where both may be the month, nobody can tell."""
+    one, two, year = map(int, match.groups())
+    if one <= 12 and two <= 12 and one != two:
+        raise ValueError
+    return _calendar("day", date(year, min(one, two), max(one, two)), 0, now.tzinfo)
+
+
 _WORDED: dict[str, Reader] = {
+    "week_number": _read_numbers,
+    "nth_week": _read_numbers,
+    "nth_quarter": _read_nth_quarter,
+    "day_of_month": _read_day_of_month,
     "before_ago": _read_ago,
     "ago": _read_ago,
     "rolling": _read_rolling,
@@ -361,7 +465,8 @@ _FIGURES = (
     r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})",
     r"(?P<y>\d{4})-?W(?P<w>\d\d)",
     r"(?P<y>\d{4})[\s-]?Q(?P<q>[1-4])",
-    r"Q(?P<q>[1-4])(?:[\s/-]?(?P<y>\d{4}))?",
+    r"[QT](?P<q>[1-4])[\s/-]?(?P<y>\d{4})",
+    r"Q(?P<q>[1-4])",
     r"(?P<y>(?:19|20)\d\d)",
 )
 
@@ -371,4 +476,5 @@ def _grammar() -> tuple[tuple[re.Pattern[str], Reader], ...]:
     """What is looked for, and what reads it; compiled when a text first needs it."""
     worded = ((pattern(name), read) for name, read in _WORDED.items())
     figures = (re.compile(rf"(?<![\w/$€£-])(?<!\d[.,]){text}(?![\w/-]|[.,]\d)") for text in _FIGURES)
-    return *worded, *((each, _read_numbers) for each in figures)
+    slashes = re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)/(\d{4})(?![\w/])")
+    return *worded, *((each, _read_numbers) for each in figures), (slashes, _read_slashes)

@@ -39,6 +39,12 @@ def fenced(body: Iterable[str], nonce: str | None = None) -> str:
     return "\n".join([f"<memfolio-{mark}>", NOTICE, *body, f"</memfolio-{mark}>"])
 
 
+def with_note(text: str, note: str) -> str:
+    """A fenced text with a remark of ours as its last line."""
+    body, _, closing = text.rpartition("\n")
+    return f"{body}\n({_safe(note)})\n{closing}"
+
+
 def strip_fences(text: str) -> str:
     """`text` without the fences in it and all that they hold, so that what was recalled is not learned again."""
     return _FENCE.sub("", text) if _OPENING in text else text

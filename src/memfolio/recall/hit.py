@@ -56,12 +56,6 @@ def snippet(content: str, words: Iterable[str], tokens: int, heading: Sequence[s
     return _joined(sentences, kept)
 
 
-def shared(words: Iterable[str], text: str) -> list[str]:
-    """Those of `words` that occur in a text."""
-    keys = {key for _, key in _found(words, text)}
-    return [word for word in words if stem(word) in keys]
-
-
 def _found(words: Iterable[str], text: str) -> Iterator[tuple[int, str]]:
     """Where words occur in a text, whatever their endings, and which."""
     keys = frozenset(map(stem, words))
@@ -148,6 +142,11 @@ class Hit:
     """What was looked for."""
     replaced: tuple[str, ...] = ()
     """The ids of the versions that it replaced, the newest first."""
+    replaces: tuple[str, ...] = ()
+    """The ids of what was said earlier about the same matter and does not hold since this was said."""
+    fit: float = 1.0
+    """How well it answers the question, from 0 to 1: about the share of such hits that do, in answers and homes of any
+    size; 1 where nothing was asked."""
     phase: str = "active"
     """How far it has faded: active, fading, dormant or archived."""
 
@@ -168,19 +167,22 @@ class Hit:
 
 
 class Hits(list[Hit]):
-    """The hits, best first; `degraded` says what could not take part, `took_ms` how long it took, `intent` what kind of
-    question it was taken for, `filters` which filters were taken from its text."""
+    """The hits, best first; `fits` says whether any of them is likely to answer the question, `degraded` what could not
+    take part, `took_ms` how long it took, `intent` what kind of question it was taken for, `filters` which filters were
+    taken from its text."""
 
     def __init__(
         self,
         hits: list[Hit],
         *,
+        fits: bool = True,
         degraded: tuple[str, ...] = (),
         took_ms: float = 0,
         intent: str = "general",
         filters: Mapping[str, object] = EMPTY,
     ) -> None:
         super().__init__(hits)
+        self.fits = fits
         self.filters = filters
         self.degraded = degraded
         self.took_ms = took_ms

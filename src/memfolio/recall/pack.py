@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
@@ -12,7 +12,8 @@ from memfolio.index.read_files import entity_id, mentions
 from memfolio.learn.learned import moment
 from memfolio.recall.fence import bullet, heading
 from memfolio.recall.hit import Hit, above, snippet
-from memfolio.text import estimate_tokens
+from memfolio.recall.once import speaker
+from memfolio.text import estimate_tokens, sentences
 from memfolio.types import Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.fields import local
 
@@ -118,9 +119,11 @@ def folded(text: str) -> str:
 
 FACTS = frozenset({Type.FACT, Type.PREFERENCE, Type.DECISION, Type.LESSON, Type.CORRECTION})
 OURS = frozenset({Origin.OWNER, Origin.AGENT})
-LINES_IN_BUDGET = 8
+LINES_IN_BUDGET = 12
 """How many of the longest lines fit into a budget, so that one memory does not take it all."""
-SHORTEST, LONGEST = 20, 250
+SHORTEST, LONGEST = 20, 150
+EARLIER = 30
+"""Tokens for what does not hold any more."""
 SOURCE = 40
 """Tokens for the beginning of a source."""
 MOST_PROPERTIES = 6
@@ -169,19 +172,29 @@ class LineFormat:
         """How many tokens of a memory's words one line has at most."""
         return max(SHORTEST, min(LONGEST, self.budget // LINES_IN_BUDGET))
 
-    def fact(self, hit: Hit) -> ContextLine:
-        return self._line(hit, f"{self._day(moment(hit.memory))} {hit.memory.type}")
+    def fact(self, hit: Hit, note: str = "") -> ContextLine:
+        return self._line(hit, f"{self._day(moment(hit.memory))} {hit.memory.type}", note)
 
-    def event(self, hit: Hit) -> ContextLine:
+    def event(self, hit: Hit, note: str = "") -> ContextLine:
         at = f"{local(moment(hit.memory), self.zone):%Y-%m-%d %H:%M}"
-        return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}")
+        return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}", note)
 
-    def _line(self, hit: Hit, lead: str) -> ContextLine:
+    def current(self, hit: Hit, earlier: Sequence[Hit]) -> ContextLine:
+        """What holds now, with what was said earlier about the same and does not hold any more."""
+        before = [
+            f"[{each.memory.id}] {self._day(moment(each.memory))}: "
+            + " ".join(snippet(each.memory.content, self.words, EARLIER, each.heading).split())
+            for each in earlier
+        ]
+        note = f"earlier: {'; '.join(before)}" if before else ""
+        return self.fact(hit, note) if is_fact(hit.memory) else self.event(hit, note)
+
+    def _line(self, hit: Hit, lead: str, note: str) -> ContextLine:
         memory = hit.memory
         words = snippet(memory.content, self.words, self.most, hit.heading)
         marks = "".join(f" ({mark})" for mark in self._marks(memory))
-        text = bullet(f"[{memory.id}] {lead}{marks}:", words)
-        says = words.removeprefix(above(hit.heading))
+        text = bullet(f"[{memory.id}] {lead}{marks}:", f"{words}\n{note}")
+        says = f"{speaker(memory, words) or ''} {words.removeprefix(above(hit.heading))}".strip()
         return ContextLine(id=memory.id, text=text, says=says, at=moment(memory), is_memory=True)
 
     def _marks(self, memory: MemoryItem) -> list[str]:
@@ -195,12 +208,19 @@ class LineFormat:
         }
         return [mark for mark, holds in said.items() if holds]
 
-    def profile(self, profile: EntityProfile, passages: Sequence[Hit]) -> ContextLine:
-        """An entity with what its page says first, a few properties, and the rest of what was found there."""
-        summary = " ".join(profile.summary.split())
-        known = [f"{key}: {value}" for key, value in list(profile.properties.items())[:MOST_PROPERTIES]]
+    def profile(
+        self, profile: EntityProfile, passages: Sequence[Hit], is_news: Callable[[str], bool] = bool
+    ) -> ContextLine:
+        """An entity with what its page says first, a few properties, and the rest of what was found there.
+
+        What is no news is left out, and where that is all, the line says nothing.
+        """
+        summary = " ".join(part for part in sentences(profile.summary) if is_news(part))
+        properties = [f"{key}: {value}" for key, value in profile.properties.items()]
+        known = [each for each in properties if is_news(each)][:MOST_PROPERTIES]
         rest = [_LIST_MARK.sub("", line) for each in passages for line in each.memory.content.splitlines()]
-        told = [part for line in rest if (part := line.strip()) and part not in summary and not part.startswith("#")]
+        parts = [part for line in rest if (part := line.strip()) and not part.startswith("#")]
+        told = [part for part in parts if part not in summary and is_news(part)]
         words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
         lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
         return ContextLine(id=profile.id, text=bullet(lead, words), says=words)

@@ -208,6 +208,8 @@ class Query:
     zone: tzinfo
     inside: Mapping[str, object] = field(default_factory=lambda: EMPTY)
     """The filters that were taken from the text, by the names of the arguments whose place they take."""
+    min_fit: float = 0
+    """The fit that a hit must have."""
     agents: tuple[str, ...] = ()
     """Whose memories count; none is everybody's in scope."""
 
@@ -228,10 +230,12 @@ class Query:
         valid_at: datetime | str | None = None,
         as_of: datetime | str | None = None,
         min_importance: float = 0,
+        min_fit: float = 0,
         depth: int = 0,
         session: str | None = None,
         store: object = None,
         user: str | None = None,
+        project: str | None = None,
         include: object = (),
         level: str | None = None,
         agents: object = None,
@@ -243,7 +247,7 @@ class Query:
         With `inline`, filters inside the text count too, where no argument says otherwise and their values are known.
         """
         given: dict[str, Any] = {"kinds": kinds, "types": types, "store": store, "tags": tags, "include": include}
-        given |= {"entity": entity, "session": session, "user": user, "level": level}
+        given |= {"entity": entity, "session": session, "user": user, "project": project, "level": level}
         given |= {"min_importance": min_importance or None}
         times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
         given |= {name: _moment(name, value, now, zone) for name, value in times.items()}
@@ -255,6 +259,7 @@ class Query:
             text=text,
             limit=check_number("limit", limit, 1, MAX_LIMIT),
             depth=check_number("depth", depth, 0, MAX_DEPTH),
+            min_fit=check_fraction("min_fit", min_fit),
             now=now,
             zone=zone,
             filter=_filter(given | counting),
@@ -272,6 +277,7 @@ def _filter(given: Mapping[str, Any]) -> Filter:
         entities=_spellings(given["entity"]),
         session=telling("session", given["session"]),
         user=telling("user", given["user"]),
+        project=telling("project", given["project"]),
         min_importance=check_fraction("min_importance", given["min_importance"] or 0),
         include=known("include", words("include", given["include"]), INCLUDABLE),
         level=_level(given["level"]),

@@ -9,7 +9,8 @@ from enum import StrEnum
 from itertools import pairwise
 from unicodedata import normalize
 
-from memfolio.recall.dates import TimeMention, mentions, pattern, without_times
+from memfolio.recall.dates import TimeMention, mentions, outside_times, pattern, without_times
+from memfolio.recall.dates import words as listed
 from memfolio.text import MAX_QUERY, match_expression, name_key, terms
 from memfolio.types import frozen
 
@@ -53,6 +54,11 @@ def is_complex(text: str, words: Sequence[str]) -> bool:
     return len(words) >= MANY_WORDS or marks > 1 or commas > 2 or pattern("parts").search(text) is not None
 
 
+def is_broad(text: str) -> bool:
+    """Whether a question is about much of what was said: a summary, or the order of things."""
+    return any(pattern(name).search(text[:MAX_QUERY]) for name in ("summary", "order"))
+
+
 # Names, months and what was told are read in English, times and intents in several languages; where none is found,
 # words and meaning decide alone.
 
@@ -85,12 +91,21 @@ class Question:
     """Whether it is about the assistant's own words."""
     asks_summary: bool = False
     """Whether it is about all that was said, whoever said it."""
+    asks_order: bool = False
+    """Whether it is about the order in which things were said or happened."""
     asks_name: bool = False
     asks_number: bool = False
     asks_help: bool = False
     """Whether something is to be done, so that it matters how somebody wants it."""
+    asks_for_time: bool = False
+    """Whether it asks for whatever there was at the times that it names."""
     without: tuple[str, ...] = ()
     """What has all of these words is found already."""
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether it is about much of what was said, so that many memories answer it together."""
+        return self.asks_summary or self.asks_order
 
     @property
     def search(self) -> tuple[str, ...]:
@@ -136,6 +151,8 @@ def understand(
     times = tuple(mentions(text, now, zone))
     words = (terms(without_times(text, now, zone, newest)) if times else []) or terms(text)
     rest = [word for word in words if not _is_name(word, by_word, found)] or words
+    if is_broad(text):
+        rest = [word for word in rest if word.casefold() not in listed("request")] or rest
     return Question(
         words=tuple(rest),
         phrases=_phrases(found, rest),
@@ -143,14 +160,21 @@ def understand(
         entities=tuple(entities),
         aliases=tuple(_further(aliases, words)),
         times=times,
+        asks_for_time=bool(times) and _asks_for_anything(outside_times(text, now, zone)),
         intent=by_words(text) or Intent.GENERAL if intent is None else intent,
         is_complex=is_complex(text, words),
         asks_what_was_told=asks("told"),
         asks_summary=asks("summary"),
         asks_name=asks("named"),
         asks_number=asks("counted"),
-        asks_help=not asks("summary") and asks("help"),
+        asks_order=asks("order"),
+        asks_help=not is_broad(text) and asks("help"),
     )
+
+
+def _asks_for_anything(text: str) -> bool:
+    """Whether a question without its times asks for nothing in particular: `what did I do`, `what happened`."""
+    return all(word.casefold() in listed("anything") for word in terms(text, weak=False))
 
 
 def names_in(text: str) -> Iterator[str]:

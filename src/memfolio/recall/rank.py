@@ -6,22 +6,25 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice
 from math import fsum, inf
+from operator import attrgetter
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 from memfolio.decay import DAY, Phase, phase, relevance
-from memfolio.index.lookup import Look
+from memfolio.index.lookup import MemoryColumns
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
 from memfolio.recall.candidates import Candidates, Scores, Turns
-from memfolio.recall.dates import pattern, words
+from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.hit import Hit, Reason, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
-from memfolio.text import terms
+from memfolio.text import FUNCTION_WORDS, sentences, terms
 from memfolio.types import Kind, Origin
 
 # What a memory's own words say about its use: that they tell a time, a name, a number or a wish that stands.
@@ -29,10 +32,10 @@ from memfolio.types import Kind, Origin
 # English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
 
 KEPT = 8192
+_role = attrgetter("role")
 
 # A capital that begins neither the text nor a sentence.
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÖØ-Þ][^\W\d_]+")
-_SELF = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
 
 
 @lru_cache(KEPT)
@@ -55,6 +58,7 @@ def is_standing_wish(content: str) -> bool:
     return pattern("standing_rule").match(beginning) is not None
 
 
+@lru_cache(KEPT)
 def is_machine(role: str | None) -> bool:
     return role is not None and role.casefold() in words("machines")
 
@@ -64,51 +68,204 @@ def is_machine(role: str | None) -> bool:
 FEW = 4
 """Words of a question that tells nothing of who asks it."""
 QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
-_STATEMENT = re.compile(r"[.!。！]\s")
-"""The end of a sentence that is no question."""
+MARKS = ("?", "？")
+_PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
+"""A word that is a term of its text as it stands, unless it is a function word."""
 
 
 class _Asking(NamedTuple):
-    """What a text asks for, by the stems of its words, and whether it has a question mark."""
+    """What a text asks for, by the stems of its words but those of asking itself, and whether it is one question."""
 
     stems: frozenset[str]
-    is_marked: bool
+    is_question: bool
 
 
 def longest(question: str) -> int:
-    """Bytes beyond which a memory asks for more than this question."""
-    return 80 + 3 * len(question.encode("utf-8", "replace"))
+    """Characters beyond which a memory asks for more than this question."""
+    return 80 + 3 * len(question)
 
 
 def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
     """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
-    asked = _stems(question)
-    return frozenset(row for row, text in texts.items() if _is_echo(text, asked))
+    asked, most = _stems(question), longest(question)
+    return frozenset(
+        row for row, text in texts.items() if len(text) <= most and _opening(text) <= asked and _is_echo(text, asked)
+    )
+
+
+@lru_cache(2 * KEPT)
+def _opening(text: str) -> frozenset[str]:
+    """Stems of the first words that tell something, by which most texts are seen to say more than the question.
+
+    None of a text that asks: it may say more than that.
+    """
+    return frozenset() if text.rstrip().endswith(MARKS) else frozenset(islice(_telling(text), 2))
 
 
 def _is_echo(text: str, asked: Set[str]) -> bool:
+    # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
+    if not text.rstrip().endswith(MARKS) and _says_more(text, asked):
+        return False
     asking = _asking(text)
     if asking is None:
         return False
-    # With a question mark it asks even where it adds a few words; without one it must ask for nothing else.
+    # A single question asks even where it adds a few words; what has other sentences may tell something in them.
     beyond, common = asking.stems - asked, asking.stems & asked
-    if not asking.is_marked:
+    if not asking.is_question:
         return not beyond
-    return 2 * len(beyond) <= len(common) or (len(beyond) <= FEW and not common)
+    return 2 * len(beyond) <= len(common) + 1 if common else len(beyond) <= FEW
+
+
+def _says_more(text: str, asked: Set[str]) -> bool:
+    return any(each not in asked for each in _telling(text))
+
+
+def _telling(text: str) -> Iterator[str]:
+    roots = (_root(match[0]) for match in _PLAIN_WORD.finditer(text) if match[0] not in FUNCTION_WORDS)
+    return (root for root in roots if root not in _asking_stems())
 
 
 @lru_cache(KEPT)
 def _asking(text: str) -> _Asking | None:
-    """What a text asks for; None where it also tells something."""
-    text = text.strip()
-    is_marked = text.endswith(("?", "？"))
-    if _STATEMENT.search(text) or not (is_marked or by_words(text) in QUESTIONS):
+    """What a text asks for; None where it asks nothing."""
+    parts = [part for part in sentences(text) if not _stems(part) <= _asking_stems()]
+    is_marked = text.rstrip().endswith(MARKS)
+    if not is_marked and by_words(text) not in QUESTIONS and not pattern("requests").search(text.lower()):
         return None
-    return _Asking(_stems(text), is_marked)
+    return _Asking(_stems(text) - _asking_stems(), is_marked and len(parts) < 2)
+
+
+@cache
+def _asking_stems() -> frozenset[str]:
+    return frozenset(map(_root, words("asking_words")))
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, terms(text)))
+    return frozenset(map(_root, terms(text)))
+
+
+def _root(word: str) -> str:
+    """A stem as one of the same word: `like` and `likes`."""
+    return stem(word).removesuffix("e")
+
+
+# How much of what is asked a memory covers, by its own words and by those of the turns around it. Pure.
+
+REACH = 2
+"""How many turns before and after a memory count as said with it."""
+SHORT = 15
+"""Words up to which a question is no more than one."""
+FEW_MEMORIES = 200
+_WORD = re.compile(r"\w+")
+
+
+class Coverage(NamedTuple):
+    """What of the question's words, weighed by their rarity, is in a memory and in the turns beside it."""
+
+    own: float = 0.0
+    around: float = 0.0
+    """What the turns of people around it add."""
+    asked: float = 0.0
+    """What is in the question that it stands right behind."""
+    words: int = 0
+    """How many of the words it has."""
+
+
+class Rarity(NamedTuple):
+    """How much each word of a question tells among so many memories, and which share of that nothing remembered has."""
+
+    weights: Mapping[str, float]
+    absent: float
+    size: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], size: int) -> Rarity:
+        """By how many of all memories have each word; in a few memories that says little."""
+        total = size + FEW_MEMORIES
+        weights = {word: math.log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for word, count in counts.items()}
+        absent = fsum(weight for word, weight in weights.items() if not counts[word])
+        return cls(weights, absent / (fsum(weights.values()) or 1.0), size)
+
+
+def cover(rows: Iterable[int], texts: Mapping[int, str], candidates: Candidates, rarity: Rarity) -> dict[int, Coverage]:
+    """How much of the words of a question these rows cover."""
+    weights = {_key(word): weight for word, weight in rarity.weights.items()}
+    total = fsum(weights.values()) or 1.0
+    said: dict[int, frozenset[str]] = {}
+    rows = set(rows)
+    beside = _beside(candidates, rows)
+
+    def having(row: int) -> frozenset[str]:
+        if row not in said:
+            text = _plain(texts.get(row, ""))
+            said[row] = frozenset([key for key in weights if key in text and _has(text, key)])
+        return said[row]
+
+    def share(keys: Iterable[str]) -> float:
+        return fsum(weights[key] for key in keys) / total
+
+    found: dict[int, Coverage] = {}
+    for row in rows:
+        keys, others = having(row), beside.get(row, {})
+        own, before = share(keys), others.get(-1)
+        around = share(keys.union(*map(having, others.values()))) - own if others else 0.0
+        asks = before is not None and texts.get(before, "").rstrip().endswith(MARKS)
+        found[row] = Coverage(own, around, share(having(before)) if asks and before is not None else 0.0, len(keys))
+    return found
+
+
+def _plain(text: str) -> str:
+    """A text without case and accents."""
+    if text.isascii():
+        return text.lower()
+    return "".join(each for each in normalize("NFKD", text.casefold()) if not combining(each))
+
+
+def _key(word: str) -> str:
+    """What a text must have for a word of the question; other alphabets have longer endings."""
+    key = _plain(stem(word))
+    return key if key.isascii() else key[: max(4, len(key) - 3)]
+
+
+def _has(text: str, key: str) -> bool:
+    """Whether a plain text has a word with this stem."""
+    at = text.find(key)
+    while at >= 0:
+        if not key.isascii():
+            return True
+        word = _WORD.match(text, at)
+        if word and not text[at - 1 : at].isalnum() and stem(word[0]) in (key, f"{key}e", key.removesuffix("e")):
+            return True
+        at = text.find(key, at + 1)
+    return False
+
+
+def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]:
+    """For each of these rows the turns of people up to `REACH` before and after it, by their distances.
+
+    What a machine answers ends what was said together.
+    """
+    turns = candidates.turns
+    near: dict[int, dict[int, int]] = {}
+    for row, pairs in candidates.near.items():
+        if row not in turns:
+            continue
+        own = near.setdefault(row, {}) if row in rows else {}
+        for other, distance in pairs:
+            if -REACH <= distance <= REACH and other in turns:
+                own[distance] = other
+                if other in rows:
+                    near.setdefault(other, {})[-distance] = row
+    machines = set(filter(is_machine, set(map(_role, turns.values()))))
+    found: dict[int, dict[int, int]] = {}
+    for row, others in near.items():
+        for side in (-1, 1):
+            for distance in range(side, side * (REACH + 1), side):
+                beside = others.get(distance)
+                if beside is None or turns[beside].role in machines or turns[row].role in machines:
+                    break
+                found.setdefault(row, {})[distance] = beside
+    return found
 
 
 # Weighing candidates: what speaks for each, measured against the best of its kind, weighed and added. Pure.
@@ -158,8 +315,14 @@ class Weighing:
     def scale(self, strategy: str, factors: Scores) -> None:
         """Multiply what speaks for each row; what speaks against it stays."""
         scores = self.scores
-        shares = {row: scores[row] * (factor - 1) for row, factor in factors.items() if scores[row] > 0}
-        self.add(strategy, {row: share for row, share in shares.items() if share})
+        self.add(
+            strategy,
+            {
+                row: share
+                for row, factor in factors.items()
+                if factor != 1 and (score := scores[row]) > 0 and (share := score * (factor - 1))
+            },
+        )
 
     def hold_back(self, strategy: str, rows: Iterable[int], factor: float, behind: Iterable[int]) -> None:
         """Multiply what speaks for some rows, and let them come behind the others."""
@@ -172,6 +335,8 @@ class Weighing:
         """The rows with most to speak for them, equal ones by id."""
         scores, turns = self.scores, self.turns
         rows = list(turns if among is None else among)
+        if not rows:
+            return []
         if len(rows) > count:  # most need not be put in order
             least = sorted([scores[row] for row in rows], reverse=True)[count - 1]
             rows = [row for row in rows if scores[row] >= least]
@@ -205,7 +370,8 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing:
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
         found: Scores = getattr(candidates, name)
-        weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
+        if found:
+            weighing.add(name, _times(getattr(ranking, name), {row: found[row] for row in found if row in turns}))
     if candidates.digests:
         weighing.add("digest", _times(ranking.digest, _by_digest(candidates, text, vector)))
     weighing.evidence = dict(weighing.scores)
@@ -222,9 +388,9 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
     if question.times:
         within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
         weighing.add("date", _times(ranking.date, within))
-    role = 0.0 if question.asks_summary else ranking.told if question.asks_what_was_told else -ranking.owner
+    role = ranking.told if question.asks_what_was_told or question.asks_summary else -ranking.owner
     if role:
-        machines = set(filter(is_machine, {turn.role for turn in turns.values()}))
+        machines = set(filter(is_machine, set(map(_role, turns.values()))))
         weighing.add("role", {row: role for row, turn in turns.items() if turn.role in machines})
     if question.intent is Intent.HOW and ranking.procedure:
         ways = [row for row, turn in turns.items() if turn.kind == Kind.PROCEDURAL]
@@ -241,21 +407,32 @@ def _times(weight: float, scores: Scores) -> dict[int, float]:
 def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
     """Each row's words with what it has from its neighbours' words."""
     text = candidates.text
-    flow = {row: [score] for row, score in text.items()}
-    parts = {distance: spread * 0.5 ** (distance - 1) for distance in range(1, 9)}
+    flow, several = dict(text), dict[int, list[float]]()
+    parts = {distance: spread * 0.5 ** (abs(distance) - 1) for distance in range(-8, 9) if distance}
     for row, near in candidates.near.items():
         score = text[row]
         for other, distance in near:
-            flow.setdefault(other, []).append(parts[distance] * score)
+            share = parts[distance] * score
+            if other not in flow:
+                flow[other] = share
+            elif other in several:
+                several[other].append(share)
+            else:
+                several[other] = [flow[other], share]
     # Exact, so that the order in which neighbours come does not show.
-    return {row: fsum(scores) for row, scores in flow.items()}
+    flow.update({row: fsum(scores) for row, scores in several.items()})
+    return flow
 
 
 def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.0) -> dict[int, float]:
     """The scores of candidates as parts of the best of them."""
-    own = {row: score for row, score in scores.items() if row in turns}
+    own = scores if scores.keys() <= turns.keys() else {row: score for row, score in scores.items() if row in turns}
     best = max(_best(own, echoing), least)
-    return {row: min(1.0, score / best) for row, score in own.items()} if best > 0 else {}
+    if best <= 0:
+        return {}
+    if not echoing:  # then none is above the best
+        return {row: score / best for row, score in own.items()}
+    return {row: min(1.0, score / best) for row, score in own.items()}
 
 
 def _best(scores: Scores, echoing: Set[int]) -> float:
@@ -264,8 +441,8 @@ def _best(scores: Scores, echoing: Set[int]) -> float:
     return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Iterable[Scores], turns: Turns) -> dict[int, float]:
-    """For each row the best of its session in each list, added up."""
+def _by_session(lists: Sequence[Scores], turns: Turns) -> dict[int, float]:
+    """For each row the best of its session in each list, added up; what has no session stands for itself."""
     total: dict[str | None, float] = {}
     for scores in lists:
         best: dict[str | None, float] = {}
@@ -276,7 +453,8 @@ def _by_session(lists: Iterable[Scores], turns: Turns) -> dict[int, float]:
         for session, score in best.items():
             total[session] = total.get(session, 0.0) + score
     total.pop(None, None)
-    return {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
+    alone = {row: sum(scores.get(row, 0.0) for scores in lists) for row, turn in turns.items() if turn.session is None}
+    return alone | {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
 
 
 def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
@@ -303,7 +481,51 @@ READ = 1000
 """Characters of a memory that are read."""
 
 
-def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question, ranking: Ranking) -> None:
+def add_coverage(
+    weighing: Weighing, coverage: Mapping[int, Coverage], texts: Mapping[int, str], ranking: Ranking
+) -> None:
+    """Let it count how much of what is asked a memory covers, and that it is not itself a mere question."""
+    turns = weighing.turns
+    people = {row: each for row, each in coverage.items() if not is_machine(turns[row].role)}
+    weighing.add("cover", _times(ranking.cover, {row: each.own for row, each in people.items()}))
+    weighing.add("words", _times(ranking.words, {row: float(each.words) for row, each in coverage.items()}))
+    weighing.add("around", _times(ranking.around, {row: each.around for row, each in coverage.items()}))
+    weighing.add("reply", _times(ranking.reply, {row: each.asked for row, each in coverage.items()}))
+    asking = [row for row in coverage if is_short_question(texts.get(row, ""))]
+    weighing.add("asking", dict.fromkeys(asking, -ranking.asking))
+
+
+def fits(
+    order: Sequence[int], weighing: Weighing, vector: Scores, coverage: Mapping[int, Coverage], rarity: Rarity
+) -> dict[int, float]:
+    """How well each row, best first, answers the question: about the share of such hits that do.
+
+    It means the same in every answer and in homes of every size. What only asks answers nothing.
+    """
+    weights = LEXICON.table("fit")
+    size = min(1.0, math.log(1 + rarity.size) / math.log(weights["full_size"]))
+    same = weights["base"] + weights["asked"] * math.log(1 + len(rarity.weights))
+    same += size * (weights["size"] + weights["absent"] * rarity.absent)
+
+    scores = {row: weighing.scores[row] / weighing.whole for row in order}
+    best = max(scores.values(), default=0.0)
+
+    def fit(place: int, row: int) -> float:
+        if row in weighing.echoing:
+            return 0.0
+        own = weights["score"] * scores[row] + weights["behind"] * (best - scores[row])
+        own += weights["vector"] * vector.get(row, 0.0)
+        own += weights["words"] * coverage[row].words + weights["rank"] * math.log(place)
+        return 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
+
+    return {row: fit(place, row) for place, row in enumerate(order, start=1)}
+
+
+def is_short_question(text: str) -> bool:
+    return text.rstrip().endswith(MARKS) and len(text.split(maxsplit=SHORT)) <= SHORT
+
+
+def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
     said = {row: look.content[:READ] for row, look in looks.items()}
     people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
@@ -319,9 +541,7 @@ def add_hints(weighing: Weighing, looks: Mapping[int, Look], question: Question,
         lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
     if question.asks_number:
         lean("number", ranking.number, (row for row, text in said.items() if tells("number", text)))
-    if not question.asks_what_was_told:
-        lean("personal", ranking.personal, (row for row, text in people.items() if _SELF.search(text)))
-    if not question.asks_summary:
+    if not question.is_broad:
         # How somebody wants things matters whatever the help is about that is asked for, and else as far as it fits.
         give, worth = (weighing.add, ranking.help) if question.asks_help else (weighing.lean, 0.0)
         wishes = [row for row, text in people.items() if is_standing_wish(text)]
@@ -337,7 +557,7 @@ ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
 
 
 def add_merit(
-    weighing: Weighing, looks: Mapping[int, Look], now: int, at: int, ranking: Ranking, decay: Decay
+    weighing: Weighing, looks: Mapping[int, MemoryColumns], now: int, at: int, ranking: Ranking, decay: Decay
 ) -> dict[int, Phase]:
     """Let what memories are worth count in their scores; returns how far each has faded.
 
@@ -357,7 +577,7 @@ def add_merit(
     return phases
 
 
-def _is_true(look: Look, at: int) -> bool:
+def _is_true(look: MemoryColumns, at: int) -> bool:
     return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
 
 

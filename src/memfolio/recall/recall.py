@@ -4,36 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.vectorizer import QueryVector, Vectorizer
 from memfolio.index.database import Connection
 from memfolio.index.graph import named, names_of, predecessors
 from memfolio.index.index import Index
-from memfolio.index.lookup import Located, Look, by_rows, latest, look_at, newest, short_texts, speakers
-from memfolio.index.rows import from_us, to_us
-from memfolio.index.search import ARCHIVED, DORMANT, frequencies
+from memfolio.index.lookup import (
+    Located,
+    MemoryColumns,
+    Overview,
+    beginnings,
+    by_rows,
+    memory_columns,
+    newest,
+    overview,
+)
+from memfolio.index.rows import from_us, of_kept, to_us
+from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
+from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
+from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
 from memfolio.recall.hit import Hit, Reason
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
     FADE,
+    LEAST,
+    TRUSTED,
+    Coverage,
+    Rarity,
     Weighing,
+    add_coverage,
     add_hints,
     add_merit,
     awake,
+    cover,
     diversify,
     echoes,
+    fits,
     hop_words,
+    is_machine,
+    is_short_question,
     longest,
     weigh,
     with_hops,
 )
 from memfolio.settings import Decay, Ranking
+from memfolio.text import MAX_TERM
 from memfolio.types import frozen
 
 T = TypeVar("T")
@@ -46,22 +67,34 @@ READ = 3
 LEAST_READ = 40
 WIDER = 4
 """How many candidates are looked for beside each that only asks, where those are most of them."""
+MANY_EVENTS = 200
+"""How many of the last things that happened at a time are compared."""
+DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
+"""The digests of each level, with the least time that one of them is about."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
+TELLING = 2_000
+"""The same where it only matters how much the word tells."""
+ENOUGH = 0.5
+"""The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
+FEW_VECTORS = 0.05
+"""How much they count before: they find what no word does, and do not change the order of what words find."""
+BEGINNING = 1000
+"""Characters of a memory that are read to see what it says."""
 
 
-class NamesInIndex(NamedTuple):
+class IndexSurvey(NamedTuple):
     """What an index knows about a question before it is searched."""
 
-    speakers: Sequence[str]
+    overview: Overview
     entities: Sequence[str]
     aliases: Sequence[str]
-    newest: int | None
 
     @classmethod
-    def of(cls, connection: Connection, names: Sequence[str]) -> NamesInIndex:
-        entities = named(connection, names)
-        return cls(speakers(connection), entities, names_of(connection, entities), latest(connection))
+    def of(cls, connection: Connection, text: str) -> IndexSurvey:
+        known = overview(connection)
+        entities = named(connection, list(names_in(text))) if known.has_entities else []
+        return cls(known, entities, names_of(connection, entities))
 
 
 @frozen
@@ -72,20 +105,36 @@ class Search:
     query: Query
     ranking: Ranking
     decay: Decay
+    meaning: float = 1.0
+    """How much of the similarity of meanings counts: less while many memories cannot be compared by theirs."""
     connection: Connection | None = None
     """The connection to the only index there is, while it is being asked."""
 
-    def understand(self, intent: Intent | None = None) -> Question:
+    def survey(self) -> list[IndexSurvey]:
+        """What each index knows about the question."""
+        return [index.read(self.survey_one) for index in self.indexes]
+
+    def survey_one(self, db: Connection) -> IndexSurvey:
+        """What the index of this connection knows about the question."""
+        return IndexSurvey.of(db, self.query.text)
+
+    def without(self, waiting: int) -> Search:
+        """The same where so many memories have no vector yet."""
+        if not waiting:
+            return self
+        total = sum(index.read(size) for index in self.indexes)
+        share = max(0, total - waiting) / max(total, 1)
+        return self if share >= ENOUGH else replace(self, meaning=FEW_VECTORS)
+
+    def understand(self, known: Sequence[IndexSurvey], intent: Intent | None = None) -> Question:
         """What the question asks of these indexes."""
-        text = self.query.text
-        names = list(names_in(text))
-        known = [index.read(lambda db: NamesInIndex.of(db, names)) for index in self.indexes]
-        newest = max((each.newest for each in known if each.newest is not None), default=None)
+        moments = [each.overview.newest for each in known if each.overview.newest is not None]
+        newest = max(moments, default=None)
         return understand(
-            text,
+            self.query.text,
             now=self.query.now,
             zone=self.query.zone,
-            speakers=[name for each in known for name in each.speakers] if self.ranking.speaker else (),
+            speakers=[name for each in known for name in each.overview.speakers] if self.ranking.speaker else (),
             entities=[entity for each in known for entity in each.entities],
             aliases=[name for each in known for name in each.aliases],
             newest=None if newest is None else from_us(newest),
@@ -100,7 +149,8 @@ class Search:
 
     def answer(self, question: Question, vector: QueryVector | None) -> list[Hit]:
         """The memories that answer it, best first; equal ones in the order of their ids."""
-        if len(self.indexes) == 1:  # asked once for all, which is quicker, and everything is of one moment
+        # Asked once for all, which is quicker, and everything is of one moment.
+        if len(self.indexes) == 1 and self.connection is None:
             return self.indexes[0].read(lambda db: replace(self, connection=db)._answer(question, vector))
         return self._answer(question, vector)
 
@@ -114,6 +164,8 @@ class Search:
         query = self.query
         if not question.words and vector is None:
             return self._latest()
+        if question.asks_for_time and (found := self._during(question)):
+            return found
         direct = self._find(question, vector)
         if not query.depth:
             return direct
@@ -127,29 +179,97 @@ class Search:
 
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
-        candidates, echoing = self._candidates(question, vector, hits)
+        candidates, texts, echoing = self._candidates(question, vector, hits)
+        if self.meaning < 1:
+            candidates = replace(candidates, vector={row: self.meaning * x for row, x in candidates.vector.items()})
         weighing = weigh(candidates, question, self.ranking, echoing)
-        answering = candidates.turns.keys() - echoing
+        answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
-        looks = self._read([*best, *weighing.best(self.query.limit, echoing)], look_at)
+        looks = self._read([*best, *weighing.best(self.query.limit, echoing)], memory_columns)
+        rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
+        coverage = cover(looks, texts, candidates, rarity)
+        add_coverage(weighing, coverage, texts, self.ranking)
         add_hints(weighing, looks, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
+        newer = self._newer(weighing, looks, coverage, rarity) if not hits else {}
         order = self._ordered(weighing, looks, phases, candidates.sure)
-        return self._hits(order[: self.query.limit], weighing, phases, question)
+        fit = fits(order, weighing, candidates.vector, coverage, rarity)
+        order = [row for row in order if fit[row] >= self.query.min_fit]
+        found = self._hits(order[: self.query.limit], weighing, phases, fit, question)
+        return [replace(hit, replaces=newer.get(hit.memory.id, ())) for hit in found]
+
+    def _newer(
+        self, weighing: Weighing, looks: Mapping[int, MemoryColumns], coverage: Mapping[int, Coverage], rarity: Rarity
+    ) -> dict[str, tuple[str, ...]]:
+        """Put what holds now before what it replaces, or behind it where the question is about the past.
+
+        Returns the ids of what replaces, each with those of what it replaces.
+        """
+        asked, scores, turns = self.query.text, weighing.scores, weighing.turns
+        told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
+        order = weighing.best(len(told), told)
+        # What has no word of the question came by its company, and states nothing that could be replaced.
+        order.sort(key=lambda row: not coverage[row].words)
+        is_past = asks_before(asked)
+        is_stated = len(order) > 1 and coverage[order[0]].words and not is_short_question(looks[order[0]].content)
+        if not is_stated or not (is_past or asks_now(asked)):
+            return {}
+        matter = Matter(asked, rarity.weights, rarity.size)
+        order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
+        said = self._said(order, looks, weighing)
+        later = matter.newest(said)
+        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
+        if earlier is None:
+            return {}
+        new, old = order[later or 0], order[earlier]
+        wanted = old if is_past else new
+        # Asked for what was so before, and with the older one found best already, nothing has to move.
+        if wanted != weighing.best(1, told)[0]:
+            weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
+        return {turns[new].id: (turns[old].id,)}
+
+    def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
+        """What these rows say, the best of them first."""
+        scores, near = weighing.scores, weighing.shares.get("vector", {})
+        best, most, nearest = order[0], max(scores[order[0]], LEAST), max(near.values(), default=0.0) or 1.0
+        nearby = self._likeness(best, order[1:])
+        return [
+            Said(
+                text=looks[row].content,
+                at=(looks[row].happened_at, looks[row].ordinal),
+                speaker=_speaker(looks[row]),
+                fit=scores[row] / most,
+                likeness=nearby.get(row, 0.0),
+                meaning=near.get(row, 0.0) / nearest,
+            )
+            for row in order
+        ]
+
+    def _likeness(self, row: int, others: Sequence[int]) -> dict[int, float]:
+        """How near in meaning others of the same index are to a row."""
+        nth = row // APART
+        own = [each - nth * APART for each in others if each // APART == nth]
+        return {each + nth * APART: near for each, near in self._ask(nth, likeness, row - nth * APART, own).items()}
 
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
-    ) -> tuple[Candidates, frozenset[int]]:
-        """The candidates, and those that merely repeat the question; while these are most, the search is widened."""
+    ) -> tuple[Candidates, dict[int, str], frozenset[int]]:
+        """The candidates, how they begin, and those that merely repeat the question.
+
+        While these are most, the search is widened.
+        """
         ranking, known = self.ranking, -1
+        asked = " ".join((self.query.text, *question.words, *question.speakers))
+        most = max(BEGINNING, longest(asked) + 1)
         while True:
             parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
-            echoing = self._echoing(candidates, question) if ranking.echo else frozenset[int]()
+            texts = self._read(list(candidates.turns), partial(beginnings, most=most))
+            echoing = echoes(texts, asked) if ranking.echo else frozenset[int]()
             if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
-                return candidates, echoing
+                return candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 
@@ -159,15 +279,10 @@ class Search:
         index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
         return self._ask(nth, gather, index, self.query, question, vector, ranking, previous)
 
-    def _echoing(self, candidates: Candidates, question: Question) -> frozenset[int]:
-        """The candidates that only repeat the question."""
-        asked = " ".join((self.query.text, *question.words, *question.speakers))
-        return echoes(self._read(list(candidates.turns), partial(short_texts, most=longest(asked))), asked)
-
     def _ordered(
         self,
         weighing: Weighing,
-        looks: Mapping[int, Look],
+        looks: Mapping[int, MemoryColumns],
         phases: Mapping[int, Phase],
         sure: Container[int],
     ) -> list[int]:
@@ -187,13 +302,20 @@ class Search:
         return [*order, *weighing.best(len(echoing), echoing)]
 
     def _hits(
-        self, rows: Sequence[int], weighing: Weighing, phases: Mapping[int, Phase], question: Question
+        self,
+        rows: Sequence[int],
+        weighing: Weighing,
+        phases: Mapping[int, Phase],
+        fit: Mapping[int, float],
+        question: Question,
     ) -> list[Hit]:
         found = self._read(rows, _with_predecessors)
         return [
-            replace(
-                _hit(*found[row], phases[row]),
+            _hit(
+                *found[row],
+                phases[row],
                 score=round(weighing.scores[row] / weighing.whole, 6),
+                fit=round(fit[row], 4),
                 why=weighing.why(row),
                 words=question.words,
             )
@@ -203,6 +325,8 @@ class Search:
 
     def _read(self, rows: Sequence[int], work: RowReader[T]) -> dict[int, T]:
         """What the indexes know of these rows of the joined candidates, as far as they are still there."""
+        if len(self.indexes) == 1:
+            return dict(self._ask(0, work, rows)) if rows else {}
         found: dict[int, T] = {}
         for nth in range(len(self.indexes)):
             own = [row - nth * APART for row in rows if row // APART == nth]
@@ -219,49 +343,90 @@ class Search:
         full = max((hit.score for hit in further), default=0.0) or 1.0
         depth = max(hit.depth for hit in hits) + 1
         worth = FADE * best / full
-        return [replace(hit, score=round(worth * hit.score, 6), depth=depth) for hit in further if hit.score > 0]
+        return [
+            replace(hit, score=round(worth * hit.score, 6), fit=round(FADE * hit.fit, 4), depth=depth)
+            for hit in further
+            if hit.score > 0
+        ]
 
-    def _frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
+    def _rarity(self, words: Sequence[str]) -> Rarity:
+        """How much each of these words tells in what is remembered."""
+        total = sum(self._ask(nth, size) for nth in range(len(self.indexes)))
+        return Rarity.of(self._frequencies(words, TELLING), total)
+
+    def _frequencies(self, words: Sequence[str], most: int = COMMON) -> Mapping[str, int]:
         """In how many memories each of these words is."""
         found: dict[str, int] = {}
         for nth in range(len(self.indexes)):
-            for word, count in self._ask(nth, frequencies, words, COMMON).items():
+            for word, count in self._ask(nth, frequencies, words, most).items():
                 found[word] = found.get(word, 0) + count
         return found
 
     def _latest(self) -> list[Hit]:
         """Without words there is nothing to rank by: what happened last comes first."""
-        query, now = self.query, to_us(self.query.now)
+        rows = self._newest(self.query.filter, self.query.limit)
+        return self._listed([row for _, row in rows], "newest", 0.0)
+
+    def _newest(self, wanted: Filter, limit: int) -> list[tuple[datetime, int]]:
+        """When and where the last things stand that pass a filter, the last first."""
         found: list[tuple[datetime, str, int]] = []
         for nth in range(len(self.indexes)):
-            some = self._ask(nth, newest, query.filter, query.limit)
+            some = self._ask(nth, newest, wanted, limit)
             found += [(x.item.event_time or x.item.created_at, x.item.id, x.row + nth * APART) for x in some]
         found.sort(key=lambda each: each[1])
         found.sort(key=lambda each: each[0], reverse=True)
-        order = [row for _, _, row in found[: query.limit]]
-        looks, items = self._read(order, look_at), self._read(order, _with_predecessors)
+        return [(at, row) for at, _, row in found[:limit]]
+
+    def _during(self, question: Question) -> list[Hit]:
+        """What there was at the times that are named: digests of longer ones, then what mattered most, in its order."""
+        limit, wanted = self.query.limit, self.query.filter
+        digests: list[int] = []
+        events: dict[int, datetime] = {}
+        for start, end in (time.span for time in question.times):
+            within = replace(
+                wanted,
+                since=max(filter(None, (wanted.since, start))),
+                until=min(filter(None, (wanted.until, end - timedelta(microseconds=1)))),
+            )
+            if level := next((level for level, least in DIGESTED.items() if least <= end - start < 2 * least), None):
+                digests += [row for _, row in self._newest(replace(within, level=level), limit)]
+            events |= {row: at for at, row in self._newest(within, MANY_EVENTS)}
+        looks = self._read([row for row in events if row not in digests], memory_columns)
+        asking = echoes({row: look.content for row, look in looks.items()}, self.query.text)
+        best = sorted(looks.keys() - asking, key=lambda row: (-looks[row].importance, events[row], row))
+        chosen = sorted(best[: max(0, limit - len(digests))], key=lambda row: (events[row], row))
+        return self._listed([*digests[:limit], *chosen], "time", 1.0)
+
+    def _listed(self, order: Sequence[int], strategy: str, score: float) -> list[Hit]:
+        """These rows as hits, in this order, for which one strategy speaks."""
+        now = to_us(self.query.now)
+        looks, items = self._read(order, memory_columns), self._read(order, _with_predecessors)
         phases = {row: phase(relevance(look.life, now, self.decay), self.decay) for row, look in looks.items()}
         return [
-            replace(_hit(*items[row], phases[row]), why=(Reason("newest", rank, 0.0),))
+            _hit(*items[row], phases[row], score=score, why=(Reason(strategy, rank, score),))
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
 
 
-def _hit(found: Located, replaced: tuple[str, ...], phase: Phase) -> Hit:
+def _speaker(look: MemoryColumns) -> str:
+    """Who says it: notes and turns of the owner are by the same one, and a stranger speaks for nobody else."""
+    role = (look.life.role or "user").casefold()
+    return f"{look.origin if look.origin not in TRUSTED else ''} {'user' if role == 'human' else role}"
+
+
+def _hit(found: Located, replaced: tuple[str, ...], phase: Phase, **fields: Any) -> Hit:
     return Hit(
-        memory=found.item,
-        score=0.0,
-        why=(),
-        path=found.path,
-        heading=found.heading,
-        replaced=replaced,
-        phase=phase.value,
+        memory=found.item, path=found.path, heading=found.heading, replaced=replaced, phase=phase.value, **fields
     )
 
 
 def _with_predecessors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
     """The memories in these rows, each with the ids of the versions that it replaced."""
-    found = by_rows(connection, rows)
-    before = predecessors(connection, [each.item.id for each in found])
-    return {each.row: (each, before.get(each.item.id, ())) for each in found}
+
+    def read(new: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
+        found = by_rows(connection, new)
+        before = predecessors(connection, [each.item.id for each in found])
+        return {each.row: (each, before.get(each.item.id, ())) for each in found}
+
+    return of_kept(connection, _with_predecessors, rows, read)

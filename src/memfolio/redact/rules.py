@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import log2
+from pathlib import Path
 from typing import NamedTuple
 
 # Whether a text could be a secret: neither a word nor code, nor what stands in for a secret in examples. Pure.
@@ -79,6 +81,7 @@ def _stands_in(value: str) -> bool:
 # is rare and look back from there, and have nothing to try twice, so that no text makes them slow.
 
 Judge = Callable[[str], bool]
+_WORDS = tomllib.loads((Path(__file__).parent / "data" / "secrets.toml").read_text("utf-8"))
 
 
 class SecretRule(NamedTuple):
@@ -104,10 +107,10 @@ def _prefixed(kind: str, prefixes: str, body: str, accepts: Judge = is_real) -> 
 def _is_header(value: str) -> bool:
     """Whether base64 holds `user:password`."""
     try:
-        said = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+        decoded = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except ValueError:
         return False
-    return ":" in said and said.isprintable()
+    return ":" in decoded and decoded.isprintable()
 
 
 def _has_body(block: str) -> bool:
@@ -118,13 +121,6 @@ def _has_body(block: str) -> bool:
 _LETTERS = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 _WORD = r"[\w-]"
-_VENDORS = (
-    "dop_v1_ doo_v1_ dor_v1_ shpat_ shpss_ shpca_ hvs. hvb. whsec_ gsk_ xai- pplx- r8_ lin_api_ ntn_ glsa_ glc_ sbp_"
-    " figd_ PMAK- NRAK- ATATT3 ATCTT3 ATBB AGE-SECRET-KEY-1 HRKU- dapi dckr_pat_ dckr_oat_ sqp_ squ_ sqa_ nvapi- tvly-"
-    " pcsk_ lsv2_ sntrys_ sntryu_ phx_ tskey- SWMTKN- rubygems_ CFPAT- FlyV1 fm2_ xkeysib- key- sq0csp- sq0atp-"
-    " rzp_live_ pscale_ pat-na1- dt0c01. sgp_ ops_eyJ amzn.mws. AKCp sl.B cio_ bkua_ rpa_ fo1_ vcp_"
-)
-"""How tokens of further services begin."""
 _TOKENS: tuple[SecretRule, ...] = (
     *_prefixed("aws-access-key", "ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     *_prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}"),
@@ -141,7 +137,7 @@ _TOKENS: tuple[SecretRule, ...] = (
     *_prefixed("pypi-token", "pypi-", rf"{_WORD}{{50,}}"),
     *_prefixed("twilio-key", "SK AC", rf"{_HEX}{{32}}(?!\w)"),
     *_prefixed("sendgrid-key", "SG.", rf"{_WORD}{{16,}}\.{_WORD}{{16,}}"),
-    *_prefixed("api-key", _VENDORS, r"[\w.=-]{20,}", is_mixed),
+    *_prefixed("api-key", _WORDS["vendors"], r"[\w.=-]{20,}", is_mixed),
     *_prefixed("jwt", "eyJ", rf"(?<![_-]eyJ){_WORD}{{8,}}+\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
     SecretRule("azure-client-secret", ("Q~",), r"[0-9]Q~(?<=(?<![\w~.-])[\w~.-]{3}[0-9]Q~)[\w~.-]{31,34}(?![\w~-])"),
     SecretRule("telegram-token", (":",), r":(?<=[0-9]{8}:)(?<![0-9]{11}:)[\w-]{35}(?![\w-])"),
@@ -173,16 +169,10 @@ _PASSWORD = (
     "|kennwort|contraseña|парол[ья]|密码|パスワード"
 )
 _PASSWORDS = "pass pw kennwort contraseña парол 密码 パスワード"
-_QUALIFIERS = "api access private account shared signing encryption auth client master service deploy admin app secret"
-_QUALIFIED = "|".join(f"(?<={word}{link}key)" for word in _QUALIFIERS.split() for link in ("", "[ _-]"))
+_QUALIFIED = "|".join(f"(?<={word}{link}key)" for word in _WORDS["qualifiers"].split() for link in ("", "[ _-]"))
 _SECRET = f"secret|token(?!s|i[zs])|credential|key(?:{_QUALIFIED})"
-_OTHER_KEYS = "public primary foreign cache idempotency object partition row sort".split()
-_ANY_KEY = "key(?![a-z])" + "".join(f"(?<!{word}.key)" for word in _OTHER_KEYS)
-_SUFFIX = r"[\w-]{0,30}+" + "".join(
-    f"(?<!{word})"
-    for word in "id ids name names file path dir url uri type length size limit count policy field format version class"
-    " hash hint label expiry expires ttl prefix arn manager store".split()
-)
+_ANY_KEY = "key(?![a-z])" + "".join(f"(?<!{word}.key)" for word in _WORDS["other_keys"].split())
+_SUFFIX = r"[\w-]{0,30}+" + "".join(f"(?<!{word})" for word in _WORDS["beside"].split())
 """What a name may end in, but for what stands beside a secret, as in `token_url`."""
 _OF = r"(?:[ \t]+(?:for|to|of|on|at|in)[ \t][^\n.:=\"']{1,40}?)?"
 _LINK = (

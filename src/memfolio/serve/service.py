@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import plistlib
 import re
 import shlex
 import subprocess
@@ -17,25 +18,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
+from xml.sax.saxutils import escape
 
-from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError
-from memfolio.serve import units
+from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, PathError
+from memfolio.serve import text_of
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 
 PATIENCE = 60.0
 """Seconds within which a tool of the system must answer."""
 
-PLATFORMS = ("systemd", "launchd", "windows", "cron")
-_OWN = {"win32": ("windows",), "darwin": ("launchd",)}
+MINUTES = 30
+MARK = "Written by memfolio service install; memfolio service uninstall takes it away."
+"""What tells our files from others of the same name."""
+
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+PLATFORMS = ("systemd", "launchd", "windows")
+_OWN = {"win32": "windows", "darwin": "launchd"}
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCommand:
-    """A command of the system, with what it reads; one that `may_fail` only puts away what may not be there."""
+    """A command of the system; one that `may_fail` only puts away what may not be there."""
 
     command: tuple[str, ...]
-    stdin: str = ""
     instead: str = ""
     """What a person does in its place, where that is something else."""
     may_fail: bool = False
@@ -54,9 +60,6 @@ class Schedule:
     platform: str
     name: str
     files: Mapping[Path, bytes] = field(default_factory=dict)
-    line: str = ""
-    """What stands in the table of cron."""
-    is_in_table: bool = False
     start: tuple[SystemCommand, ...] = ()
     stop: tuple[SystemCommand, ...] = ()
     after: tuple[SystemCommand, ...] = ()
@@ -67,7 +70,7 @@ class Schedule:
 
 @frozen
 class ServiceState:
-    """How a service stands: which of its files and lines are there, as they should be, and whether it runs."""
+    """How a service stands: whether its files are there, as they should be, and whether it runs."""
 
     is_installed: bool
     is_current: bool
@@ -91,31 +94,24 @@ def tend_command(home: Path) -> tuple[str, ...]:
     return (str(program), "--home", str(home), "tend", "--all")
 
 
-def own_platforms() -> tuple[str, ...]:
-    """The schedulers that this system may have, the better one first."""
-    return _OWN.get(sys.platform, ("systemd", "cron"))
+def own_platform() -> str:
+    """The scheduler of this system."""
+    return _OWN.get(sys.platform, "systemd")
 
 
-def usual_platform() -> str:
-    """The scheduler to use when nobody names one: cron only where systemd does not serve this user."""
-    first, *rest = own_platforms()
-    serves = not rest or _succeeds(SystemCommand(("systemctl", "--user", "show-environment")))
-    return first if serves else rest[0]
+def check_served(platform: str, command: Sequence[str]) -> None:
+    """Refuse systemd where it does not serve this user, as in most containers."""
+    if platform == "systemd" and not _succeeds(SystemCommand(("systemctl", "--user", "show-environment"))):
+        hint = f"have this run every half hour by other means, such as cron: {shlex.join(command)}"
+        raise NotFoundError("systemd does not serve this user", hint=hint)
 
 
-def service_of(platform: str, home: Path, command: Sequence[str], *, is_plan: bool = False) -> Schedule:
-    """The service that runs `command` for `home`; a plan of one may be made where there is no such scheduler."""
-    name = service_name(home)
+def service_of(platform: str, home: Path, command: Sequence[str]) -> Schedule:
+    """The service that runs `command` for `home`."""
     makers = {"systemd": _systemd, "launchd": _launchd, "windows": _windows}
-    if platform in makers:
-        return makers[platform](name, command)
-    if platform == "cron":
-        table = _read_table()
-        if table is None and not is_plan:
-            hint = f"have this run by other means: {shlex.join(command)}"
-            raise NotFoundError("there is no crontab on this machine", hint=hint)
-        return cron_service(name, units.cron_line(name, command), table or "")
-    raise InputError(f"there is no platform {platform!r}", hint=f"known are {', '.join(PLATFORMS)}")
+    if platform not in makers:
+        raise InputError(f"there is no platform {platform!r}", hint=f"known are {', '.join(PLATFORMS)}")
+    return makers[platform](service_name(home), command)
 
 
 def _systemd(name: str, command: Sequence[str]) -> Schedule:
@@ -126,8 +122,8 @@ def _systemd(name: str, command: Sequence[str]) -> Schedule:
         platform="systemd",
         name=name,
         files={
-            folder / f"{name}.service": units.systemd_service(name, command).encode(),
-            folder / timer: units.systemd_timer(name).encode(),
+            folder / f"{name}.service": systemd_service(name, command).encode(),
+            folder / timer: systemd_timer(name).encode(),
         },
         # Started anew rather than only enabled, so that a timer that runs already takes up what changed.
         start=(
@@ -154,7 +150,7 @@ def _launchd(name: str, command: Sequence[str]) -> Schedule:
     return Schedule(
         platform="launchd",
         name=name,
-        files={path: units.launchd_agent(name, command)},
+        files={path: launchd_agent(name, command)},
         start=(stop, SystemCommand(("launchctl", "bootstrap", domain, str(path)))),
         stop=(stop,),
         look=SystemCommand(("launchctl", "print", f"{domain}/{name}")),
@@ -166,41 +162,11 @@ def _windows(name: str, command: Sequence[str]) -> Schedule:
     return Schedule(
         platform="windows",
         name=name,
-        files={path: units.windows_task(command)},
+        files={path: windows_task(command)},
         start=(SystemCommand(("schtasks", "/Create", "/TN", name, "/XML", str(path), "/F")),),
         stop=(SystemCommand(("schtasks", "/Delete", "/TN", name, "/F")),),
         look=SystemCommand(("schtasks", "/Query", "/TN", name)),
     )
-
-
-def cron_service(name: str, line: str, table: str) -> Schedule:
-    """The service of a user whose table of cron is `table`: all of its other lines stay as they are."""
-    lines = table.splitlines(keepends=True)
-    others = "".join(each for each in lines if not each.rstrip("\n").endswith(f" # {name}"))
-    whole = f"{others}\n" if others and not others.endswith("\n") else others
-    edit = "crontab -e, and there "
-    add = SystemCommand(("crontab", "-"), stdin=f"{whole}{line}\n", instead=f"{edit}add the line {line}")
-    delete = f"{edit}delete the line that ends with # {name}"
-    # Systems differ in what they make of an empty table; putting it away means the same to all of them.
-    less = SystemCommand(("crontab", "-") if others else ("crontab", "-r"), stdin=others, instead=delete)
-    return Schedule(
-        platform="cron",
-        name=name,
-        line=line,
-        is_in_table=others != table,
-        start=() if f"{line}\n" in lines else (add,),
-        stop=() if others == table else (less,),
-    )
-
-
-def _read_table() -> str | None:
-    """The user's table of cron, None without cron; nobody may take one that cannot be read for an empty one."""
-    said = _run(SystemCommand(("crontab", "-l")))
-    if said is None:
-        return None
-    if said.returncode and not re.search("no crontab|no such file", said.stderr, re.IGNORECASE):
-        raise MemfolioError(f"`crontab -l` {_reason(said)}", hint="ask who looks after this machine")
-    return "" if said.returncode else said.stdout
 
 
 def install(service: Schedule) -> dict[Path, bool]:
@@ -226,7 +192,7 @@ def uninstall(service: Schedule) -> list[Path]:
     disk = Disk()
     with disk_errors(Path.home()):
         ours = [path for path in service.files if is_ours(disk.read(path))]
-        failed = _failures(service.stop) if ours or service.is_in_table else []
+        failed = _failures(service.stop) if ours else []
         for path in ours:
             disk.remove(path)
     failed += _failures(service.after) if ours else []
@@ -239,15 +205,15 @@ def look(service: Schedule) -> ServiceState:
     disk = Disk()
     with disk_errors(Path.home()):
         there = {path: disk.read(path) for path in service.files}
-    is_installed = any(map(is_ours, there.values())) or service.is_in_table
-    is_current = is_installed and (there == dict(service.files) if service.files else not service.start)
+    is_installed = any(map(is_ours, there.values()))
+    is_current = is_installed and there == dict(service.files)
     is_active = is_installed and (service.look is None or _succeeds(service.look))
     return ServiceState(is_installed=is_installed, is_current=is_current, is_active=is_active)
 
 
 def is_ours(data: bytes | None) -> bool:
     """Whether a file is one that was installed by memfolio."""
-    return data is not None and (units.MARK.encode() in data or units.MARK.encode("utf-16-le") in data)
+    return data is not None and (MARK.encode() in data or MARK.encode("utf-16-le") in data)
 
 
 def _check_ours(path: Path, data: bytes | None) -> None:
@@ -258,9 +224,9 @@ def _check_ours(path: Path, data: bytes | None) -> None:
 def _check_done(service: Schedule, done: str, failures: Sequence[tuple[SystemCommand, str]]) -> None:
     if failures:
         first, reason = failures[0]
-        what = f"the files of {service.name} are {done}" if service.files else "the table of cron is as it was"
         by_hand = "; ".join(step.instead or str(step) for step, _ in failures)
-        raise MemfolioError(f"{what}, but `{first}` {reason}", hint=f"to be done by hand: {by_hand}")
+        message = f"the files of {service.name} are {done}, but `{first}` {reason}"
+        raise MemfolioError(message, hint=f"to be done by hand: {by_hand}")
 
 
 def _failures(steps: Sequence[SystemCommand]) -> list[tuple[SystemCommand, str]]:
@@ -283,11 +249,65 @@ def _succeeds(step: SystemCommand) -> bool:
 
 def _run(step: SystemCommand) -> Ended | None:
     """Run a command; None where there is no such command, or it does not answer."""
-    # Such that a table of cron in another encoding, or with other line ends, comes back as it was.
-    data = step.stdin.encode("utf-8", "surrogateescape")
     try:
-        ended = subprocess.run(step.command, input=data, capture_output=True, timeout=PATIENCE, check=False)
+        return subprocess.run(
+            step.command, capture_output=True, timeout=PATIENCE, check=False, text=True, errors="replace"
+        )
     except (FileNotFoundError, PermissionError, subprocess.TimeoutExpired):
         return None
-    out, err = (text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr))
-    return Ended(step.command, ended.returncode, out, err)
+
+
+# What each scheduler wants to be told so that it runs a command every half hour.
+
+
+def _filled(template: str, **values: str) -> str:
+    return text_of(template).format(mark=MARK, minutes=MINUTES, **values) + "\n"
+
+
+def systemd_service(name: str, command: Sequence[str]) -> str:
+    """The unit that runs the command once."""
+    if set(command[0]) & set("'\"\\"):
+        raise PathError(f"systemd does not run {command[0]}", hint="install memfolio in a folder without quotes")
+    program, *arguments = map(_systemd_word, _writable(command))
+    # A dollar begins a variable in every word but the first, which systemd takes as it is.
+    line = " ".join([program, *(word.replace("$", "$$") for word in arguments)])
+    return _filled("systemd.service", name=name, command=line)
+
+
+def systemd_timer(name: str) -> str:
+    """The unit that starts the other one of the same name, also for what was missed while the machine was off."""
+    return _filled("systemd.timer", name=name)
+
+
+def launchd_agent(name: str, command: Sequence[str]) -> bytes:
+    """The property list of an agent; what was missed while the machine slept is run once when it wakes up."""
+    agent = {
+        "Label": name,
+        "ProgramArguments": _writable(command),
+        "StartInterval": MINUTES * 60,
+        "ProcessType": "Background",
+        "LowPriorityIO": True,
+        "Nice": 10,
+    }
+    head, plist, rest = plistlib.dumps(agent, sort_keys=False).partition(b"<plist")
+    return head + f"<!-- {MARK} -->\n".encode() + plist + rest
+
+
+def windows_task(command: Sequence[str]) -> bytes:
+    """The description of a scheduled task, in the encoding that `schtasks` reads."""
+    program, *arguments = _writable(command)
+    line = escape(subprocess.list2cmdline(arguments))
+    return _filled("windows-task.xml", program=escape(program), arguments=line).encode("utf-16")
+
+
+def _systemd_word(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'
+
+
+def _writable(command: Sequence[str]) -> list[str]:
+    """The words of a command, none of which has a character that some format has no way to write."""
+    for word in command:
+        if _UNWRITABLE.search(word):
+            raise PathError(f"{word!r} has characters that no scheduler reads", hint="rename the folder")
+    return list(command)

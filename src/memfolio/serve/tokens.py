@@ -15,10 +15,8 @@ from hmac import compare_digest
 from memfolio.arguments import nearest
 from memfolio.errors import HomeError, InputError, MemfolioError, NotFoundError
 from memfolio.types import frozen
-from memfolio.vault.disk import disk_errors
-from memfolio.vault.home import Home
-from memfolio.vault.lock import FileLock
-from memfolio.vault.paths import check_agent
+from memfolio.vault.disk import FileLock, disk_errors
+from memfolio.vault.paths import Home, check_agent
 
 FILE, LOCK = "tokens.json", "tokens.lock"
 SCOPES = ("read", "write", "admin")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from datetime import datetime, tzinfo
 from itertools import chain, count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
-from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints
+from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints, is_in_project, project_in
 from memfolio.recall.query import check_text as given_text
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
@@ -71,6 +70,8 @@ class Checkpoint:
     findings: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     open_questions: tuple[str, ...] = ()
+    project: str = ""
+    """The project that it is about, where that is known."""
 
     @classmethod
     def from_args(cls, context: object, **lists: object) -> Checkpoint:
@@ -78,11 +79,12 @@ class Checkpoint:
         found = _clean(given_text("the context", context))
         if not found:
             raise ContentError("a checkpoint needs a context", hint="say what the agent is working on")
-        return cls(context=found, **{name: _items(name, value) for name, value in lists.items()})
+        items: dict[str, Any] = {name: _items(name, value) for name, value in lists.items()}
+        return cls(context=found, **items)
 
     @property
     def is_empty(self) -> bool:
-        return not any(getattr(self, each.name) for each in fields(self))
+        return not any(getattr(self, name) for name in HEADINGS)
 
 
 @frozen
@@ -98,6 +100,7 @@ def compose(checkpoint: Checkpoint, now: datetime, zone: tzinfo) -> tuple[str, s
     """The name of the file below the agent's folder, and its text."""
     at = local(now, zone)
     parts = [f"# Session Checkpoint — {at:%Y-%m-%d %H:%M:%S %Z}".rstrip()]
+    parts += [f"<!-- project: {checkpoint.project} -->"] if checkpoint.project else []
     for name, heading in HEADINGS.items():
         value = getattr(checkpoint, name)
         body = _TO_ESCAPE.sub(r"\\", value) if isinstance(value, str) else "\n".join(map(_bullet, value))
@@ -117,7 +120,8 @@ def read(text: str) -> Checkpoint:
         elif lines is not None:
             lines.append(line)
     context = _ESCAPED.sub("", "\n".join(sections.pop("context", [])).strip("\n"))
-    return Checkpoint(context=_clean(context), **{name: tuple(_read_items(each)) for name, each in sections.items()})
+    lists: dict[str, Any] = {name: tuple(_read_items(each)) for name, each in sections.items()}
+    return Checkpoint(context=_clean(context), project=project_in(text), **lists)
 
 
 def put(vault: Vault, agent: str, checkpoint: Checkpoint, now: datetime) -> PutPage:
@@ -142,13 +146,13 @@ def write(
     return WrittenCheckpoint(path=path, diff=diff, receipt=receipt)
 
 
-def latest(vault: Vault, agent: str) -> tuple[str, Checkpoint] | None:
-    """The newest checkpoint of an agent that says anything, and its path."""
+def latest(vault: Vault, agent: str, projects: tuple[str, ...] = ()) -> tuple[str, Checkpoint] | None:
+    """The newest checkpoint of an agent that says anything, and its path; not of another project than these keys'."""
     root = agent_root(agent)
     for inside in checkpoints(vault, root)[:TRIED]:
         with suppress(HomeError):  # one that cannot be read does not hide the others
             page = vault.page(f"{root}/{inside}")
-            if page and not (found := read(to_text(page.content))).is_empty:
+            if page and not (found := read(to_text(page.content))).is_empty and is_in_project(found.project, projects):
                 return page.path, found
     return None
 

@@ -20,6 +20,7 @@ from memfolio.vault.fields import encoded
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.log import closed_fences
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
+from memfolio.vault.sections import PageText
 from memfolio.vault.vault import Vault
 
 # The text of MEMORY.md: its blocks, the lines in them, and the text behind an edit. Pure.
@@ -30,8 +31,7 @@ from memfolio.vault.vault import Vault
 IDENTITY, ACTIVE, PERSONA, CRITICAL = BLOCKS = ("Identity", "Active Context", "Persona", "Critical Facts")
 TEMPLATE = (Path(__file__).parent / "data" / "MEMORY.md").read_text("utf-8")
 """Core memory before anything is in it."""
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_HEADING = re.compile(r"(#{1,2})[ \t]+(.*?)[ \t]*#*[ \t]*\r?\n?")
+_COMMENT = re.compile(r"(?ms)^[ \t]*<!--.*?-->")
 _SIGN = re.compile(r"[ \t]*(?:(?P<bullet>[-*+]|\d{1,9}[.)])[ \t]+)?")
 _BREAKING = re.compile(r"#|`{3}|~{3}|<!--|[-=]+$")
 """What would be more than words at the beginning of a line."""
@@ -71,12 +71,15 @@ class CoreBlock:
 
 
 class CorePage:
-    """MEMORY.md as it is."""
+    """MEMORY.md as it is; edits give another page."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lines: list[str] = _LINE.findall(text)
-        self._is_hidden = list(_hidden(text, self._lines))
+        # In code and comments nothing is a heading or an item.
+        fences = closed_fences(text)
+        comments = [match.span() for match in _COMMENT.finditer(text)]
+        open_comments = [each for each in comments if not any(start <= each[0] < end for start, end in fences)]
+        self._page = PageText(text, [*fences, *open_comments])
         self.blocks = tuple(self._read_blocks())
 
     @property
@@ -85,22 +88,21 @@ class CorePage:
         return _tokens(self.text)
 
     def _read_blocks(self) -> Iterator[CoreBlock]:
-        shown = [(at, line) for at, line in enumerate(self._lines) if not self._is_hidden[at]]
-        heads = [(at, match) for at, line in shown if (match := _HEADING.fullmatch(line))]
-        for (first, match), end in zip(heads, [*(at for at, _ in heads[1:]), len(self._lines)], strict=False):
-            if match[1] == "##":
-                tokens = _tokens("".join(self._lines[first:end]))
-                items = tuple(self._read_items(first + 1, end))
-                yield CoreBlock(name=match[2], items=items, tokens=tokens, first=first, end=end)
+        for head, end in self._page.sections():
+            if head.level == 2:
+                tokens = _tokens("\n".join(self._page.lines[head.line : end]))
+                items = tuple(self._read_items(head.line + 1, end))
+                name = head.title.rstrip("# \t")
+                yield CoreBlock(name=name, items=items, tokens=tokens, first=head.line, end=end)
 
     def _read_items(self, first: int, end: int) -> Iterator[CoreLine]:
         """Each bullet, also one below another, and each other line, with the lines that go on further in."""
         start: int | None = None
         for at in range(first, end + 1):
-            line = self._lines[at] if at < end and not self._is_hidden[at] else ""
+            line = self._page.lines[at] if at < end and not self._page.is_hidden_line(at) else ""
             goes_on = line.strip() and line[0] in " \t" and not _sign(line)["bullet"]
             if start is not None and not goes_on:
-                words = "".join(self._lines[start:at])
+                words = "\n".join(self._page.lines[start:at])
                 yield CoreLine(text=" ".join(words[_sign(words).end() :].split()), first=start, end=at)
                 start = None
             if start is None and line.strip():
@@ -135,47 +137,41 @@ class CorePage:
     def has(self, name: str, text: str) -> bool:
         return any(_key(_MARK.sub("", text)) == _key(item.says) for item in self.items(name))
 
-    def adding(self, name: str, text: str) -> str:
+    def adding(self, name: str, text: str) -> CorePage:
         """The page with a further line at the end of a block, which is made where it is missing."""
-        name, line = self.named(name), line_of(text)
+        name, line, lines = self.named(name), f"- {line_of(text)}", self._page.lines
         block = next((each for each in self.blocks if _key(each.name) == _key(name)), None)
         if block is None:
             # A block that a person deleted is made again at the end.
             gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
-            return f"{self.text}{self._ended(f'{gap}## {name}', f'- {line}')}"
-        last = max(at for at in range(block.first, block.end) if self._lines[at].strip())
-        return self._with(last + 1, last + 1, [f"- {line}"])
+            ending = f"{gap}## {name}\n{line}\n".replace("\n", self._page.newline)
+            return CorePage(self.text + ending)
+        last = 1 + max(at for at in range(block.first, block.end) if lines[at].strip())
+        return self._with(last, last, [line] if last < len(lines) else [line, ""])
 
-    def replacing(self, item: CoreLine, text: str) -> str:
+    def replacing(self, item: CoreLine, text: str) -> CorePage:
         """The page with other words in the place of an item, behind the same sign."""
-        sign, line = _sign(self._lines[item.first]), line_of(text)
+        sign, line = _sign(self._page.lines[item.first]), line_of(text)
         # Behind a bullet nothing is markup; at the beginning of a line some words would be.
         escape = "\\" if not sign["bullet"] and _BREAKING.match(line) else ""
         mark = f" [{item.id}]" if item.id and not _MARK.search(text) else ""
         return self._with(item.first, item.end, [f"{sign[0]}{escape}{line}{mark}"])
 
-    def removing(self, item: CoreLine) -> str:
+    def removing(self, item: CoreLine) -> CorePage:
         """The page without an item."""
         return self._with(item.first, item.end, [])
 
-    def rewriting(self, name: str, lines: Sequence[str]) -> str:
+    def rewriting(self, name: str, lines: Sequence[str]) -> CorePage:
         """The page with these lines in the place of all items of a block; comments in it stay."""
         page = self
         while items := page.items(name):
-            page = CorePage(page.removing(items[-1]))
+            page = page.removing(items[-1])
         for line in dict.fromkeys(map(line_of, lines)):
-            page = CorePage(page.adding(name, line))
-        return page.text
+            page = page.adding(name, line)
+        return page
 
-    def _with(self, first: int, end: int, lines: Sequence[str]) -> str:
-        before = "".join(self._lines[:first])
-        gap = self._ended("") if lines and before and not before.endswith("\n") else ""
-        return f"{before}{gap}{self._ended(*lines)}{''.join(self._lines[end:])}"
-
-    def _ended(self, *lines: str) -> str:
-        """Lines with the ends that the page's own have."""
-        text = "".join(f"{line}\n" for line in lines)
-        return text.replace("\n", "\r\n") if "\r\n" in self.text else text
+    def _with(self, first: int, end: int, lines: Sequence[str]) -> CorePage:
+        return CorePage(self._page.edited_lines([(first, end, lines)]))
 
 
 def line_of(text: str) -> str:
@@ -203,17 +199,6 @@ def _key(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _hidden(text: str, lines: Sequence[str]) -> Iterator[bool]:
-    """For each line whether it is code or a comment, in which nothing is a heading or an item."""
-    fences, at, hidden_to = closed_fences(text), 0, 0
-    for line in lines:
-        fence = next((end for start, end in fences if start <= at < end), 0)
-        is_comment = not fence and at >= hidden_to and line.lstrip().startswith("<!--")
-        hidden_to = max(hidden_to, fence, text.find("-->", at) + 3 if is_comment else 0)
-        yield at < hidden_to
-        at += len(line)
-
-
 PAGE = "MEMORY.md"
 SUGGESTED = 3
 """How many lines are named that could go."""
@@ -222,7 +207,7 @@ _LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
 """What nobody would write but for an id."""
 
 Find = Callable[[str], Located | None]
-Compose = Callable[[CorePage], str]
+Compose = Callable[[CorePage], CorePage]
 
 
 @frozen
@@ -279,11 +264,14 @@ class Core:
 
     def memory_of(self, text: str) -> CoreMemory:
         """What core memory is where its page has this text."""
-        page, core = CorePage(text), self._vault.config.core
+        return self._memory_of(CorePage(text))
+
+    def _memory_of(self, page: CorePage) -> CoreMemory:
+        core = self._vault.config.core
         shares = (core.identity, core.active, core.persona, core.critical)
         return CoreMemory(
             path=self._path,
-            text=text,
+            text=page.text,
             blocks=page.blocks,
             tokens=page.tokens,
             cap=core.tokens,
@@ -293,8 +281,8 @@ class Core:
     def add(self, block: str, text: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
         """Put a line into a block; what it says already is not added again."""
 
-        def compose(page: CorePage) -> str:
-            return page.text if page.has(page.named(block), text) else page.adding(block, text)
+        def compose(page: CorePage) -> CorePage:
+            return page if page.has(page.named(block), text) else page.adding(block, text)
 
         return self._edit(compose, block, by, dry_run=dry_run)
 
@@ -318,9 +306,9 @@ class Core:
         located = self._located(what.strip())
         line = f"{located.item.content} [{located.item.id}]"
 
-        def compose(page: CorePage) -> str:
+        def compose(page: CorePage) -> CorePage:
             is_there = any(item.id == located.item.id for item in page.items(CRITICAL))
-            return page.text if is_there else page.adding(CRITICAL, line)
+            return page if is_there else page.adding(CRITICAL, line)
 
         return self._edit(compose, CRITICAL, by, self._pinning(located, pinned=True), dry_run=dry_run)
 
@@ -360,24 +348,23 @@ class Core:
     ) -> CoreEdit:
         """Compose against the page as it is; what is `further` to be written belongs to the same change."""
 
-        def composed() -> tuple[str, Change | None]:
+        def composed() -> tuple[CorePage, Change | None]:
             page, put = self.composed(compose, block)
             operations = (*((put,) if put else ()), *further)
-            change = Change(operations=operations, by=by, action=Action.EDIT) if operations else None
-            return to_text(put.content or b"") if put else page.text, change
+            return page, Change(operations=operations, by=by, action=Action.EDIT) if operations else None
 
-        text, diff, receipt = make(self._vault, composed, dry_run=dry_run)
-        return CoreEdit(memory=self.memory_of(text), diff=diff, receipt=receipt)
+        page, diff, receipt = make(self._vault, composed, dry_run=dry_run)
+        return CoreEdit(memory=self._memory_of(page), diff=diff, receipt=receipt)
 
     def composed(self, compose: Compose, block: str) -> tuple[CorePage, PutPage | None]:
-        """The page, and what an edit would put in its place: None where that is the same; RefusedError past the cap."""
+        """The page behind an edit, and the operation: None where nothing changes; RefusedError past the cap."""
         found = self._vault.page(self._path)
         page = CorePage(to_text(found.content) if found else TEMPLATE)
-        text = compose(page)
-        if text == page.text:
+        edited = compose(page)
+        if edited.text == page.text:
             return page, None
-        self._check_size(page, self.memory_of(text), page.named(block))
-        return page, PutPage(self._path, to_bytes(text), found.hash if found else None)
+        self._check_size(page, self._memory_of(edited), page.named(block))
+        return edited, PutPage(self._path, to_bytes(edited.text), found.hash if found else None)
 
     def _check_size(self, before: CorePage, memory: CoreMemory, block: str) -> None:
         """Refuse what does not fit; what makes a page shorter always does."""

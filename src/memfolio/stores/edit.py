@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.arguments import one_id
-from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.errors import ConflictError, InputError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
-from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working
-from memfolio.recall.library import Library
+from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working, written_pages
+from memfolio.recall.searcher import Searcher
 from memfolio.settings import StoreTuning
 from memfolio.state import Op
 from memfolio.types import (
@@ -31,12 +33,14 @@ from memfolio.types import (
     sums_up,
 )
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage, Receipt
-from memfolio.vault.fields import Draft
-from memfolio.vault.paths import SHARED, agent_of, ledger_of, state_ledger
-from memfolio.vault.purge.plan import Quotes
-from memfolio.vault.purge.purge import Purged
-from memfolio.vault.purge.purge import purge as destroy
+from memfolio.vault.fields import Draft, local
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.paths import SHARED, agent_of, agent_root, ledger_of, state_ledger
+from memfolio.vault.sections import OURS, is_ours, renewed
 from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from memfolio.vault.purge.purge import Purged
 
 # What goes along when memories are forgotten or corrected: what was made of them would tell of them.
 
@@ -83,6 +87,49 @@ def is_made(item: MemoryItem) -> bool:
     return bool(item.derived_from) and item.source in MADE and item.store is not Store.VAULT
 
 
+# The pages that memfolio writes, without the lines that cite memories which are forgotten.
+
+_CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_SPAN = re.compile(r"(?m)^first: (\d{4}-\d\d-\d\d)\nlast: (\d{4}-\d\d-\d\d)$")
+"""The days of a digest, in its front matter."""
+
+
+def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> Iterator[PutPage]:
+    """The pages that cite one of these ids, without the lines that do.
+
+    Digests of the days of these memories also lose what they say of many memories together, until they are written
+    anew.
+    """
+    items, named = _items(index, ids).values(), frozenset(ids)
+    days = {local(item.event_time or item.created_at, vault.home.zone).date() for item in items}
+    for path in index.read(lambda db: written_pages(db, agent_root(index.agent))):
+        page = vault.page(path)
+        old = text = to_text(page.content) if page else ""
+        if is_ours(old) and (ours := OURS.search(old)):
+            text = renewed(old, _without(ours[2], named, all_cited=_tells_of(old, days)))
+        text = _without(text, named)
+        if page is not None and text != old:
+            yield PutPage(path, to_bytes(text), page.hash)
+
+
+def _without(text: str, ids: frozenset[str], *, all_cited: bool = False) -> str:
+    """The lines that cite none of these memories, or with `all_cited` only such that cite others, and headings."""
+    lines = [(line, _CITED.findall(line)) for line in _LINE.findall(text)]
+    kept = [(line, cited) for line, cited in lines if ids.isdisjoint(cited)]
+    return "".join(line for line, cited in kept if cited or not all_cited or line.startswith("#") or not line.strip())
+
+
+def _tells_of(text: str, days: Collection[date]) -> bool:
+    """Whether a page is the digest of one of these days, or compares its own with them."""
+    if not (span := _SPAN.search(text)):
+        return False
+    first, last = map(date.fromisoformat, span.groups())
+    # The period before may be a few days longer; at worst a count is missing until the digest is written anew.
+    before = min(last - first + timedelta(days=4), first - date.min)
+    return any(first - before <= day <= last for day in days)
+
+
 # Changing what is remembered: forget, restore, correct, confirm, pin. Each is one change that can be undone.
 
 REMEMBERER = Attribution(actor="bot:trigger-remember", trigger="remember")
@@ -102,7 +149,7 @@ ELSEWHERE = {
 
 
 @frozen
-class Mended:
+class EditResult:
     """What a change of memories did, or would do: which memories, the difference, and the receipt when it was done."""
 
     memories: tuple[MemoryItem, ...]
@@ -112,62 +159,63 @@ class Mended:
     """What to do to have it done, where it was only shown to an agent."""
 
 
-Pages = Callable[[Vault, Index, Collection[str]], list[PutPage]]
-"""Composes the pages that cite memories, without the lines that do: `tend.digest.without_citations`."""
-
-
 def forget_meant(
     vault: Vault,
-    library: Library,
-    what: str,
+    searcher: Searcher,
+    what: str | Sequence[str],
     by: Attribution,
     *,
-    without_citations: Pages,
     is_agent: Callable[[], bool],
     every: bool,
     dry_run: bool,
-) -> Mended:
+) -> EditResult:
     """Forget the memory that an id or a description means, with its earlier versions and what was made of it.
 
-    To an agent a description only shows what fits, and with `every` all of it is meant.
+    To an agent a description only shows what fits, and with `every` all of it is meant. Several are named by their ids,
+    and are forgotten as one change.
     """
-    named = library.locate(one_id(what))
-    is_shown = named is None and is_agent()
-    described = [named] if named else _described(library, what, every=every or is_shown)
+    if isinstance(what, str):
+        named = searcher.locate(one_id(what))
+        is_shown = named is None and is_agent()
+        described = [named] if named else _described(searcher, what, every=every or is_shown)
+    else:
+        described, is_shown = [searcher.require(each) for each in what], False
+    if len({index.agent for index, _ in described}) != 1:
+        raise InputError("these are not memories of one agent", hint="forget those of each agent by themselves")
     index = described[0][0]
     going = {
-        each.item.id: (place, each) for found in described for place, each in _versions(library, found[0], found[1])
+        each.item.id: (place, each) for found in described for place, each in _versions(searcher, found[0], found[1])
     }
-    kin = dependents_of(index, [*going])
-    going |= {name: found for name in kin.going if (found := library.locate(name))}
-    with_places = [(each, library.places(place, each.item.id)) for place, each in going.values()]
+    dependents = dependents_of(index, [*going])
+    going |= {name: found for name in dependents.going if (found := searcher.locate(name))}
+    with_places = [(each, searcher.places(place, each.item.id)) for place, each in going.values()]
     # What one of them took the place of without being its correction holds again.
     newer = [each.item.id for _, each in going.values() if each.item.source != CORRECTION]
     lifted = [old for old in index.read(partial(replaced_by, ids=newer)) if old not in going]
     pages = partial(without_citations, vault, index, [*going])
     dry_run = dry_run or is_shown
-    mended = forget(vault, with_places, by, freed=kin.freed, lifted=lifted, pages=pages, dry_run=dry_run)
-    return replace(mended, hint=BY_ID) if is_shown else mended
+    edit_result = forget(vault, with_places, by, freed=dependents.freed, lifted=lifted, pages=pages, dry_run=dry_run)
+    return replace(edit_result, hint=BY_ID) if is_shown else edit_result
 
 
-def _described(library: Library, what: str, *, every: bool) -> list[tuple[Index, Located]]:
+def _described(searcher: Searcher, what: str, *, every: bool) -> list[tuple[Index, Located]]:
     """The memories that a description means."""
-    described = library.described(what)
+    described = searcher.described(what)
     if not described:
-        raise library.not_found(what)
+        raise searcher.not_found(what)
     if len(described) > 1 and not every:
         ids = ", ".join(each.item.id for _, each in described[:5])
         raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name one of them by its id")
     return described
 
 
-def _versions(library: Library, index: Index, found: Located) -> Iterator[tuple[Index, Located]]:
+def _versions(searcher: Searcher, index: Index, found: Located) -> Iterator[tuple[Index, Located]]:
     """A memory and all that it corrected: who forgets a thing does not want its old form back."""
     yield index, found
     if found.item.source != CORRECTION:
         return
-    for item in library.explain(index, found).supersedes:
-        earlier = library.locate(item.id)
+    for item in searcher.explain(index, found).supersedes:
+        earlier = searcher.locate(item.id)
         if earlier and earlier[1].item.forgotten_at is None:
             yield earlier
         if item.source != CORRECTION:
@@ -183,7 +231,7 @@ def forget(
     lifted: Sequence[str] = (),
     pages: Callable[[], Iterable[PutPage]] = tuple,
     dry_run: bool,
-) -> Mended:
+) -> EditResult:
     """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each, as one change.
 
     What is `freed` was summed up together with them, and waits to be summed up again; what is `lifted` was replaced by
@@ -202,7 +250,7 @@ def forget(
     records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
     agent = _agent(found[0][0])
     outcome = cut_out(vault, places, agent=agent, by=by, records=records, beside=pages, dry_run=dry_run)
-    return Mended(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
+    return EditResult(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
 
 def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
@@ -214,17 +262,17 @@ def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[st
     ]
 
 
-def restore(vault: Vault, library: Library, id: str, by: Attribution, *, dry_run: bool) -> Mended:
+def restore(vault: Vault, searcher: Searcher, id: str, by: Attribution, *, dry_run: bool) -> EditResult:
     """Bring a forgotten or archived memory back to every log in which it stood."""
     from memfolio.vault.move import put_back
 
-    index, located = library.require(id)
-    paths = library.places(index, located.item.id)
+    index, located = searcher.require(id)
+    paths = searcher.places(index, located.item.id)
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
     records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
     outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
-    return Mended(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
+    return EditResult(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
 
 def correct(
@@ -232,7 +280,7 @@ def correct(
     located: Located,
     text: str,
     by: Attribution,
-    kin: Dependents,
+    dependents: Dependents,
     beside: Sequence[Mapping[str, Any]],
     *,
     origin: Origin,
@@ -260,9 +308,9 @@ def correct(
         pinned=False,
         attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
     )
-    wrong = [old.id, *kin.going]
+    wrong = [old.id, *dependents.going]
     records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong]
-    records += [*map(_back_to_short_term, kin.freed), *map(dict, beside)]
+    records += [*map(_back_to_short_term, dependents.freed), *map(dict, beside)]
     if old.pinned:
         records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
@@ -273,10 +321,27 @@ def _back_to_short_term(id: str | NewId) -> dict[str, Any]:
     return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
 
 
-def note(vault: Vault, library: Library, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
+def note(vault: Vault, searcher: Searcher, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
     """Say something about a memory that is not forgotten; the memory as it is then."""
-    _, located = library.require(id)
-    library.attend()
+    return note_all(vault, searcher, [id], line, by)[0]
+
+
+def note_all(
+    vault: Vault, searcher: Searcher, ids: Sequence[str], line: Mapping[str, Any], by: Attribution
+) -> list[MemoryItem]:
+    """Say the same about memories of one agent, as one change; the memories as they are then."""
+    searcher.prepare()
+    found = [_notable(searcher, each) for each in ids]
+    agents = {_agent(each) for each in found}
+    if len(agents) != 1:
+        raise InputError("these are not memories of one agent", hint="name those of each agent by themselves")
+    vault.add_lines(state_ledger(agents.pop()), [{**line, "memory": each.item.id} for each in found], by)
+    return [searcher.require(each)[1].item for each in ids]
+
+
+def _notable(searcher: Searcher, id: str) -> Located:
+    """A memory about which something can be said."""
+    _, located = searcher.require(id)
     if located.form != "memory":
         hint = ELSEWHERE.get(located.form, "edit the page itself").format(located.item.id)
         raise InputError(f"{located.item.id} is a part of {located.path}", hint=hint)
@@ -284,9 +349,7 @@ def note(vault: Vault, library: Library, id: str, line: Mapping[str, Any], by: A
         raise ConflictError(f"{located.item.id} is forgotten", hint="restore it first")
     if located.item.superseded_by:
         raise ConflictError(f"{located.item.id} was corrected", hint=f"its place has {located.item.superseded_by}")
-    record = {**line, "memory": located.item.id}
-    vault.add_lines(state_ledger(_agent(located)), [record], by)
-    return library.require(id)[1].item
+    return located
 
 
 def _agent(located: Located) -> str:
@@ -305,9 +368,9 @@ def _check_is_entry(located: Located, deed: str) -> None:
         raise ConflictError(f"{located.item.id} is forgotten already", hint="`restore` brings it back")
 
 
-def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
+def made_before(searcher: Searcher, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
     """The memories that an earlier change under the same key made; ConflictError where they are not these."""
-    found = [library.with_fate(each).item for made in receipt.ids if (each := library.find(made))]
+    found = [searcher.with_fate(each).item for made in receipt.ids if (each := searcher.find(made))]
     if len(found) < len(drafts):
         raise ConflictError(
             f"the key {key!r} was used in change {receipt.seq} for a memory that this agent has not",
@@ -329,10 +392,10 @@ def made_before(library: Library, drafts: Sequence[Draft], receipt: Receipt, key
 
 def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreTuning) -> tuple[Operation, ...]:
     """What goes with adding these memories, some to working memory: that it sends on what it has no room for then."""
-    held: list[str | NewId] = []
-    held += index.read(lambda connection: working(connection, least_used=shelves.least_used))
-    held += (NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING)
-    leaving = held[: -shelves.working]
+    working_ids: list[str | NewId] = []
+    working_ids += index.read(lambda connection: working(connection, least_used=shelves.least_used))
+    working_ids += (NewId(place) for place, draft in enumerate(drafts) if draft.store is Store.WORKING)
+    leaving = working_ids[: -shelves.working]
     return (AddLines(state_ledger(agent), tuple(map(_back_to_short_term, leaving))),) if leaving else ()
 
 
@@ -341,39 +404,35 @@ def make_room(index: Index, agent: str, drafts: Sequence[Draft], shelves: StoreT
 
 def purge(
     vault: Vault,
-    library: Library,
+    searcher: Searcher,
     what: Sequence[str],
     by: Attribution,
     *,
     dry_run: bool = False,
-    quotes: Quotes | str = Quotes.REFUSE,
+    quotes: str = "refuse",
 ) -> Purged:
     """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
-    ids = dict.fromkeys(each for one in what for each in meant(library, one))
-    indexes = [index for index in library.indexes() if index.agent in (library.agent, SHARED)]
+    from memfolio.vault.purge.purge import purge as destroy  # with git behind it, which a plain start does not need
+
+    ids = dict.fromkeys(each for one in what for each in meant(searcher, one))
+    indexes = [index for index in searcher.indexes() if index.agent in (searcher.agent, SHARED)]
     agents = {index.agent for index in indexes}
     rebuild = rebuilder(vault, indexes, agents)
     return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
 
 
-def meant(library: Library, what: str) -> list[str]:
+def meant(searcher: Searcher, what: str) -> list[str]:
     """The ids of the memory that an id or a description means, and of what it corrected.
 
     An id that no file has is taken as it is: git may have it.
     """
     text = one_id(what)
-    found = library.locate(text)
+    found = searcher.locate(text)
     if found is None and ID_PATTERN.fullmatch(text):
         return [text]
-    described = [found] if found else library.described(text)
-    if not described:
-        raise NotFoundError(f"there is no memory {what[:80]!r}", hint="`recall` finds memories and shows their ids")
-    if len(described) > 1:
-        ids = ", ".join(each.item.id for _, each in described[:5])
-        raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name those that are meant")
-    index, one = described[0]
+    index, one = found or _described(searcher, text, every=False)[0]
     if one.form in ("fact", "case"):
         return [one.item.id]
     if one.form != "memory":
         raise InputError(f"{one.item.id} is a part of {one.path}", hint="edit the page, or purge what it tells of")
-    return [one.item.id, *(item.id for item in library.explain(index, one).supersedes)]
+    return [one.item.id, *(item.id for item in searcher.explain(index, one).supersedes)]

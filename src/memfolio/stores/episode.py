@@ -12,7 +12,8 @@ from memfolio.errors import InputError
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.fields import Draft, plain_object, read_importance
+from memfolio.vault.fields import Draft, read_importance
+from memfolio.vault.lines import plain_object
 from memfolio.vault.paths import state_ledger
 
 TYPES = {

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
-from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,21 +18,23 @@ from memfolio.errors import ModelError, RefusedError
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest_line
 from memfolio.index.maintenance import About, known_about
+from memfolio.index.rows import ROLES
 from memfolio.learn import rules
 from memfolio.learn.ask import learn_by_model
-from memfolio.learn.clauses import sentences
+from memfolio.learn.clauses import is_secret
 from memfolio.learn.learned import Learned, Statement, Turn, drafted
 from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Resolution, Way, about, resolve
 from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS
 from memfolio.recall.fence import strip_fences
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.settings import Flush
 from memfolio.state import Op, moment
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
-from memfolio.types import Action, Attribution, MemoryItem, Type, default_kind, frozen
+from memfolio.text import sentences
+from memfolio.types import DEFAULT_KINDS, Action, Attribution, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates
 from memfolio.vault.paths import state_ledger
@@ -47,9 +48,8 @@ PEOPLE = frozenset("user human me owner".split())
 MACHINES = frozenset("assistant ai bot agent claude chatgpt gemini model".split())
 OTHERS = frozenset("system tool function developer".split())
 MANY = 20
-"""How many problems are told."""
+"""How many problems are listed."""
 _LIST = re.compile(r"\s*\[(?=\s*(?:\{|\]\s*\Z))")
-_GAP = re.compile(r"[\s,]*")
 _SPEAKER = re.compile(
     rf"(?i)[ \t]*(?:\*\*)?({'|'.join(sorted(PEOPLE | MACHINES | OTHERS))})(?:\*\*)?:(?:\*\*)?(?:[ \t]+|$)"
 )
@@ -87,19 +87,36 @@ class Transcript:
     problems: tuple[str, ...] = ()
 
 
+def turn_of(item: MemoryItem) -> Turn:
+    """A memory as a turn to learn from, without what memfolio put into it; strangers' words teach nothing."""
+    role = item.role or "user"  # a note without a speaker is the owner's
+    is_user = role.casefold() in ("user", "human")
+    return Turn(
+        content=strip_fences(item.content),
+        speaker=(item.user or "The user") if is_user else role,
+        is_person=not is_machine(item) and item.origin is not Origin.UNTRUSTED,
+        at=item.event_time or item.created_at,
+    )
+
+
+def is_machine(item: MemoryItem) -> bool:
+    """Whether a machine said it."""
+    return (item.role or "user").casefold() in ROLES - {"user", "human"}
+
+
 def read_transcript(data: object) -> Transcript:
     """The turns in whatever a host hands over; what memfolio itself put into them is taken out."""
     problems: list[str] = []
     turns = [turn for turn in map(_without_fences, _turns_in(data, problems)) if turn.content]
     more = len(problems) - MANY
-    told = [*problems[:MANY], *([f"and {more} more"] if more > 0 else [])]
-    return Transcript(turns=tuple(turns), problems=tuple(told))
+    listed = [*problems[:MANY], *([f"and {more} more"] if more > 0 else [])]
+    return Transcript(turns=tuple(turns), problems=tuple(listed))
 
 
-def _without_fences(said: TranscriptTurn) -> TranscriptTurn:
+def _without_fences(turn: TranscriptTurn) -> TranscriptTurn:
     """A turn without what memfolio put into it, and without what no file can hold."""
-    content = without_surrogates(strip_fences(said.content)).replace("\0", "\ufffd")
-    return TranscriptTurn(role=said.role, content=content.strip(), at=said.at)
+    content = without_surrogates(strip_fences(turn.content)).replace("\0", "\ufffd")
+    return TranscriptTurn(role=turn.role, content=content.strip(), at=turn.at)
 
 
 def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
@@ -114,30 +131,17 @@ def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
 
 
 def _turns_in_text(text: str, problems: list[str]) -> Iterator[TranscriptTurn]:
-    if start := _LIST.match(text):
-        yield from _read_records(_listed(text, start.end(), problems), problems)
+    if _LIST.match(text):
+        try:
+            yield from _turns_in(json.loads(text), problems)
+        except (ValueError, RecursionError):
+            problems.append("it begins as a list of turns, and is not JSON")
     elif text.lstrip().startswith("{"):
         yield from _read_records(_json_lines(text, problems), problems)
     elif "\0" in text:
         problems.append("it is not text")
     else:
         yield from _spoken(text)
-
-
-def _listed(text: str, at: int, problems: list[str]) -> Iterator[tuple[str, object]]:
-    """The turns of a list, as far as it goes."""
-    decoder = json.JSONDecoder()
-    for nth in count(1):
-        gap = _GAP.match(text, at)
-        at = gap.end() if gap else at
-        if text[at : at + 1] == "]":
-            return
-        try:
-            record, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            problems.append(f"turn {nth} is not JSON, and the list was not read further")
-            return
-        yield f"turn {nth}", record
 
 
 def _json_lines(text: str, problems: list[str]) -> Iterator[tuple[str, object]]:
@@ -216,6 +220,8 @@ MOST_QUESTIONS = 5
 FINDINGS = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON, Type.OUTCOME, Type.CORRECTION, Type.ERROR})
 _WORDS = tomllib.loads((Path(__file__).parent / "data" / "flush.toml").read_text("utf-8"))
 _TASK_LIKE = re.compile(_WORDS["task"])
+_SAID = {name: re.compile(pattern) for name, pattern in _WORDS["said"].items()}
+_CODE = re.compile(r"(?ms)^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[^\n]*$|\Z)")
 
 Learn = Callable[[Sequence[Turn]], Learned]
 
@@ -223,13 +229,33 @@ Learn = Callable[[Sequence[Turn]], Learned]
 def summed_up(turns: Sequence[TranscriptTurn], learned: Iterable[Statement]) -> Checkpoint:
     """The checkpoint at the end of a conversation from which these statements were learned."""
     statements = list({each.text.casefold(): each for each in learned}.values())
+    # What the rules have learned of a turn is not told again in its own words.
+    learned_in = {turn for each in statements if each.type in (Type.DECISION, Type.TASK) for turn in each.turns}
+    others = [turn for place, turn in enumerate(turns) if place not in learned_in]
+    said = {name: _said(others, _SAID[name]) for name in ("decisions", "next_steps")}
+    said |= {name: _said(turns, _SAID[name]) for name in ("findings", "open_questions")}
     return Checkpoint(
         context=_context(turns),
-        decisions=_contents_of(statements, {Type.DECISION}),
-        findings=_contents_of(statements, FINDINGS),
-        next_steps=_contents_of(statements, {Type.TASK}),
-        open_questions=_open_questions(turns),
+        decisions=_last((*_contents_of(statements, {Type.DECISION}), *said["decisions"])),
+        findings=_last((*_contents_of(statements, FINDINGS), *said["findings"])),
+        next_steps=_last((*_contents_of(statements, {Type.TASK}), *said["next_steps"])),
+        open_questions=_last((*said["open_questions"], *_open_questions(turns))),
     )
+
+
+def _said(turns: Sequence[TranscriptTurn], pattern: re.Pattern[str]) -> Iterator[str]:
+    """The sentences of a conversation that say something of a kind, in its own words, whoever said them."""
+    for turn in turns:
+        for sentence in sentences(_CODE.sub(" ", turn.content)):
+            found = pattern.search(sentence)
+            if found and len(sentence) <= LONGEST and not is_secret(sentence):
+                told = sentence[found.end() if found.groupdict().get("label") else 0 :].strip(" *_-:")
+                if len(told.split()) > 1:
+                    yield told[0].upper() + told[1:]
+
+
+def _last(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))[-MOST_ITEMS:]
 
 
 def stated(text: str, speaker: str | None, **further: Any) -> Statement:
@@ -243,7 +269,7 @@ def resolved(
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
     # One question to the index for all statements, not one each.
     asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
-    found = index.read(partial(known_about, said=asked)) if asked else []
+    found = index.read(partial(known_about, statements=asked)) if asked else []
     known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
     if since is not None:
         known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
@@ -254,6 +280,8 @@ def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
     """What is replaced and what is contradicted, as state lines."""
     for old, new in resolution.replaced:
         yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
+        if at := resolution.ended.get(old):
+            yield {"op": Op.VALIDITY.value, "memory": old, "valid_until": at.isoformat()}
     for clash in resolution.contradicting:
         yield {"op": Op.EDGE.value, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
 
@@ -274,13 +302,13 @@ def _context(turns: Sequence[TranscriptTurn]) -> str:
 
 
 def _contents_of(statements: Iterable[Statement], types: Collection[Type]) -> tuple[str, ...]:
-    return tuple(each.text for each in statements if each.type in types)[-MOST_ITEMS:]
+    return tuple(each.text for each in statements if each.type in types)
 
 
 def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
     """The questions of the last turn, which nobody has answered."""
-    said = (each for turn in turns[-1:] for line in turn.content.splitlines() for each in sentences(line))
-    return tuple(each for each in said if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
+    last = (each for turn in turns[-1:] for each in sentences(turn.content))
+    return tuple(each for each in last if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
 
 
 # What an agent answers to the flush prompt: TYPE, CONTENT and TARGET of each thing to be kept, or NO_REPLY. Pure.
@@ -342,7 +370,7 @@ def read_reply(text: str, user: str | None = None) -> FlushSource:
         else:
             name, target = (record.get(field, "").strip(" \t`*.").casefold() for field in ("type", "target"))
             type_ = types.get(name, Type.OBSERVATION)
-            statement = stated(content, user, type=type_, kind=default_kind(type_), importance=0.6)
+            statement = stated(content, user, type=type_, kind=DEFAULT_KINDS[type_], importance=0.6)
             kept.append(FlushItem(statement=statement, block=_block(target, type_)))
     return FlushSource(kept=tuple(kept), problems=tuple(dict.fromkeys(problems)))
 
@@ -433,7 +461,7 @@ def flush_prompt(now: datetime, zone: tzinfo, *, summary: str = "") -> str:
 
 def flush(
     vault: Vault,
-    library: Library,
+    searcher: Searcher,
     data: object,
     *,
     model: Model | None = None,
@@ -441,6 +469,7 @@ def flush(
     user: str | None = None,
     compaction: int | None = None,
     source: str | None = None,
+    project: str = "",
     dry_run: bool = False,
 ) -> Flushed:
     """Save what a transcript tells, or what an agent answered to `flush_prompt`, as one change.
@@ -448,22 +477,22 @@ def flush(
     The same flushed again is saved only once. What is known already is not made a memory again, what it contradicts is
     replaced as the home has it set, and what was forgotten does not come back.
     """
-    library.attend()
-    agent, now, by = library.agent, vault.home.now(), replace(BY, session=session, source=source)
+    searcher.prepare()
+    agent, now, by = searcher.agent, vault.home.now(), replace(BY, session=session, source=source)
     # A host that gets no answer flushes again.
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
     cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
-    told = _read(data, partial(learn_by_model, model) if model else None, user)
+    content = _read(data, partial(learn_by_model, model) if model else None, user)
 
     def compose() -> tuple[Flushed, Change | None]:
         # Core memory and a checkpoint are never both written: an answer has no turns.
-        page, core, rest = _into_core(Core(vault, agent), told.kept)
-        said = [(each, told.at(each) or now) for each in (*told.statements, *rest)]
-        resolution = resolved(library.index, said, vault.config.learn.conflicts, None if told.is_dated else now)
-        drafts = tuple(drafted(each, source=SOURCE, user=user, at=told.at(each)) for each in resolution.kept)
+        page, core, rest = _add_to_core(Core(vault, agent), content.kept)
+        dated = [(each, content.at(each) or now) for each in (*content.statements, *rest)]
+        resolution = resolved(searcher.index, dated, vault.config.learn.conflicts, None if content.is_dated else now)
+        drafts = tuple(drafted(each, source=SOURCE, user=user, at=content.at(each)) for each in resolution.kept)
         wanted = {*resolution.kept, *(each for _, each in resolution.repeated)}  # and was not forgotten
-        current = [each for each in told.statements if each in wanted]
-        checkpoint = summed_up(told.turns, current) if told.turns else None
+        current = [each for each in content.statements if each in wanted]
+        checkpoint = replace(summed_up(content.turns, current), project=project) if content.turns else None
         page = put(vault, agent, checkpoint, now) if checkpoint else page
         records = (*lines(resolution), *cut)
         operations: list[Operation] = [
@@ -472,7 +501,7 @@ def flush(
             *([AddLines(state_ledger(agent), records)] if records else []),
         ]
         path = page.path if page and checkpoint else None
-        found = Flushed(path=path, checkpoint=checkpoint, drafts=drafts, core=core, problems=told.problems)
+        found = Flushed(path=path, checkpoint=checkpoint, drafts=drafts, core=core, problems=content.problems)
         change = Change(operations=tuple(operations), by=by, action=Action.APPEND, key=key)
         return found, change if operations else None
 
@@ -484,27 +513,27 @@ def flush(
 
 def nothing_in(data: object) -> Flushed | None:
     """What comes of data in which there is nothing to save; None where there is something."""
-    told = _read(data, lambda turns: Learned(), None)
-    return None if told.turns or told.kept else Flushed(problems=told.problems)
+    content = _read(data, lambda turns: Learned(), None)
+    return None if content.turns or content.kept else Flushed(problems=content.problems)
 
 
 def _read(data: object, learn: Learn | None, user: str | None) -> FlushSource:
-    """What it tells; by rules where nothing else is wanted, or what is wanted fails, which is told."""
+    """What it tells; by rules where nothing else is wanted, or the model fails, which is a problem to tell."""
     if isinstance(data, str) and is_reply(data):
         return read_reply(data, user)
     transcript = read_transcript(data)
     turns = [turn for turn in transcript.turns if turn.is_spoken]
-    said = [turn.turn(user) for turn in turns]
+    spoken = [turn.turn(user) for turn in turns]
     problems = transcript.problems
     try:
-        learned = (learn or rules.learn)(said) if said else Learned()
+        learned = (learn or rules.learn)(spoken) if spoken else Learned()
     except ModelError as error:
-        learned = rules.learn(said)
+        learned = rules.learn(spoken)
         problems += (f"the rules took the place of the model: {error.message}",)
     return FlushSource(turns=turns, statements=learned.statements, problems=problems)
 
 
-def _into_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
+def _add_to_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, tuple[str, ...], list[Statement]]:
     """The page of core memory with what has room there, those lines, and the rest."""
     added: list[tuple[str, str]] = []
     rest: list[Statement] = []
@@ -522,11 +551,11 @@ def _into_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None, t
     return page, tuple(line for _, line in added), rest
 
 
-def _with_lines(lines: Sequence[tuple[str, str]], page: CorePage) -> str:
+def _with_lines(lines: Sequence[tuple[str, str]], page: CorePage) -> CorePage:
     for block, line in lines:
         if not page.has(block, line):
-            page = CorePage(page.adding(block, line))
-    return page.text
+            page = page.adding(block, line)
+    return page
 
 
 def _number(name: str, value: int, least: int = 0) -> int:

@@ -12,12 +12,13 @@ from typing import Any
 from memfolio.errors import MemfolioError
 from memfolio.index.lookup import active_facts, newest_line, recent
 from memfolio.index.read_files import body_text
+from memfolio.index.search import Filter
 from memfolio.recall import query
 from memfolio.recall.context import REMINDERS, alert_section, unread
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import snippet
-from memfolio.recall.library import Library
 from memfolio.recall.pack import ContextLine, ContextSection, named, pack
+from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, latest
 from memfolio.stores.core import PAGE, Core, CoreMemory
@@ -130,20 +131,21 @@ class AgentContext:
 
 
 def load_context(
-    vault: Vault, library: Library, *, user: str | None = None, session: str | None = None
+    vault: Vault, searcher: Searcher, *, user: str | None = None, session: str | None = None
 ) -> AgentContext:
     """The context for a session that begins; core memory first, and what the last one with this user left behind."""
-    agent, now, troubles = library.agent, vault.home.now(), list[str]()
+    agent, now, troubles = searcher.agent, vault.home.now(), list[str]()
     at = local(now, vault.home.zone)
     pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
     identity, soul, profile, core = pages
-    left = library.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}
+    left = searcher.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}
     begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
-    facts = [each for index in library.indexes() for each in index.read(lambda db: active_facts(db, now, user, MOST))]
-    found = latest(vault, agent)
+    true, lately = searcher.in_project(Filter(valid_at=now)), searcher.in_project(Filter(since=begin))
+    facts = [each for index in searcher.indexes() for each in index.read(lambda db: active_facts(db, true, user, MOST))]
+    found = latest(vault, agent, searcher.projects)
     alerts: tuple[str, ...] = ()
     try:
-        alerts = unread(vault, library, agent, ALERTED)
+        alerts = unread(vault, searcher, agent, ALERTED)
     except MemfolioError as error:
         troubles.append(f"alerts: {error.message}")
     return AgentContext(
@@ -157,7 +159,7 @@ def load_context(
         identity="\n\n".join(filter(None, (identity, soul))),
         user_profile=profile,
         core=Core(vault, agent).memory_of(core),
-        recent=tuple(library.index.read(lambda db: recent(db, begin, user, MOST))),
+        recent=tuple(searcher.index.read(lambda db: recent(db, lately, user, MOST))),
         facts=tuple(sorted(facts, key=lambda item: (not item.pinned, -item.importance))[:MOST]),
         checkpoint=found[1] if found else None,
         task=next(iter(_texts([left.get("task")])), None),

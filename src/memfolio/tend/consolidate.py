@@ -15,8 +15,8 @@ from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.settings import Consolidation
 from memfolio.state import Op
+from memfolio.tend.changes import JobChanges, tender
 from memfolio.tend.extract import clipped, extract
-from memfolio.tend.hand import Hand, tender
 from memfolio.text import terms
 from memfolio.types import Action, Kind, MemoryItem, Store, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
@@ -125,7 +125,7 @@ def tuned(
     return replace(usual, **wanted)
 
 
-def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:
+def consolidate(changes: JobChanges, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:
     """Promote what proved important, as one change; nothing ripe, nothing written."""
     found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
     items = [each.item for each in found]
@@ -134,10 +134,10 @@ def consolidate(hand: Hand, index: Index, settings: Consolidation, model: Model 
     alone = [each[0] for each in parts if len(each) == 1]
     if not items:
         return Consolidated(groups=(), promoted=())
-    drafts = [summed_up(each, _gist(hand, each, model)) for each in groups]
-    receipt = hand.make(_change(hand.agent, groups, drafts, alone))
+    drafts = [summed_up(each, _gist(changes, each, model)) for each in groups]
+    receipt = changes.make(_change(changes.agent, groups, drafts, alone))
     return Consolidated(
-        groups=tuple(groups), promoted=tuple(alone), summaries=receipt.items if receipt else (), diff=hand.diff
+        groups=tuple(groups), promoted=tuple(alone), summaries=receipt.items if receipt else (), diff=changes.diff
     )
 
 
@@ -160,13 +160,13 @@ def _parted(items: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def _gist(hand: Hand, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
+def _gist(changes: JobChanges, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
     """What a model says of these memories; None where there is none, or it fails, which is told once."""
     if model is None:
         return None
     from memfolio.llm.model import sum_up
 
-    return hand.ask(lambda: sum_up(model, [each.content for each in sources], 200), "summed up without the model")
+    return changes.ask(lambda: sum_up(model, [each.content for each in sources], 200), "summed up without the model")
 
 
 def _change(

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
 from datetime import date, time, timedelta, tzinfo
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from memfolio.errors import InputError, PageChangedError
 from memfolio.index import maintenance as index_days
 from memfolio.index.index import Index
-from memfolio.index.lookup import by_ids, written_pages
 from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
 from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
 from memfolio.state import Op
-from memfolio.tend.extract import extract, is_secret, key_of, keys, sentences_of, shortened
-from memfolio.tend.hand import BEGIN, Hand, is_ours, marked, renewed, tender, within
+from memfolio.tend.changes import JobChanges, tender
+from memfolio.tend.extract import extract, is_secret, key_of, says_something, sentences_of, shortened
 from memfolio.text import counted, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
-from memfolio.vault.entry import moment_of
-from memfolio.vault.fields import Draft, encoded, local
-from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.fields import Draft, encoded, local, moment_of
 from memfolio.vault.paths import agent_root, state_ledger
-from memfolio.vault.vault import Vault
+from memfolio.vault.sections import BEGIN, is_ours, marked, renewed
 
 # Weeks, months and quarters: which days they have, and what they are called. Pure.
 
@@ -102,21 +97,23 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
 
 # The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
-FORM = "2"
+FORM = "3"
 """Goes up with every change of what a gist is, so that those of before are made again."""
 LONGEST_LINE = 2000
 """Memories of a day that are read, the most important."""
 TYPES_TOLD = (Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.TASK)
+KNOWN = "known"
+"""What conversations taught about people and things, beside the types that have a section of their own."""
 WEIGHTY = frozenset({Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.CORRECTION})
 TERMS, DAY_THEMES, LINES, DAY_HIGHLIGHTS = 8, 30, 5, 5
 LINE_TOKENS, DAY_HIGHLIGHT_TOKENS = 40, 200
+REPLY = 0.4
+"""What a sentence of an assistant counts beside one of a person: most repeat or comment on what was said."""
 SOURCES = 2
 """Memories that a line names beside the one that was concluded from them."""
 TAG, NAME, WORD = 1, 2, 3
 LONGEST = 80
 """Characters of a theme's name."""
-_NOUN = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|this|these|of|for|new|next) (\w+)", re.IGNORECASE)
-"""What is no verb here, though it may be one elsewhere: `the release`."""
 
 
 class DigestLine(NamedTuple):
@@ -141,7 +138,7 @@ class Gist:
     themes: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     """What it was about: by a key the name, the number of memories, and what it is (`TAG`, `NAME` or `WORD`)."""
     told: Mapping[str, tuple[DigestLine, ...]] = field(default_factory=dict)
-    """Decisions, outcomes, lessons, errors, tasks and patterns, by their type."""
+    """Decisions, outcomes, lessons, errors, tasks, patterns and what became known, by their type."""
     highlights: tuple[DigestLine, ...] = ()
 
     def to_json(self) -> str:
@@ -162,20 +159,29 @@ class Gist:
 
 def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
-    worth = [each for each in found if each.type in TYPES_TOLD or each.source == PATTERN]
-    safe = [each for each in worth if not is_secret(each.content)]
-    told: dict[str, list[DayMemory]] = {}
-    for name in (*TYPES_TOLD, PATTERN):
-        told[name] = [each for each in safe if name == (PATTERN if each.source == PATTERN else each.type)]
+    by_type: dict[str, list[DayMemory]] = {name: [] for name in (*TYPES_TOLD, PATTERN, KNOWN)}
+    for each in found:
+        if (section := _section_of(each)) and not is_secret(each.content):
+            by_type[section].append(each)
+    safe = list(chain.from_iterable(by_type.values()))
     episodes = [each for each in found if each.source not in CONCLUDED]
     return Gist(
         day=day,
         memories=count,
         sessions=tuple(sorted({each.session for each in episodes if each.session})),
         themes=themes_of(episodes),
-        told={str(name): _lines(each) for name, each in told.items() if each},
+        told={str(name): _lines(each) for name, each in by_type.items() if each},
         highlights=highlights_of(unconcluded(episodes, safe)),
     )
+
+
+def _section_of(memory: DayMemory) -> str | None:
+    """Under which name a digest tells of a memory; None where it may only be one of its highlights."""
+    if memory.source == PATTERN:
+        return PATTERN
+    if memory.type in TYPES_TOLD:
+        return memory.type.value
+    return KNOWN if memory.source == LEARNED else None
 
 
 def _lines(found: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
@@ -202,14 +208,15 @@ def unconcluded(episodes: Iterable[DayMemory], found: Iterable[DayMemory]) -> li
 def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     """The sentences that say most of what a day's memories say; what matters more counts more."""
     weights = [_weight(each) for each in episodes]
-    chosen = extract(
-        [each.content for each in episodes], limit=DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights
-    )
+    texts = [each.content for each in episodes]
+    found = extract(texts, limit=2 * DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights)
+    chosen = [(at, words) for at, words in found if says_something(words)][:DAY_HIGHLIGHTS]
     return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
 
 
 def _weight(memory: DayMemory) -> float:
-    return (0.5 + memory.importance) * (1.5 if memory.type in WEIGHTY else 1.0)
+    worth = (0.5 + memory.importance) * (1.5 if memory.type in WEIGHTY else 1.0)
+    return REPLY * worth if memory.is_machine else worth
 
 
 def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
@@ -227,32 +234,32 @@ def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
 
 def _themes(memory: DayMemory) -> Iterator[tuple[str, tuple[int, str]]]:
     """Each theme by its key, with its name and how little that is to be preferred; a dictionary keeps the last."""
-    text = " ".join(sentences_of(memory.content))
-    nouns = {word.casefold() for word in _NOUN.findall(text)}
-    for term in terms(text, limit=TERMS):
+    for term in terms(" ".join(sentences_of(memory.content)), limit=TERMS):
         word = term.replace(" ", "")
         # A phrase of ASCII words is the same identifier again, in its parts.
         is_telling = len(term) > 2 and not (" " in term and term.isascii()) and not word.isdecimal()
-        if is_telling and not _is_chatter(word) and (word.casefold() in nouns or not _is_verb(word)):
+        if is_telling and not _is_filler(word):
             yield key_of(word), (WORD, word)
-    yield from ((key_of(name), (NAME, name[:LONGEST])) for name in memory.names)
+    named = (name for name in memory.names if not _is_filler(name))
+    yield from ((key_of(name), (NAME, name[:LONGEST])) for name in named)
     yield from ((key_of(tag), (TAG, tag[:LONGEST])) for tag in memory.tags)
 
 
 @lru_cache(maxsize=4096)
-def _is_chatter(word: str) -> bool:
+def _is_filler(word: str) -> bool:
+    """Whether a word is no theme: small talk, a number, a name of a day or month, an adverb, or a verb.
+
+    Verbs in `-ing` are as often nouns.
+    """
     from memfolio.learn.clauses import is_small_talk
-    from memfolio.learn.words import words
+    from memfolio.learn.words import lemma_of, words
+    from memfolio.recall.dates import calendar_words
 
     low = word.casefold()
-    return low in words("chatter") or low in words("adverbs") or low in words("auxiliaries") or is_small_talk(low)
-
-
-def _is_verb(word: str) -> bool:
-    """Whether a word may be what somebody does or did; what ends with `-ing` is as often what they do it for."""
-    from memfolio.learn.words import lemma_of
-
-    low = word.casefold()
+    if low in calendar_words() or not low.strip("0123456789.,:-/v") or is_small_talk(low):
+        return True
+    if any(low in words(name) for name in ("chatter", "adverbs", "auxiliaries")):
+        return True
     return lemma_of(low) != "" and not low.endswith("ing")
 
 
@@ -261,6 +268,8 @@ def _is_verb(word: str) -> bool:
 NOTABLE = 3
 """By how many memories a theme must have grown or shrunk, at least, to be a trend; and it must be twice as many."""
 TRENDS = 6
+WORDS = 4
+"""Themes that are mere words: people, projects and tags tell more."""
 EVERYWHERE = 3
 """A word that more than one of so many memories has tells nothing about them."""
 
@@ -274,34 +283,26 @@ class Theme(NamedTuple):
     memories: int
     days: int
 
-    def weight(self, total: int) -> float:
-        """How much it tells about a period of `total` memories: what everything is about tells little."""
-        named = 1.0 if self.rank == WORD else 2.0
-        return named * self.days * math.sqrt(self.memories) * math.log(1 + total / self.memories)
-
-    def is_everywhere(self, total: int) -> bool:
-        return self.rank == WORD and self.memories > max(NOTABLE, total / EVERYWHERE)
-
 
 def themes(gists: Iterable[Gist]) -> dict[str, Theme]:
     """The themes of these days by their keys."""
-    named: dict[str, tuple[int, str]] = {}
-    memories: Counter[str] = Counter()
-    days: Counter[str] = Counter()
+    found: dict[str, Theme] = {}
     for gist in gists:
         for key, (name, count, rank) in gist.themes.items():
-            memories[key] += count
-            days[key] += 1
-            if key not in named or rank < named[key][0]:
-                named[key] = rank, name
-    return {key: Theme(key, name, rank, memories[key], days[key]) for key, (rank, name) in named.items()}
+            old = found.get(key, Theme(key, name, rank, 0, 0))
+            name, rank = (name, rank) if rank < old.rank else (old.name, old.rank)
+            found[key] = Theme(key, name, rank, old.memories + count, old.days + 1)
+    return found
 
 
 def recurring(found: Mapping[str, Theme], total: int, limit: int) -> list[Theme]:
-    """The themes that tell most, of those on several days or else in several memories; the most frequent first."""
-    apart = [each for each in found.values() if not each.is_everywhere(total)]
+    """The themes on several days, or else in several memories; tags and names before words, the most frequent first."""
+    most = max(NOTABLE, total / EVERYWHERE)
+    apart = [each for each in found.values() if each.rank < WORD or each.memories <= most]
     several = [each for each in apart if each.days > 1] or [each for each in apart if each.memories > 1]
-    best = sorted(several, key=lambda each: (-each.weight(total), each.key))[:limit]
+    ranked = sorted(several, key=lambda each: (each.rank == WORD, -each.days, -each.memories, each.key))
+    mere_words = [each for each in ranked if each.rank == WORD]
+    best = [*ranked[: len(ranked) - len(mere_words)], *mere_words[:WORDS]][:limit]
     return sorted(best, key=lambda each: (-each.days, -each.memories, each.key))
 
 
@@ -328,14 +329,13 @@ MOST_LINES = {WEEKLY: 8, MONTHLY: 10, QUARTERLY: 12}
 """Decisions; of the other sections, half as many lines."""
 HIGHLIGHTS = {WEEKLY: 4, MONTHLY: 4, QUARTERLY: 6}
 """Lines of each day, week or month."""
-HIGHLIGHT_TOKENS = 300
-CANDIDATES = 3
-"""How many times as many of the most important lines of a week or month these are chosen from."""
 SECTIONS = {
     "Key Decisions": Type.DECISION.value,
     "Outcomes": Type.OUTCOME.value,
     "Lessons": Type.LESSON.value,
     "Errors": Type.ERROR.value,
+    "Learned": KNOWN,
+    "Open": Type.TASK.value,
     "Patterns": PATTERN,
 }
 PARTS = {WEEKLY: "Days", MONTHLY: "Weeks", QUARTERLY: "Months"}
@@ -392,11 +392,12 @@ def _theme(theme: Theme) -> str:
 def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
     """The most important of what was decided, learned and so on, in the order of the days."""
     limit = most if name == Type.DECISION else most // 2
-    said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
-    found = list(reversed(said.values()))  # each thing once, where it was said first
-    best = sorted(range(len(found)), key=lambda at: (-found[at][1].weight, at))[:limit]
-    for day, line in (found[at] for at in sorted(best)):
-        yield f"- {_link(day)} {inline(str(line))}"
+    first_said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
+    found = list(reversed(first_said.values()))  # each thing once, where it was said first
+    kept = _best([line for _, line in found], limit)
+    for day, line in found:
+        if line in kept:
+            yield f"- {_link(day)} {inline(str(line))}"
     if len(found) > limit:
         yield f"- and {len(found) - limit} more"
 
@@ -420,14 +421,10 @@ def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
         yield from (f"- {inline(str(line))}" for line in _best(lines, HIGHLIGHTS[period.level]))
 
 
-def _best(lines: Sequence[DigestLine], limit: int) -> Iterable[DigestLine]:
-    if len(lines) <= limit:
-        return lines
-    best = sorted(range(len(lines)), key=lambda at: (-lines[at].weight, at))[: CANDIDATES * limit]
-    tried = [lines[at] for at in sorted(best)]
-    weights = [line.weight for line in tried]
-    chosen = extract([line.text for line in tried], limit=limit, tokens=HIGHLIGHT_TOKENS, weights=weights)
-    return [tried[at]._replace(text=words) for at, words in chosen]
+def _best(lines: Sequence[DigestLine], limit: int) -> list[DigestLine]:
+    """The lines of most weight, in their order."""
+    best = sorted(range(len(lines)), key=lambda at: (-lines[at].weight, at))[:limit]
+    return [lines[at] for at in sorted(best)]
 
 
 def _link(day: date) -> str:
@@ -474,7 +471,7 @@ class Built:
 
 
 def build(
-    hand: Hand,
+    changes: JobChanges,
     index: Index,
     *,
     levels: Sequence[str] = LEVELS,
@@ -489,7 +486,7 @@ def build(
     """
     if unknown := next((level for level in levels if level not in LEVELS), None):
         raise InputError(f"{unknown[:40]!r} is no level of digests", hint=f"use {', '.join(LEVELS)}")
-    builder = _Builder(hand, index, model)
+    builder = _Builder(changes, index, model)
     for level in levels:
         builder.look(level, since=since, current=current)
     return builder.finish()
@@ -498,9 +495,9 @@ def build(
 class _Builder:
     """The pages that are to be written, and the gists of days, read once and made where they are missing."""
 
-    def __init__(self, hand: Hand, index: Index, model: Model | None) -> None:
-        self._hand, self._index, self._model = hand, index, model
-        self._zone = hand.vault.home.zone
+    def __init__(self, changes: JobChanges, index: Index, model: Model | None) -> None:
+        self._changes, self._index, self._model = changes, index, model
+        self._zone = changes.vault.home.zone
         self._marks = index.read(partial(index_days.marks, zone=self._zone))
         self._gists: dict[tuple[date, str], Gist] = {}
         self._pages: list[PutPage] = []
@@ -509,10 +506,10 @@ class _Builder:
 
     def look(self, level: str, *, since: date | None, current: bool) -> None:
         """Compose whatever of a level is not as it should be."""
-        periods, today = self._periods(level), local_day(self._hand.now, self._zone)
+        periods, today = self._periods(level), local_day(self._changes.now, self._zone)
         changed: set[Period] = set()
         for period, days in periods.items():
-            page = self._hand.vault.page(period.path(self._hand.agent))
+            page = self._changes.vault.page(period.path(self._changes.agent))
             is_due = page or period.last < today or (current and period.has(today))
             if not is_due or (since is not None and period.last < since):
                 continue
@@ -537,10 +534,10 @@ class _Builder:
     def _compose(
         self, period: Period, page: Page | None, source: str, days: Sequence[date], before: Sequence[date]
     ) -> None:
-        path = period.path(self._hand.agent)
-        if page and not is_ours(page.text) and not self._was_purged(page):
+        path = period.path(self._changes.agent)
+        if page and not is_ours(page.text):
             self._edited.append(path)
-            self._hand.notes.append(f"{path} was changed by hand and is left as it is")
+            self._changes.notes.append(f"{path} was changed by hand and is left as it is")
             return
         # What has been archived since a digest was written stays in it.
         gists = self._fetch(days, with_archived=page is not None)
@@ -548,11 +545,6 @@ class _Builder:
         text = renewed_page(page.text, body, source) if page else new_page(period, body, source)
         if page is None or text != page.text:
             self._pages.append(PutPage(path, encoded(text), page.hash if page else None))
-
-    def _was_purged(self, page: Page) -> bool:
-        """Whether the last one who changed a page was a purge, which leaves the rest of it for us to put right."""
-        newest = next(self._hand.vault.changes(containing=[page.path.encode()], newest_first=True), None)
-        return newest is not None and newest.action is Action.PURGE
 
     def _fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
         """The gists of those of these days that have memories."""
@@ -587,8 +579,8 @@ class _Builder:
         from memfolio.llm.model import sum_up
 
         lines = chain.from_iterable((*chain.from_iterable(gist.told.values()), *gist.highlights) for gist in gists)
-        told = [line.text for line in lines]
-        found = self._hand.ask(lambda: sum_up(model, told, PARAGRAPH), "digests have no written overview")
+        texts = [line.text for line in lines]
+        found = self._changes.ask(lambda: sum_up(model, texts, PARAGRAPH), "digests have no written overview")
         self._model = None if found is None else model
         return found or ""
 
@@ -597,12 +589,12 @@ class _Builder:
         paths: tuple[str, ...] = tuple(page.path for page in self._pages)
         if paths:
             line = {"op": Op.JOB.value, "job": DIGEST_JOB, "pages": len(paths)}
-            operations: tuple[Operation, ...] = (*self._pages, AddLines(state_ledger(self._hand.agent), (line,)))
+            operations: tuple[Operation, ...] = (*self._pages, AddLines(state_ledger(self._changes.agent), (line,)))
             action = Action.CREATE if all(page.expects is None for page in self._pages) else Action.EDIT
             try:
-                self._hand.make(Change(operations=operations, by=tender(DIGEST_JOB), action=action))
+                self._changes.make(Change(operations=operations, by=tender(DIGEST_JOB), action=action))
             except PageChangedError as error:  # a person or another process was quicker: the next run looks again
-                self._hand.notes.append(f"no digest was written: {error.message}")
+                self._changes.notes.append(f"no digest was written: {error.message}")
                 paths = ()
         return Built(paths=paths, edited=tuple(self._edited), fresh=self._fresh)
 
@@ -622,20 +614,16 @@ AT_ONCE = 400
 """Days that are closed in one run."""
 CITED = 12
 SUMMARY_LINES, SUMMARY_THEMES = 3, 5
-END = time(23, 59, 59)
+DAY_END = time(23, 59, 59)
 SECTIONED = frozenset({Type.DECISION, Type.ERROR, Type.TASK})
-ENDINGS = frozenset({Type.OUTCOME, Type.LESSON, Type.CORRECTION})
-SHARED_WORDS = 2
-"""Words that an error or a task has in common with what ended it."""
-_ENDED = re.compile(r"(?i)\b(fixed|resolved|solved|recovered|repaired|works again|done|finished|completed|shipped)\b")
 
 
-def close_days(hand: Hand, index: Index) -> list[date]:
+def close_days(changes: JobChanges, index: Index) -> list[date]:
     """Sum up every day that is over, has enough memories and no summary yet, all as one change; returns which."""
-    zone = hand.vault.home.zone
+    zone = changes.vault.home.zone
     marks = index.read(partial(index_days.marks, zone=zone))
     closed = index.read(partial(index_days.summed_up, zone=zone))
-    today = local_day(hand.now, zone)
+    today = local_day(changes.now, zone)
     drafts: dict[date, Draft] = {}
     for day, mark in marks.items():
         if mark.shown >= FEWEST and day < today and str(day) not in closed and len(drafts) < AT_ONCE:
@@ -646,20 +634,22 @@ def close_days(hand: Hand, index: Index) -> list[date]:
         return []
     line = {"op": Op.JOB.value, "job": DAY_JOB, "days": len(drafts)}
     # Two processes that close the same days make the same change.
-    key = hand.vault.home.key_mark(hand.agent, "\n".join((DAY_JOB, *(draft.content for draft in drafts.values()))))
-    operations = (AddEntries(hand.agent, tuple(drafts.values())), AddLines(state_ledger(hand.agent), (line,)))
-    made = hand.make(Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key))
-    return list(drafts) if made or hand.dry_run else []
+    key = changes.vault.home.key_mark(
+        changes.agent, "\n".join((DAY_JOB, *(draft.content for draft in drafts.values())))
+    )
+    operations = (AddEntries(changes.agent, tuple(drafts.values())), AddLines(state_ledger(changes.agent), (line,)))
+    made = changes.make(Change(operations=operations, by=tender(DAY_JOB), action=Action.APPEND, key=key))
+    return list(drafts) if made or changes.dry_run else []
 
 
-def summary(day: date, told: Sequence[DayMemory], zone: tzinfo, *, count: int) -> Draft:
+def summary(day: date, memories: Sequence[DayMemory], zone: tzinfo, *, count: int) -> Draft:
     """The closing entry of a day of `count` memories, of which these were read, in order."""
-    found = [each for each in told if each.source != PATTERN and not is_secret(each.content)]
+    found = [each for each in memories if each.source != PATTERN and not is_secret(each.content)]
     sections = {
-        "Decisions": list(_decisions(found)),
-        "Errors": list(_errors(found)),
-        "Highlights": list(_highlights(found)),
-        "For tomorrow": list(_open_tasks(found)),
+        "Decisions": _of_type(found, Type.DECISION),
+        "Errors": _of_type(found, Type.ERROR),
+        "Highlights": _highlights(found),
+        "For tomorrow": _of_type(found, Type.TASK),
     }
     cited: list[str] = []
     lines = [_opening(day, [each for each in found if each.source not in CONCLUDED], zone, count)]
@@ -672,7 +662,7 @@ def summary(day: date, told: Sequence[DayMemory], zone: tzinfo, *, count: int) -
         type=Type.EVENT,
         source=SUMMARY,
         tags=(DAY_SUMMARY,),
-        event_time=moment_of(day, END, zone),
+        event_time=moment_of(day, DAY_END, zone),
         derived_from=tuple(cited),
         attributes={"day": day.isoformat()},
     )
@@ -687,35 +677,11 @@ def _opening(day: date, found: Sequence[DayMemory], zone: tzinfo, count: int) ->
     return f"Summary of {day:%A}, {day}: {count} memories{talks}, from {first} to {last}.{topics}"
 
 
-def _decisions(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
-    """The most important decisions, in their order."""
-    decided = [each for each in found if each.type is Type.DECISION]
-    best = sorted(decided, key=lambda each: -each.importance)[:SUMMARY_LINES]
-    return (line_of(each, each.content) for each in decided if each in best)
-
-
-def _errors(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
-    """Errors, each with what ended it."""
-    for error in [each for each in found if each.type is Type.ERROR][:SUMMARY_LINES]:
-        line, end = line_of(error, error.content), _ending(error, found)
-        if end:
-            ended = line_of(end, end.content)
-            yield line._replace(text=f"{line.text} Ended: {ended.text}", ids=(*line.ids, *ended.ids))
-        else:
-            yield line._replace(text=f"{line.text} Open.")
-
-
-def _open_tasks(found: Sequence[DayMemory]) -> Iterator[DigestLine]:
-    tasks = [each for each in found if each.type is Type.TASK and not _ending(each, found)]
-    return (line_of(each, each.content) for each in tasks[:SUMMARY_LINES])
-
-
-def _ending(begun: DayMemory, found: Sequence[DayMemory]) -> DayMemory | None:
-    """What later on the same day tells how something ended."""
-    words = keys(begun.content)
-    later = (each for each in found if each.at > begun.at and each.type is not Type.ERROR)
-    ends = (each for each in later if each.type in ENDINGS or _ENDED.search(each.content))
-    return next((each for each in ends if len(words & keys(each.content)) >= SHARED_WORDS), None)
+def _of_type(found: Sequence[DayMemory], type_: Type) -> list[DigestLine]:
+    """The most important memories of a type, in their order."""
+    typed = [each for each in found if each.type is type_]
+    best = sorted(typed, key=lambda each: -each.importance)[:SUMMARY_LINES]
+    return [line_of(each, each.content) for each in typed if each in best]
 
 
 def _highlights(found: Sequence[DayMemory]) -> Sequence[DigestLine]:
@@ -724,50 +690,6 @@ def _highlights(found: Sequence[DayMemory]) -> Sequence[DigestLine]:
     return highlights_of(unconcluded(others, found))[:SUMMARY_LINES]
 
 
-# Taking the lines about memories that were forgotten out of the pages that memfolio writes.
-
-_CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-
-
-def sum_up_weeks(hand: Hand, index: Index, since: date) -> str:
+def sum_up_weeks(changes: JobChanges, index: Index, since: date) -> str:
     """Write the digests of weeks that ended since a day; how many, in words."""
-    return counted(len(build(hand, index, levels=("weekly",), since=since).paths), "digest")
-
-
-def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> list[PutPage]:
-    """The pages that cite one of these ids, without the lines that do.
-
-    Digests of the days of these memories also lose what they say of many memories together, until they are written
-    anew.
-    """
-    found = index.read(lambda db: by_ids(db, [*ids]))
-    days = {local(each.item.event_time or each.item.created_at, vault.home.zone).date() for each in found}
-    return list(_cut(vault, index, frozenset(ids), days))
-
-
-def _cut(vault: Vault, index: Index, ids: frozenset[str], days: Collection[date]) -> Iterator[PutPage]:
-    for path in index.read(lambda db: written_pages(db, agent_root(index.agent))):
-        page = vault.page(path)
-        old = to_text(page.content) if page else ""
-        text = old
-        if is_ours(old):
-            text = renewed(old, _without(within(old), ids, all_cited=_tells_of(path, days)))
-        text = _without(text, ids)
-        if page is not None and text != old:
-            yield PutPage(path, to_bytes(text), page.hash)
-
-
-def _without(text: str, ids: frozenset[str], *, all_cited: bool = False) -> str:
-    """The lines that cite none of these memories, or with `all_cited` only such that cite others, and headings."""
-    lines = [(line, _CITED.findall(line)) for line in _LINE.findall(text)]
-    kept = [(line, cited) for line, cited in lines if ids.isdisjoint(cited)]
-    return "".join(line for line, cited in kept if cited or not all_cited or line.startswith("#") or not line.strip())
-
-
-def _tells_of(path: str, days: Collection[date]) -> bool:
-    """Whether a page is the digest of one of these days, or compares its own with them."""
-    named = PurePosixPath(path)
-    period = period_named(named.parent.name, named.stem) if named.parent.name in LEVELS else None
-    compared = [each for each in (period, period.before) if each] if period else []
-    return any(each.has(day) for each in compared for day in days)
+    return counted(len(build(changes, index, levels=("weekly",), since=since).paths), "digest")

@@ -30,13 +30,17 @@ FIRST = 1.2
 """What the first sentence of a text counts, compared with others."""
 GREETING = 6
 """Words that a sentence has at most that only greets, thanks or agrees."""
+LEAST = 3
+"""Words that tell something, which a sentence must have to be quoted alone."""
 LINE = 2000
 """Characters of a line that are looked at."""
 
 _STOPS = r"[.!?…]++[\"')\]”’»*_]*+"
 _SENTENCE = re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{_STOPS}(?!\s))*(?:{_STOPS}|[。！？]++|(?=\n)|\Z)")
 """Whatever stands in a line up to its first stop; each character is read once, so that no text takes long."""
-_ABBREVIATED = re.compile(r"(?:^|[\s(])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw|z\.B|e\.g|i\.e|[ap]\.m|[Nn][or])\.$")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|vs|etc|incl|approx|ca|bzw|z\.B|e\.g|i\.e|[ap]\.m|[Nn][or])\.$"
+)
 """What ends with a stop and does not end a sentence."""
 _MARKUP = re.compile(r"^[\s>#*+|-]+(?=\S)|^\s*\d+[.)]\s+")
 _ENDING = re.compile(r"(?:'s|ies|es|s)$")
@@ -106,8 +110,8 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
     found = list(_split("\n".join(_told_lines(text))))
     end = next((nth for nth, words in enumerate(found) if is_given(words)), len(found))  # then others speak
-    meant = (each for each, after in zip_longest(found[:end], found[1:end], fillvalue="") if not is_taken_back(after))
-    return tuple(each for each in meant if _tells(each))
+    serious = (each for each, after in zip_longest(found[:end], found[1:end], fillvalue="") if not is_taken_back(after))
+    return tuple(each for each in serious if _tells(each))
 
 
 def _told_lines(text: str) -> Iterator[str]:
@@ -128,6 +132,11 @@ def _tells(sentence: str) -> bool:
 
     is_greeting = is_small_talk(sentence) and len(sentence.split()) <= GREETING
     return not (is_greeting or is_question(sentence) or is_made_up(sentence) or sentence.endswith("？"))
+
+
+def says_something(sentence: str) -> bool:
+    """Whether a sentence can stand by itself in a digest: it has several words that tell something."""
+    return len(terms(sentence, limit=LEAST, weak=False)) >= LEAST
 
 
 @lru_cache(maxsize=4096)

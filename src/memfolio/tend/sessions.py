@@ -10,30 +10,31 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from memfolio.errors import HomeBusyError, MemfolioError
+from memfolio.errors import HomeBusyError, MemfolioError, PolicyError
 from memfolio.govern.reflection.log import is_unwanted, refused
 from memfolio.index.index import Index
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
-from memfolio.index.rows import ROLES, from_us
-from memfolio.learn.learned import Learned, Statement, Turn, drafted, moment
+from memfolio.index.rows import from_us
+from memfolio.learn.learned import Learned, Statement, drafted, moment
 from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
-from memfolio.recall.fence import strip_fences
-from memfolio.recall.library import Library
+from memfolio.mind.reminders import reminder_page
+from memfolio.recall.searcher import Searcher
 from memfolio.settings import Learning
 from memfolio.state import Op
 from memfolio.stores import flush
-from memfolio.stores.flush import resolved
+from memfolio.stores.flush import resolved, turn_of
+from memfolio.tend.changes import JobChanges, tender
 from memfolio.tend.digest import inline
 from memfolio.tend.extract import clipped, extract
-from memfolio.tend.hand import Hand, is_ours, marked, renewed, tender
 from memfolio.tend.tend import tending
 from memfolio.text import counted
-from memfolio.types import Action, MemoryItem, Origin, frozen
+from memfolio.types import Action, MemoryItem, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
+from memfolio.vault.sections import is_ours, marked, renewed
 from memfolio.vault.vault import Vault
 
 # The pages that conversations leave behind: one about each, and one about the conflicts of a day.
@@ -72,7 +73,7 @@ def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there:
 def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
     first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
     people = ", ".join(dict.fromkeys(map(_speaker, turns)))
-    told = extract([turn.content for turn in turns], limit=5, tokens=250)
+    best = extract([turn.content for turn in turns], limit=5, tokens=250)
     return "\n".join(
         [
             f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
@@ -81,7 +82,7 @@ def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
             "",
             "## Summary",
             "",
-            *(f"- {inline(sentence)} ({turns[place].id})" for place, sentence in told),
+            *(f"- {inline(sentence)} ({turns[place].id})" for place, sentence in best),
             "",
             "## Turns",
             "",
@@ -103,22 +104,22 @@ def _speaker(turn: MemoryItem) -> str:
     return inline(turn.user if turn.user and role.casefold() in ("user", "human") else role)
 
 
-def conflict_page(hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> PutPage:
+def conflict_page(changes: JobChanges, resolution: Resolution, turns: Sequence[MemoryItem]) -> PutPage:
     """The page of the day with these conflicts below what it has."""
-    day = f"{local(hand.now, hand.vault.home.zone):%Y-%m-%d}"
-    path = f"{agent_root(hand.agent)}/memory/conflicts/{day}.md"
-    page = hand.vault.page(path)
+    day = f"{local(changes.now, changes.vault.home.zone):%Y-%m-%d}"
+    path = f"{agent_root(changes.agent)}/memory/conflicts/{day}.md"
+    page = changes.vault.page(path)
     before = page.text.rstrip("\n") if page else f"# Conflicts found on {day}\n\n{ASK}"
-    sections = (_section(clash, hand, resolution, turns) for clash in resolution.contradicting)
+    sections = (_section(clash, changes, resolution, turns) for clash in resolution.contradicting)
     text = "\n\n".join([before, *sections]) + "\n"
     return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
 
 
-def _section(clash: Contradiction, hand: Hand, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
+def _section(clash: Contradiction, changes: JobChanges, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
     title = inline(f"{clash.new.subject}: {clash.new.predicate}".replace("_", " "))
     lines = [f"## {title}", ""]
     for known in (clash.old, clash.new):
-        day, cited = local(known.at, hand.vault.home.zone), _citation(known.ref, resolution, turns)
+        day, cited = local(known.at, changes.vault.home.zone), _citation(known.ref, resolution, turns)
         lines.append(f"- {day:%Y-%m-%d}: {inline(known.text)} ({cited})")
     return "\n".join(lines)
 
@@ -184,8 +185,6 @@ def _cited(places: Sequence[int], turns: Sequence[MemoryItem]) -> list[str]:
 
 # Learning from conversations that are over: turns → learned → resolved beside what is known → one change each.
 
-MACHINES = ROLES - {"user", "human"}
-
 
 @frozen
 class SessionResult:
@@ -215,7 +214,7 @@ Progress = Callable[[int, int], None]
 
 
 def hear_out(
-    hand: Hand,
+    changes: JobChanges,
     index: Index,
     settings: Learning,
     ended: Ended = SILENT,
@@ -229,18 +228,20 @@ def hear_out(
     The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
     and does not stop the others, unless it was named.
     """
-    due, heard = _due(hand, index, settings, ended), []
+    due, heard = _due(changes, index, settings, ended), []
     for done, each in enumerate(due):
         if enough():
-            hand.notes.append(f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time")
+            changes.notes.append(
+                f"the time is up, {len(due) - done} of {len(due)} conversations wait for the next time"
+            )
             break
         progress(done, len(due))
         try:
-            found = _hear(hand, index, each, settings, model)
+            found = _hear(changes, index, each, settings, model)
         except MemfolioError as error:
             if ended.only or isinstance(error, HomeBusyError):
                 raise
-            hand.notes.append(f"conversation {each.session} was not learned from: {error.message}")
+            changes.notes.append(f"conversation {each.session} was not learned from: {error.message}")
             continue
         if found is not None:
             heard.append(found)
@@ -248,59 +249,60 @@ def hear_out(
 
 
 def hear_others(
-    vault: Vault, library: Library, current: str, *, model: Model | None, enough: Callable[[], bool]
+    vault: Vault, searcher: Searcher, current: str, *, model: Model | None, enough: Callable[[], bool]
 ) -> None:
     """Learn from the conversations that are over since this one has begun, unless somebody is at it."""
-    with tending(vault, library, patience=0) as hand:
+    with tending(vault, searcher, patience=0) as changes:
         ended = Ended(besides=current, is_over=True)
-        hear_out(hand, library.index, vault.config.learn, ended, model=model, enough=enough)
+        hear_out(changes, searcher.index, vault.config.learn, ended, model=model, enough=enough)
 
 
-def _due(hand: Hand, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
-    silent = hand.now - settings.idle
+def _due(changes: JobChanges, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
+    silent = changes.now - settings.idle
     waiting = index.read(partial(unheard, only=ended.only))
     due = [each for each in waiting if ended.is_over or from_us(each.last_us) <= silent]
     due = [each for each in due if each.session != ended.besides]
-    if ended.again or not due or hand.vault.trouble is not None:
+    if ended.again or not due or changes.vault.trouble is not None:
         return due
-    with hand.vault.exclusive():
-        rest = [replace(each, unread=_not_undone(hand, each)) for each in due]
+    with changes.vault.exclusive():
+        rest = [replace(each, unread=_not_undone(changes, each)) for each in due]
     return [each for each in rest if each.unread]
 
 
-def _not_undone(hand: Hand, conversation: Conversation) -> frozenset[str]:
+def _not_undone(changes: JobChanges, conversation: Conversation) -> frozenset[str]:
     """The turns behind those that were learned from in a change that a person took back: the trail has its key."""
-    made_under = hand.vault.was_made
-    undone = [each for each in conversation.unread if made_under(_key(hand, conversation, each))]
+    made_under = changes.vault.was_made
+    undone = [each for each in conversation.unread if made_under(_key(changes, conversation, each))]
     return frozenset(each for each in conversation.unread if each > max(undone, default=""))
 
 
-def _key(hand: Hand, conversation: Conversation, last: str) -> str:
+def _key(changes: JobChanges, conversation: Conversation, last: str) -> str:
     """What the change that learns from a conversation up to this turn has in the trail, also when it was undone."""
-    return hand.vault.home.key_mark(hand.agent, f"session {conversation.session} {last}")
+    return changes.vault.home.key_mark(changes.agent, f"session {conversation.session} {last}")
 
 
 def _hear(
-    hand: Hand, index: Index, conversation: Conversation, settings: Learning, model: Model | None
+    changes: JobChanges, index: Index, conversation: Conversation, settings: Learning, model: Model | None
 ) -> SessionResult | None:
-    whole = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
-    turns = [each for each in whole if each.id in conversation.unread]
+    all_turns = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
+    turns = [each for each in all_turns if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = _wanted(_learn(turns, model, hand), refused(hand.vault, hand.agent))
-    said = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
-    resolution = resolved(index, said, settings.conflicts)
-    page = _page(hand, conversation, whole) if settings.transcripts else None
+    learned = _wanted(_learn(turns, model, changes), refused(changes.vault, changes.agent))
+    dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
+    resolution = resolved(index, dated, settings.conflicts)
+    page = _page(changes, conversation, all_turns) if settings.transcripts else None
     path = page.path if page else conversation.page
     operations: list[Operation] = [
-        *entries(hand.agent, resolution.kept, turns),
-        AddLines(state_ledger(hand.agent), tuple(lines(turns, learned, resolution, path))),
+        *entries(changes.agent, resolution.kept, turns),
+        AddLines(state_ledger(changes.agent), tuple(lines(turns, learned, resolution, path))),
         *([page] if page else []),
     ]
     if resolution.contradicting and settings.conflicts != "keep":
-        operations.append(conflict_page(hand, resolution, turns))
-    if not _make(hand, conversation, turns, operations):
+        operations.append(conflict_page(changes, resolution, turns))
+    if not _make(changes, conversation, turns, operations):
         return None
+    _intend(changes, conversation, resolution.kept, turns)
     return SessionResult(
         session=conversation.session,
         turns=len(turns),
@@ -310,61 +312,72 @@ def _hear(
     )
 
 
-def _learn(turns: Sequence[MemoryItem], model: Model | None, hand: Hand) -> Learned:
+def _intend(
+    changes: JobChanges, conversation: Conversation, kept: Sequence[Statement], turns: Sequence[MemoryItem]
+) -> None:
+    """Make intentions of the reminders that were asked for; where the policy forbids that, they stay memories."""
+    if (page := reminder_page(changes.vault, changes.agent, kept, turns, changes.now)) is None:
+        return
+    by = replace(tender("session"), session=conversation.session)
+    try:
+        changes.make(Change(operations=(page,), by=by, action=Action.EDIT if page.expects else Action.CREATE))
+    except PolicyError as error:
+        changes.notes.append(f"no reminder was made of conversation {conversation.session}: {error.message}")
+
+
+def _learn(turns: Sequence[MemoryItem], model: Model | None, changes: JobChanges) -> Learned:
     """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
-    said = [_turn(turn) for turn in turns]
+    spoken = list(map(turn_of, turns))
     if model is None:
-        return learn(said)
+        return learn(spoken)
     from memfolio.learn.ask import learn_by_model
 
-    return hand.ask(lambda: learn_by_model(model, said), "learned without the model") or learn(said)
+    return changes.ask(lambda: learn_by_model(model, spoken), "learned without the model") or learn(spoken)
 
 
 def _wanted(learned: Learned, marks: Container[str]) -> Learned:
     """What was learned, less what a person did not want to be, and relations that it tells of."""
     unwanted = [each.text for each in learned.statements if is_unwanted(each.text, marks)]
-    told = [each for each in learned.relations for text in unwanted if each.subject in text and each.object in text]
+    unwanted_relations = [
+        each for each in learned.relations for text in unwanted if each.subject in text and each.object in text
+    ]
     return replace(
         learned,
         statements=[each for each in learned.statements if each.text not in unwanted],
-        relations=[each for each in learned.relations if each not in told],
+        relations=[each for each in learned.relations if each not in unwanted_relations],
     )
 
 
-def _turn(item: MemoryItem) -> Turn:
-    """A turn as rules and models read it; strangers' words teach nothing, whoever plays them in."""
-    role = item.role or ""
-    is_user = role.casefold() in ("user", "human")
-    return Turn(
-        content=strip_fences(item.content),
-        speaker=(item.user or "The user") if is_user else role,
-        is_person=role.casefold() not in MACHINES and item.origin is not Origin.UNTRUSTED,
-        at=moment(item),
-    )
-
-
-def _make(hand: Hand, conversation: Conversation, turns: Sequence[MemoryItem], operations: Sequence[Operation]) -> bool:
+def _make(
+    changes: JobChanges, conversation: Conversation, turns: Sequence[MemoryItem], operations: Sequence[Operation]
+) -> bool:
     by = replace(tender("session"), session=conversation.session)
     change = Change(operations=tuple(operations), by=by, action=Action.APPEND)
-    if hand.dry_run:
-        hand.make(change)
+    if changes.dry_run:
+        changes.make(change)
         return True
-    key = _key(hand, conversation, max(each.id for each in turns))
-    with hand.vault.exclusive():
-        is_again = hand.vault.was_made(key) is not None
-        return hand.make(change if is_again else replace(change, key=key)) is not None
+    key = _key(changes, conversation, max(each.id for each in turns))
+    with changes.vault.exclusive():
+        is_again = changes.vault.was_made(key) is not None
+        return changes.make(change if is_again else replace(change, key=key)) is not None
 
 
-def _page(hand: Hand, conversation: Conversation, whole: Sequence[MemoryItem]) -> PutPage | None:
+def conversation_page(changes: JobChanges, index: Index, conversation: Conversation) -> PutPage | None:
+    """The page about a conversation as far as it is noted, where the home wants such pages."""
+    turns = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
+    return _page(changes, conversation, turns) if turns and changes.vault.config.learn.transcripts else None
+
+
+def _page(changes: JobChanges, conversation: Conversation, all_turns: Sequence[MemoryItem]) -> PutPage | None:
     """The page about the whole conversation, unless a person made it theirs or something stands in its place."""
-    zone = hand.vault.home.zone
-    path = conversation.page or page_path(hand.agent, conversation.session, moment(whole[0]), zone)
+    zone = changes.vault.home.zone
+    path = conversation.page or page_path(changes.agent, conversation.session, moment(all_turns[0]), zone)
     try:
-        page, trouble = hand.vault.page(path), f"{path} is a folder"
+        page, trouble = changes.vault.page(path), f"{path} is a folder"
     except MemfolioError as error:
         page, trouble = None, error.message
-    if page is None and hand.vault.is_taken(path):
-        hand.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
+    if page is None and changes.vault.is_taken(path):
+        changes.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
         return None
-    text = compose_page(conversation.session, whole, zone, page.text if page else None)
+    text = compose_page(conversation.session, all_turns, zone, page.text if page else None)
     return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None) if text is not None else None

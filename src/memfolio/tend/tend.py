@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from datetime import datetime, timedelta, tzinfo
@@ -22,9 +22,9 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import last_runs
 from memfolio.llm.model import Model
 from memfolio.recall import query
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.state import moment
-from memfolio.tend.hand import Hand, tender
+from memfolio.tend.changes import JobChanges, tender
 from memfolio.text import counted
 from memfolio.types import frozen
 from memfolio.vault.vault import Vault
@@ -75,8 +75,8 @@ LATELY = timedelta(days=7)
 class JobContext:
     """What a job has at hand."""
 
-    hand: Hand
-    library: Library
+    changes: JobChanges
+    searcher: Searcher
     proposals: Proposals
     reflect: Callable[[bool], str]
     """Reflects, or with True only tries, and says what came of it."""
@@ -91,7 +91,7 @@ class JobContext:
 
     @property
     def index(self) -> Index:
-        return self.library.index
+        return self.searcher.index
 
 
 class Job(NamedTuple):
@@ -106,13 +106,13 @@ class Job(NamedTuple):
 def _sessions(context: JobContext) -> str:
     from memfolio.tend.sessions import Ended, hear_out
 
-    settings = context.hand.vault.config.learn
+    settings = context.changes.vault.config.learn
     if not settings.enabled:
         return ""
     asked = context.is_asked_for
     ended = Ended(only=context.sessions, is_over=asked, again=asked)
     heard = hear_out(
-        context.hand,
+        context.changes,
         context.index,
         settings,
         ended,
@@ -123,15 +123,15 @@ def _sessions(context: JobContext) -> str:
     if not heard:
         return ""
     learned, conflicts = sum(each.learned for each in heard), sum(each.conflicts for each in heard)
-    told = f"{_many(learned, 'statement') or 'nothing'} learned"
-    return _listed(_many(len(heard), "conversation"), told, _many(conflicts, "conflict"))
+    outcome = f"{_many(learned, 'statement') or 'nothing'} learned"
+    return _listed(_many(len(heard), "conversation"), outcome, _many(conflicts, "conflict"))
 
 
 def _consolidate(context: JobContext) -> str:
     from memfolio.tend.consolidate import consolidate
 
-    settings = context.hand.vault.config.consolidate
-    found = consolidate(context.hand, context.index, settings, context.model)
+    settings = context.changes.vault.config.consolidate
+    found = consolidate(context.changes, context.index, settings, context.model)
     promoted = f"{len(found.promoted)} promoted" if found.promoted else ""
     return _listed(_many(len(found.groups), "summary", "summaries"), promoted)
 
@@ -139,7 +139,7 @@ def _consolidate(context: JobContext) -> str:
 def _graph(context: JobContext) -> str:
     from memfolio.graph.grow import grow
 
-    return _many(len(grow(context.hand, context.index, _classes(context)).pages), "page")
+    return _many(len(grow(context.changes, context.index, _classes(context)).pages), "page")
 
 
 def _classes(context: JobContext) -> list[str]:
@@ -147,32 +147,32 @@ def _classes(context: JobContext) -> list[str]:
     from memfolio.knowledge.ontology.ontology import Ontology
     from memfolio.knowledge.ontology.term import TermKind, spoken
 
-    terms = Ontology(context.hand.vault, context.library, context.hand.agent).terms()
+    terms = Ontology(context.changes.vault, context.searcher, context.changes.agent).terms()
     return [spoken(each.name, each.kind).lower().replace(" ", "-") for each in terms if each.kind is TermKind.CLASS]
 
 
 def _patterns(context: JobContext) -> str:
     from memfolio.tend.patterns import learn_patterns
 
-    return _many(len(learn_patterns(context.hand, context.index, context.hand.now)), "pattern")
+    return _many(len(learn_patterns(context.changes, context.index, context.changes.now)), "pattern")
 
 
 def _day(context: JobContext) -> str:
     from memfolio.tend.digest import close_days
 
-    return _many(len(close_days(context.hand, context.index)), "day")
+    return _many(len(close_days(context.changes, context.index)), "day")
 
 
 def _digest(context: JobContext) -> str:
     from memfolio.tend.digest import build
 
-    return _many(len(build(context.hand, context.index, model=context.model).paths), "digest")
+    return _many(len(build(context.changes, context.index, model=context.model).paths), "digest")
 
 
 def _retention(context: JobContext) -> str:
     from memfolio.tend.retention import retain
 
-    found = retain(context.hand, context.index)
+    found = retain(context.changes, context.index)
     moved = [_many(found.memories, "memory", "memories"), _many(len(found.pages), "page")]
     archived = " and ".join(filter(None, moved))
     packed = _many(len(found.compressed), "log")
@@ -182,38 +182,37 @@ def _retention(context: JobContext) -> str:
 def _backup(context: JobContext) -> str:
     from memfolio.tend.backup import back_up, backup_folder, backups
 
-    hand, settings = context.hand, context.hand.vault.config.backup
+    changes, settings = context.changes, context.changes.vault.config.backup
     if not settings.folder:
         return ""
-    folder = backup_folder(hand.vault)
-    made = backups(hand.vault, folder) if folder.is_dir() else []
-    if made and hand.now.timestamp() - made[-1].path.stat().st_mtime < settings.every.total_seconds():
+    folder = backup_folder(changes.vault)
+    made = backups(changes.vault, folder) if folder.is_dir() else []
+    if made and changes.now.timestamp() - made[-1].path.stat().st_mtime < settings.every.total_seconds():
         return ""
-    return back_up(hand.vault, folder, settings.keep, hand.now, dry_run=hand.dry_run).path.name
+    return back_up(changes.vault, folder, settings.keep, changes.now, dry_run=changes.dry_run).path.name
 
 
 def _proposals(context: JobContext) -> str:
     """What nobody decided on in time is dropped, and what needs nobody's leave is committed."""
-    proposals, hand = context.proposals, context.hand
-    if hand.dry_run:
+    proposals, changes = context.proposals, context.changes
+    if changes.dry_run:
         return ""
-    dropped, made = _many(len(proposals.expire(hand.now)), "proposal"), _many(len(proposals.review()), "proposal")
+    dropped, made = _many(len(proposals.expire(changes.now)), "proposal"), _many(len(proposals.review()), "proposal")
     return _listed(dropped and f"{dropped} expired", made and f"{made} committed")
 
 
 def _reflect(context: JobContext) -> str:
     from memfolio.govern.reflection.log import due
 
-    hand = context.hand
-    is_due = due(hand.vault, context.index, hand.agent, hand.now) is not None
-    return context.reflect(hand.dry_run) if is_due else ""
+    changes = context.changes
+    is_due = due(changes.vault, context.index, changes.agent, changes.now) is not None
+    return context.reflect(changes.dry_run) if is_due else ""
 
 
 def _watch(context: JobContext) -> str:
-    from memfolio.govern.alerts import watch
+    from memfolio.vault.alerts import watch
 
-    hand = context.hand
-    raised = [] if hand.dry_run else watch(hand.vault, context.library, hand.agent, hand.now)
+    raised = [] if context.changes.dry_run else watch(context.changes.vault)
     kinds = ", ".join(dict.fromkeys(line.by.trigger.partition(":")[0] for line in raised))
     return f"{_many(len(raised), 'alert')}: {kinds}" if raised else ""
 
@@ -222,8 +221,8 @@ def _heartbeat(context: JobContext) -> str:
     """Digests of weeks that are over are made by their own job."""
     from memfolio.mind.heartbeat import beat
 
-    found = beat(context.hand, context.library)
-    context.hand.notes.extend((*found.notes, *found.problems))
+    found = beat(context.changes, context.searcher)
+    context.changes.notes.extend((*found.notes, *found.problems))
     return _listed(
         _many(found.stale_intentions_pruned, "intention let go", "intentions let go"),
         _many(found.desires_moved, "desire moved", "desires moved"),
@@ -238,36 +237,40 @@ def _procedures(context: JobContext) -> str:
     from memfolio.procedures.run import failing
     from memfolio.procedures.runs import Runs
 
-    hand, settings = context.hand, context.hand.vault.config.procedures
-    procedures = Procedures(hand.vault, context.library, hand.agent, model=context.model)
-    runs, by = Runs(hand.vault, context.library, hand.agent, procedures), tender("procedures")
-    since = None if context.is_asked_for else hand.now - LATELY
-    learned = procedures.learn(since=since, by=by, dry_run=hand.dry_run) if settings.learn else []
+    changes, settings = context.changes, context.changes.vault.config.procedures
+    procedures = Procedures(changes.vault, context.searcher, changes.agent, model=context.model)
+    runs, by = Runs(changes.vault, context.searcher, changes.agent, procedures), tender("procedures")
+    since = None if context.is_asked_for else changes.now - LATELY
+    learned = procedures.learn(since=since, by=by, dry_run=changes.dry_run) if settings.learn else []
     retired = failing(procedures.list(), runs.list(), settings)
     for each in retired:
-        procedures.retire(each.procedure, each.reason, by=by, dry_run=hand.dry_run)
-    told = _many(len(learned), "procedure learned", "procedures learned")
-    return _listed(told, _many(len(retired), "procedure retired", "procedures retired"))
+        procedures.retire(each.procedure, each.reason, by=by, dry_run=changes.dry_run)
+    outcome = _many(len(learned), "procedure learned", "procedures learned")
+    return _listed(outcome, _many(len(retired), "procedure retired", "procedures retired"))
 
 
 def _embed(context: JobContext) -> str:
     """Make the vectors that are missing; what cannot be embedded is told, and found by its words."""
-    hand, library = context.hand, context.library
-    if library.vectorizer.embedder is None and hand.vault.config.embedding.provider == "none":
+    changes, searcher = context.changes, context.searcher
+    if searcher.vectorizer.embedder is None and changes.vault.config.embedding.provider == "none":
         return ""
-    is_shown = hand.dry_run and library.vectorizer.embedder is not None
-    found = Embedded(made=library.missing_vectors()) if is_shown else library.embed(context.progress, context.enough)
+    is_shown = changes.dry_run and searcher.vectorizer.embedder is not None
+    found = Embedded(made=searcher.missing_vectors()) if is_shown else searcher.embed(context.progress, context.enough)
     if found.missing:
         why = found.degraded or "the time is up"
-        hand.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
+        changes.notes.append(f"{_many(found.missing, 'memory', 'memories')} not embedded: {why}")
     return f"{_many(found.made, 'memory', 'memories')} embedded" if found.made else ""
 
 
 def _typedb(context: JobContext) -> str:
     from memfolio.knowledge.typedb.mirror import catch_up
 
-    hand = context.hand
-    return "" if hand.dry_run or not hand.vault.config.typedb.url else catch_up(hand.vault, context.library, hand.agent)
+    changes = context.changes
+    return (
+        ""
+        if changes.dry_run or not changes.vault.config.typedb.url
+        else catch_up(changes.vault, context.searcher, changes.agent)
+    )
 
 
 def _listed(*parts: str) -> str:
@@ -300,10 +303,10 @@ JOBS = (
 
 # Tending: runs what is due for one agent, one process at a time, each job on its own and within its time.
 
-LOOKED = "tended"
+LAST_RUNS = "tended"
 """In the home's inside: when each job was last looked after, by agent. Only a hint: what a job did is in the trail."""
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 
 
 @frozen
@@ -331,7 +334,7 @@ class Tending:
 
 def tend(
     vault: Vault,
-    library: Library,
+    searcher: Searcher,
     *,
     proposals: Proposals,
     reflect: Callable[[bool], str],
@@ -339,27 +342,27 @@ def tend(
     jobs: Sequence[str] = (),
     sessions: Sequence[str] = (),
     dry_run: bool = False,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Tending:
     """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends.
 
     With `sessions`, these conversations are over, and are learned from.
     """
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
-    agent, tell = library.agent, told or (lambda job, done, total: None)
+    agent, tell = searcher.agent, on_progress or (lambda job, done, total: None)
     asked = query.words("session", sessions)
     wanted = [_named(name) for name in dict.fromkeys((*["sessions"][: len(asked)], *query.words("job", jobs)))]
     done, waiting = list[JobResult](), list[str]()
     with alone(vault, dry_run=dry_run):
-        looked = {} if wanted else _looked(vault, library.index, agent, now)
+        looked = {} if wanted else _last_runs(vault, searcher.index, agent, now)
         due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
         for job in due:
             if time.monotonic() > end:
                 waiting.append(job.name)
                 continue
             context = JobContext(
-                hand=Hand(vault=vault, agent=agent, now=now, dry_run=dry_run),
-                library=library,
+                changes=JobChanges(vault=vault, agent=agent, now=now, dry_run=dry_run),
+                searcher=searcher,
                 model=model,
                 proposals=proposals,
                 reflect=reflect,
@@ -371,7 +374,7 @@ def tend(
             done.append(_run(job, context))
         if not dry_run:
             try:
-                _look(vault, agent, [each.job for each in done if not each.error], now)
+                _note_runs(vault, agent, [each.job for each in done if not each.error], now)
             except DiskError as problem:  # what the jobs did stays done, and is to be told
                 done = [replace(each, error=each.error or problem.message) for each in done]
     return Tending(agent=agent, done=tuple(done), waiting=tuple(waiting), dry_run=dry_run)
@@ -389,9 +392,9 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
         return
     if vault.trouble is not None and not vault.may_pass:
         raise vault.trouble
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(vault.holding("tend", patience=patience))
+            stack.enter_context(vault.holding("tend", patience=patience))
         except HomeBusyError as error:
             hint = "wait until it is done; what is due is done by it, or the next time"
             raise HomeBusyError("another process is tending this home", hint=hint) from error
@@ -399,16 +402,18 @@ def alone(vault: Vault, *, dry_run: bool = False, patience: float = 0) -> Iterat
 
 
 @contextmanager
-def tending(vault: Vault, library: Library, *, dry_run: bool = False, patience: float | None = None) -> Iterator[Hand]:
-    """A hand for the agent of a library that nobody else's comes in the way of; by default as patient as a writer."""
+def tending(
+    vault: Vault, searcher: Searcher, *, dry_run: bool = False, patience: float | None = None
+) -> Iterator[JobChanges]:
+    """Changes of jobs that no other process tends beside; by default as patient as a writer."""
     with alone(vault, dry_run=dry_run, patience=vault.config.lock_timeout if patience is None else patience):
-        yield hand_of(vault, library, dry_run=dry_run)
+        yield job_changes(vault, searcher, dry_run=dry_run)
 
 
-def hand_of(vault: Vault, library: Library, *, dry_run: bool) -> Hand:
-    """A hand for the agent of a library, whose index will follow what it does."""
-    library.attend()
-    return Hand(vault=vault, agent=library.agent, now=vault.home.now(), dry_run=dry_run)
+def job_changes(vault: Vault, searcher: Searcher, *, dry_run: bool) -> JobChanges:
+    """Changes of jobs for one agent, whose index follows them."""
+    searcher.prepare()
+    return JobChanges(vault=vault, agent=searcher.agent, now=vault.home.now(), dry_run=dry_run)
 
 
 def _named(name: str) -> Job:
@@ -423,8 +428,15 @@ def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> boo
     return is_due(job.period, last, now, vault.home.zone, config.tend.hour, config.mind.every)
 
 
+def schedule(vault: Vault, searcher: Searcher) -> list[tuple[Job, datetime | None, bool]]:
+    """Every job, when it was last looked after, and whether its time has come since."""
+    now = vault.home.now()
+    looked = _last_runs(vault, searcher.index, searcher.agent, now)
+    return [(job, looked.get(job.name), _is_due(vault, job, looked.get(job.name), now)) for job in JOBS]
+
+
 def _run(job: Job, context: JobContext) -> JobResult:
-    hand, began = context.hand, time.monotonic()
+    changes, began = context.changes, time.monotonic()
     context.progress(0, 0)
     did = error = ""
     try:
@@ -433,16 +445,16 @@ def _run(job: Job, context: JobContext) -> JobResult:
         error = problem.message
     return JobResult(
         job=job.name,
-        did=did or ("brought up to date" if hand.receipts else ""),
-        changes=tuple(receipt.seq for receipt in hand.receipts),
-        diff=hand.diff,
-        notes=tuple(hand.notes),
+        did=did or ("brought up to date" if changes.receipts else ""),
+        changes=tuple(receipt.seq for receipt in changes.receipts),
+        diff=changes.diff,
+        notes=tuple(changes.notes),
         error=error,
         seconds=round(time.monotonic() - began, 3),
     )
 
 
-def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, datetime]:
+def _last_runs(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, datetime]:
     """When each job was last looked after: by what it did, or by the hint that there was nothing to do.
 
     A time that has not come yet is of a clock that went wrong.
@@ -455,20 +467,16 @@ def _looked(vault: Vault, index: Index, agent: str, now: datetime) -> dict[str, 
 
 
 def _hints(vault: Vault) -> dict[str, dict[str, str]]:
-    return {agent: _times(jobs) for agent, jobs in vault.hint(LOOKED).items() if isinstance(jobs, dict)}
+    return {agent: jobs for agent, jobs in vault.hint(LAST_RUNS).items() if isinstance(jobs, dict)}
 
 
-def _times(jobs: Mapping[str, object]) -> dict[str, str]:
-    return {str(job): at for job, at in jobs.items() if isinstance(at, str) and moment(at)}
-
-
-def _look(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
+def _note_runs(vault: Vault, agent: str, jobs: Sequence[str], now: datetime) -> None:
     hints = _hints(vault)
     before = hints.get(agent, {})
     periodic = {job.name for job in JOBS if job.period != "always"}
     after = before | {job: now.isoformat() for job in jobs if job in periodic}
     if after != before:
-        vault.note_hint(LOOKED, {**hints, agent: after})
+        vault.note_hint(LAST_RUNS, {**hints, agent: after})
 
 
 # Learning in the background: when a conversation begins, those before it are over and are learned from.

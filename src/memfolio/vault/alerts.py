@@ -1,7 +1,7 @@
 """Alerts in the trail: what the owner must be told, shown until the owner has acknowledged it.
 
 A line says what it is about by its trigger, ids and source, never by content. The vault itself raises `critical-file`
-and `trail-cut`; whoever watches raises the others.
+and `trail-cut` when it finds them, `watch` the others.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, HomeError
 from memfolio.types import HUMAN, Action, Approval, Attribution
 from memfolio.vault.disk import disk_errors
-from memfolio.vault.trail import GENESIS, Trail, TrailLine, is_sealed, read_line
+from memfolio.vault.journal import GENESIS, Trail, TrailLine, is_sealed, read_line
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
 
-WATCHMAN = Attribution(actor="system:audit", approval=Approval.NONE, trigger="critical-file")
+MONITOR = Attribution(actor="system:audit", approval=Approval.NONE, trigger="critical-file")
 SEEN = "alerts"
 """In the home's inside: up to which change alerts were shown to each agent. Only a hint."""
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
@@ -75,8 +76,25 @@ def broken_seals(vault: Vault) -> str | None:
     return blake2b(b"\n".join(found), digest_size=8).hexdigest() if found else None
 
 
-def unseen(vault: Vault, agent: str) -> list[TrailLine]:
-    """The open alerts behind the change up to which they were shown to this agent."""
+def watch(vault: Vault) -> list[TrailLine]:
+    """Look for changed critical files and an altered trail; returns the alerts that are new.
+
+    Each alteration is raised once, also after it was acknowledged. Where the home cannot be written, nothing is done.
+    """
+    if not vault.can_write:
+        return []
+    head = vault.head
+    vault.survey()  # raises alerts about critical files
+    if broken := broken_seals(vault):
+        by = replace(MONITOR, trigger=f"trail-altered:{broken}")
+        with vault.exclusive():
+            if all(line.by != by for line in all_alerts(vault)):
+                vault.raise_alert(by)
+    return [line for line in all_alerts(vault) if line.seq > head]
+
+
+def unseen(vault: Vault, agent: str, *, is_noted: bool = True) -> list[TrailLine]:
+    """The open alerts behind the change up to which they were shown to this agent; that is noted for the next look."""
     head, found = vault.head, list[TrailLine]()
     with disk_errors(vault.home.root):
         parts = vault.trail.parts()
@@ -88,7 +106,7 @@ def unseen(vault: Vault, agent: str) -> list[TrailLine]:
         if (first := _FIRST.match(data)) and int(first[1]) <= shown:
             break
     alerts = unanswered(line for line in found if line.seq > shown)
-    if not alerts and parts and part != parts[-1]:
+    if is_noted and not alerts and parts and part != parts[-1]:
         note_seen(vault, agent, head)  # so that the next look reads the last file only
     return alerts
 

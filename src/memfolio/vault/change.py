@@ -1,21 +1,19 @@
-"""What the writer is asked to do, what it answers, and which file gets which bytes."""
+"""What the vault is asked to do and what it answers; who may ask it, and what is taken out before it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from memfolio.errors import InputError
-from memfolio.types import TOKEN_PATTERN, Action, Attribution, MemoryItem, frozen
+from memfolio.redact.redactor import Redactor
+from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.fields import Draft
-from memfolio.vault.journal import Tail, Written
-from memfolio.vault.paths import Form, Ledger
-
-# What the writer is asked to do, and what it answers.
+from memfolio.vault.paths import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +64,6 @@ class PutPage:
     expects: str | None
 
 
-def with_new_ids(record: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """The record with the real id in place of every `NewId`."""
-    return {name: _known(value, ids) for name, value in record.items()}
-
-
-def _known(value: Any, ids: Sequence[str]) -> Any:
-    if isinstance(value, (list, tuple)) and any(isinstance(part, NewId) for part in value):
-        return [_known(part, ids) for part in value]
-    if not isinstance(value, NewId):
-        return value
-    if not 0 <= value.index < len(ids):
-        raise InputError(
-            f"no memory number {value.index} is added before this record", hint="add the memories first, then lines"
-        )
-    return ids[value.index]
-
-
 Operation = AddEntries | AddLines | AddBlocks | PutPage
 
 
@@ -118,6 +99,16 @@ class Receipt:
     repeated: bool = False
 
 
+@frozen
+class UndoResult:
+    """What undo or rollback did, or would do: the difference, and the receipt when it was done."""
+
+    diff: str
+    paths: tuple[str, ...]
+    seqs: tuple[int, ...] = ()
+    receipt: Receipt | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A file's content and the hash a change of it must name."""
@@ -131,93 +122,142 @@ class Page:
         return self.content.decode("utf-8", "replace")
 
 
-def attributed(by: Attribution, drafts: Sequence[Draft]) -> Attribution:
-    """Who adds memories, in the session and in the name of the source that all of them share."""
-    return _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
+# Who may make a change, and what is taken out of it before it is made.
+
+Shows = Callable[[str], bool]
+Read = Callable[[str], bytes | None]
+Place = Callable[[Draft], Draft]
+"""Says of a memory where it was said."""
+T = TypeVar("T")
+ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
+"""What brings texts in; what moves, restores or undoes keeps its bytes."""
+NAMES = ("session", "source", "user", "key", "role")
+"""Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
+_named = attrgetter(*NAMES)
+_KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
 
 
-@lru_cache(maxsize=256)
-def _within(by: Attribution, session: str | None, source: str | None) -> Attribution:
-    """The changes of a session share one attribution; finding it is cheaper than checking it anew."""
-    return replace(by, session=session, source=source)
+def clean_change(change: Change, redactor: Redactor, current: Read, place: Place | None = None) -> Change:
+    """The change with markers in place of what the redactor finds; the same object where it finds nothing.
+
+    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. `place` says
+    where a memory that comes in was said. Raises InputError where a name, such as that of a session, is a secret.
+    """
+    _check_names(dict.fromkeys(_names(change)), redactor)
+    if change.action not in ACTIONS:
+        return change
+    operations = _each(change.operations, lambda operation: _operation(operation, redactor, current, place))
+    return change if operations is change.operations else replace(change, operations=operations)
 
 
-def _common(drafts: Sequence[Draft], name: str) -> str | None:
-    """The session or source that all memories of a change share, if they do and it is an identifier."""
-    values = set(map(attrgetter(name), drafts))
-    value = values.pop() if len(values) == 1 else None
-    return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
+def _names(change: Change) -> Iterator[tuple[str, str | None]]:
+    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
+    if change.action not in ACTIONS:
+        return
+    for operation in change.operations:
+        if isinstance(operation, AddEntries):
+            for values in {_named(item) for item in operation.items}:
+                yield from zip(NAMES, values, strict=True)
+        elif isinstance(operation, AddLines):
+            yield from ((name, record.get(name)) for record in operation.records for name in ("session", "user"))
+        elif isinstance(operation, PutPage) and operation.content is not None:
+            yield "name of the page", operation.path
 
 
-# From operations to bytes: which file gets which bytes where. Pure, except that it asks how a file ends.
-
-
-@dataclass(slots=True)
-class Plan:
-    """A composed change, ready to be written."""
-
-    files: list[Written] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    items: list[MemoryItem] = field(default_factory=list)
-    paths: dict[str, str] = field(default_factory=dict)
-    """Which file each memory goes into, by its id."""
-
-    def place(self, ids: Sequence[str], files: Sequence[Written]) -> None:
-        """Add the files that the entries with these ids were laid into, in this order."""
-        self.files += files
-        paths = chain.from_iterable(repeat(file.path, file.blocks) for file in files)
-        self.paths.update(zip(ids, paths, strict=True))
-
-    @property
-    def placed(self) -> tuple[tuple[str, MemoryItem], ...]:
-        """Every memory with the file it goes into."""
-        return tuple([(self.paths[item.id], item) for item in self.items])
-
-    @property
-    def is_one_append(self) -> bool:
-        return len(self.files) == 1 and self.files[0].start is not None
-
-
-def fill_parts(
-    ledger: Ledger,
-    blocks: Sequence[bytes],
-    *,
-    first: int,
-    limit: int,
-    tail_of: Callable[[str], Tail],
-    title: Callable[[int], bytes],
-) -> list[Written]:
-    """Lay `blocks` into the ledger's parts from part `first` on; a block larger than `limit` has a part to itself."""
-    planned: list[Written] = []
-    number, blocks = first, list(blocks)
-    while blocks:
-        before = tail_of(ledger.part(number))
-        data, rest = _fill(before, blocks, limit, ledger.form, title(number))
-        if data:
-            after, count = before.then(data), len(blocks) - len(rest)
-            planned.append(
-                Written(ledger.part(number), before.size, data, before.hash, after.hash, tail=after, blocks=count)
+def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) -> None:
+    for name, value in names:
+        if value and (kind := redactor.secret_in(value)):
+            raise InputError(
+                f"the {name} looks like a secret ({kind})",
+                hint="it would be written as it is: use another one, or put it into redact.allow",
             )
-        blocks = rest
-        number += 1
-    return planned
 
 
-def _fill(tail: Tail, blocks: list[bytes], limit: int, form: Form, title: bytes) -> tuple[bytes, list[bytes]]:
-    chunks: list[bytes] = []
-    size, lead, between = tail.size, _lead(tail, form, title), b"\n" if form is Form.LOG else b""
-    for index, block in enumerate(blocks):
-        if size and size + len(lead) + len(block) > limit:
-            return b"".join(chunks), blocks[index:]
-        chunks += (lead, block)
-        size += len(lead) + len(block)
-        lead = between
-    return b"".join(chunks), []
+def _operation(operation: Operation, redactor: Redactor, current: Read, place: Place | None) -> Operation:
+    match operation:
+        case AddEntries(_, items):
+            return replace(operation, items=_each(items, lambda item: _item(_placed(item, place), redactor)))
+        case AddLines(_, records):
+            return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
+        case PutPage(path, bytes() as content, _):
+            return replace(operation, content=_clean_page(content, redactor, current(path) or b""))
+    return operation
 
 
-def _lead(tail: Tail, form: Form, title: bytes) -> bytes:
-    """What must stand before the first block so that it begins on a line of its own."""
-    if tail.size == 0:
-        return title
-    missing = b"" if tail.last == b"\n" else b"\n"
-    return missing + b"\n" if form is Form.LOG else missing
+def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
+    """Every value clean; the same tuple where that changes none."""
+    cleaned = tuple(map(clean, values))
+    return values if cleaned == values else cleaned
+
+
+def _placed(item: MemoryItem | Draft, place: Place | None) -> MemoryItem | Draft:
+    """The memory with its project, where nobody named one; what is made of others has theirs."""
+    if place is None or not isinstance(item, Draft) or item.project or item.derived_from:
+        return item
+    return place(item)
+
+
+def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
+    content = redactor.clean(item.content)
+    tags = redactor.clean_value(item.tags) if item.tags else item.tags
+    attributes = redactor.clean_value(item.attributes) if item.attributes else item.attributes
+    if content is item.content and tags is item.tags and attributes is item.attributes:
+        return item
+    cleaned: dict[str, Any] = {"content": content, "tags": tags, "attributes": attributes}
+    return item._replace(**cleaned) if isinstance(item, Draft) else replace(item, **cleaned)
+
+
+def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    texts = {name: value for name, value in record.items() if name not in _KEPT}
+    return {**record, **redactor.clean_value(texts)}
+
+
+def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
+    """A page whose lines that come in are clean; lines side by side are looked at as one text."""
+    before = set(current.split(b"\n")) - {b""}
+    groups = groupby(content.split(b"\n"), before.__contains__)
+    return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
+
+
+def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
+    if known:
+        return lines
+    return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+class Guard(Protocol):
+    """The policy: it lets a change pass as it may be made, or refuses it."""
+
+    def complete(self, change: Change) -> Change:
+        """The change with what is to be made along with it."""
+
+    def __call__(self, change: Change) -> AbstractContextManager[Change]:
+        """The change as it may be made, while it is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How one speaker may use a vault. It is given once and never changes; others may share the vault.
+
+    Without a guard everything may be written, without a scope everything may be seen, as by the owner. Nobody writes
+    what the redactor takes out.
+    """
+
+    redactor: Redactor
+    speaker: str
+    guard: Guard | None = None
+    scope: Shows | None = None
+    place: Place | None = None
+
+    def clean(self, change: Change, current: Read) -> Change:
+        """The change without what must not be written; `current` gives a file's content as it is."""
+        return clean_change(change, self.redactor, current, self.place)
+
+    @contextmanager
+    def allowing(self, change: Change, current: Read) -> Iterator[Allowed]:
+        """The change as it may be made, while it is made; PolicyError where it may not."""
+        if self.guard is None:
+            yield Allowed(self.clean(change, current))
+            return
+        with self.guard(self.clean(self.guard.complete(change), current)) as allowed:
+            yield Allowed(allowed)

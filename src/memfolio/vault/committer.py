@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskFullError, MemfolioError
 from memfolio.types import HUMAN, Action
-from memfolio.vault.disk import disk_errors
+from memfolio.vault.disk import FileLock, disk_errors
 from memfolio.vault.git.repository import STAGED, can_hold, is_current, is_led_by_us
-from memfolio.vault.journal import FileStates, Record, Written, rebuild
-from memfolio.vault.lock import FileLock
+from memfolio.vault.journal import Journal, Record, Written, is_sealed
 from memfolio.vault.paths import AUDIT, is_tracked
-from memfolio.vault.reconcile import RETURNED, alert_moved
-from memfolio.vault.trail import is_sealed
+from memfolio.vault.reconcile import RESTORED, alert_moved
+from memfolio.vault.recover import rebuild
 from memfolio.vault.writer import Writer
 
 if TYPE_CHECKING:
     from memfolio.vault.git.history import History
     from memfolio.vault.git.repository import CommitDraft
 
-COMPANY = timedelta(seconds=1)
+COMMIT_WINDOW = timedelta(seconds=1)
 MAX_BATCH = 200
 MANY_LOOSE = 6_700
 """Objects in files of their own from which on they are packed, as many as git itself bears."""
@@ -58,10 +57,10 @@ class CommitGroup:
     records: list[Record]
     contents: dict[str, bytes | None] = field(default_factory=dict)
 
-    def welcomes(self, record: Record) -> bool:
+    def accepts(self, record: Record) -> bool:
         """Appends of one actor and session within a second share a commit, and so do edits found of different files."""
         first = self.records[0]
-        if first.line.by != record.line.by or record.moment - first.moment > COMPANY:
+        if first.line.by != record.line.by or record.moment - first.moment > COMMIT_WINDOW:
             return False
         if record.line.by == HUMAN:
             return self.contents.keys().isdisjoint(record.line.paths)
@@ -71,8 +70,9 @@ class CommitGroup:
 class Committer:
     """Takes changes from the journal into git, in a thread of its own and when asked."""
 
-    def __init__(self, file_states: FileStates, writer: Writer, lock: FileLock, *, delay: float) -> None:
-        self._file_states = file_states
+    def __init__(self, journal: Journal, writer: Writer, lock: FileLock, *, delay: float) -> None:
+        self._journal = journal
+        self._home = journal.home
         self._writer = writer
         self._lock = lock
         self._delay = delay
@@ -87,7 +87,7 @@ class Committer:
 
     @property
     def _history(self) -> History:
-        return self._file_states.history
+        return self._journal.history
 
     def notify(self) -> None:
         """A change has been made: commit it soon."""
@@ -157,18 +157,18 @@ class Committer:
     def _under_lock(self, step: Callable[[], int], *, wait: bool) -> int:
         self.failure = None
         try:
-            with disk_errors(self._file_states.home.root):
+            with disk_errors(self._home.root):
                 if wait:
                     with self._lock():
                         return step()
-                with self._lock.if_free() as held:
-                    return step() if held else -1
+                with self._lock.if_free() as is_locked:
+                    return step() if is_locked else -1
         except MemfolioError as error:
             self.obstacle, self.failure = error.message, error
             return -1
 
     def _refresh(self) -> int:
-        home, git = self._file_states.home, self._file_states.home.root / ".git"
+        home, git = self._home, self._home.root / ".git"
         if git.exists() and not is_current(home.disk, git, home.config.git.branch):
             self._history.refresh_index()
             # Packing takes seconds: it is put off while somebody waits for this process to end.
@@ -177,7 +177,7 @@ class Committer:
         return 0
 
     def _commit_all(self) -> int:
-        waiting, home = self._waiting(), self._file_states.home
+        waiting, home = self._waiting(), self._home
         if not waiting and is_led_by_us(home.disk, home.root / ".git", home.config.git.branch):
             self.obstacle = None
             return 0
@@ -192,7 +192,7 @@ class Committer:
             self._reconcile(built_on)
             waiting = self._waiting()
         if self._history.tip() is None:
-            self._begin_anew()
+            self._recommit_all()
         elif waiting and (done := self._found_in_git(waiting)):
             self._mark_committed(done)
         # What arrives meanwhile waits for company of its own: following it would make a commit of every few changes.
@@ -200,28 +200,26 @@ class Committer:
         while (waiting := self._waiting()) and waiting[0].line.seq <= last:
             self._commit([record for record in waiting[:MAX_BATCH] if record.line.seq <= last])
         with self._writer.ready():
-            self._file_states.journal.rotate_if_large()
+            self._journal.rotate_if_large()
         return 0
 
     def _obstacle(self, waiting: list[Record]) -> str | None:
         """What is in the way; that the index has older versions of files that were put back is not."""
-        obstacle, file_states = self._history.obstacle(), self._file_states
-        returned = {path for record in waiting if record.line.by == RETURNED for path in record.line.paths}
-        states = {path: file_states.known(path) for path in returned}
-        returned = {
-            path for path, known in states.items() if file_states.stamp(path) == (known.stamp if known else None)
-        }
+        obstacle, journal = self._history.obstacle(), self._journal
+        returned = {path for record in waiting if record.line.by == RESTORED for path in record.line.paths}
+        states = {path: journal.files.get(path) for path in returned}
+        returned = {path for path, known in states.items() if journal.stamp(path) == (known.stamp if known else None)}
         if obstacle != STAGED or not returned:
             return obstacle
-        self._history.unstage([*returned, *file_states.trail.parts()])
+        self._history.unstage([*returned, *journal.trail.parts()])
         return self._history.obstacle()
 
     def _note_set_back(self, waiting: list[Record]) -> None:
         """Record that the branch is led back to our newest commit, unless it says so already that files were."""
-        if not any(record.line.by == RETURNED for record in waiting):
+        if not any(record.line.by == RESTORED for record in waiting):
             with self._writer.ready():
-                line = self._file_states.enter(Action.RESTORE, RETURNED, sync=True)
-                alert_moved(self._file_states, [line.seq])
+                line = self._journal.enter(Action.RESTORE, RESTORED, sync=True)
+                alert_moved(self._journal, [line.seq])
 
     def _reconcile(self, paths: list[str]) -> None:
         """Record what people committed, as their edits, before we build on it."""
@@ -230,17 +228,17 @@ class Committer:
                 with suppress(OSError, MemfolioError):  # what stands in the way of one file is said by the next look
                     self._writer.reconcile([path])
 
-    def _begin_anew(self) -> None:
+    def _recommit_all(self) -> None:
         """A history without commits needs every change, also those that were in one that somebody deleted."""
         with self._writer.ready():
-            if self._file_states.journal.committed:
-                rebuild(self._file_states)
+            if self._journal.committed:
+                rebuild(self._journal)
 
     def _waiting(self) -> list[Record]:
         with self._writer.ready():
-            if self._file_states.journal.has_gap():
-                rebuild(self._file_states)
-            return list(self._file_states.journal.pending)
+            if self._journal.has_gap():
+                rebuild(self._journal)
+            return list(self._journal.pending)
 
     def _found_in_git(self, waiting: list[Record]) -> int:
         """The newest of these that a process committed and did not live to say so; 0 when there is none."""
@@ -253,7 +251,7 @@ class Committer:
         return 0
 
     def _commit(self, records: list[Record]) -> None:
-        disk, home = self._file_states.home.disk, self._file_states.home
+        disk, home = self._home.disk, self._home
         for part in dict.fromkeys(record.head.part for record in records):
             disk.sync_file(home.path(part))
         self._history.commit([self._draft(group) for group in self._fold(records)])
@@ -261,14 +259,16 @@ class Committer:
 
     def _mark_committed(self, seq: int) -> None:
         with self._writer.ready():
-            self._file_states.journal.mark_committed(seq)
+            self._journal.mark_committed(seq)
+            if self._journal.head.seq == seq:
+                self._journal.note_synced()  # whoever commits lines has synced them before
 
     def _fold(self, records: list[Record]) -> Iterator[CommitGroup]:
         """Group the changes and work out the content each group leaves in each file."""
         contents: dict[str, bytes | None] = {}
         group: CommitGroup | None = None
         for record in records:
-            if group is not None and not group.welcomes(record):
+            if group is not None and not group.accepts(record):
                 yield group
                 group = None
             if group is None:
@@ -292,14 +292,14 @@ class Committer:
 
     def _content_after(self, write: Written, before: bytes) -> bytes | None:
         """The bytes the writer wrote; a file that proves by its hash to be the same serves where they are lost."""
-        home = self._file_states.home
+        home = self._home
         if write.state is None:
             return None
         if not write.is_unknown:
             after = write.after(before)
             if after is not None and home.hash(after) == write.state.hash:
                 return after
-        content = self._file_states.read(write.path)
+        content = self._journal.read(write.path)
         return content if content is not None and home.hash(content) == write.state.hash else None
 
     def _trail_behind(self, record: Record, before: bytes | None) -> bytes:
@@ -312,7 +312,7 @@ class Committer:
     def _trail_before(self, record: Record, start: int) -> bytes:
         """What is in front of a line: as git has it, or as the file has it where git's does not lead up to the line."""
         part = record.head.part
-        ours = self._file_states.read(part) or b""
+        ours = self._journal.read(part) or b""
         for content in (self._history.read(part) or b"", ours):
             if len(content) >= start and _is_chain(content[:start] + record.raw):
                 return content[:start]

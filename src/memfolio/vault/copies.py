@@ -15,7 +15,7 @@ from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, for
 from memfolio.vault.reconcile import blocks_of
 
 if TYPE_CHECKING:
-    from memfolio.vault.cut import Excerpt
+    from memfolio.vault.move import Excerpt
     from memfolio.vault.vault import Vault
 
 SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
@@ -57,12 +57,12 @@ def merge_copies(vault: Vault, files: Iterable[str], *, originals: Container[str
 
 
 def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
-    from memfolio.vault.past.rollback import parted
+    from memfolio.vault.past.rollback import without_forgotten
 
     page = vault.page(copy)
     if page is None:
         return ()
-    rest, forgotten = parted(original, page.content, vault.file_states.journal.known, partial(_state, vault))
+    rest, forgotten = without_forgotten(original, page.content, vault.journal.files, partial(_state, vault))
     operations = [
         *_missing_blocks(vault, original, rest),
         *_set_aside(vault, original, page, rest),
@@ -74,7 +74,7 @@ def _take_in(vault: Vault, original: str, copy: str) -> tuple[str, ...]:
 
 def _state(vault: Vault, path: str) -> bytes | None:
     try:
-        return vault.file_states.read(path)
+        return vault.journal.read(path)
     except OSError as error:
         raise DiskError(f"{path} does not tell what was forgotten: {error}", hint="make it readable") from error
 
@@ -83,7 +83,7 @@ def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Ope
     """Keep what was forgotten where it should have gone, if it is not there; other forms of it are in git."""
     if not forgotten:
         return []
-    from memfolio.vault.cut import into_archive
+    from memfolio.vault.move import into_archive
     from memfolio.vault.past.rollback import archive_of, missing_from
 
     target = archive_of(original)
@@ -106,13 +106,13 @@ def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]
 
 
 def _parts(vault: Vault, ledger: Ledger) -> list[bytes]:
-    paths = [ledger.part(number) for number in range(1, vault.file_states.newest_part(ledger) + 1)]
+    paths = [ledger.part(number) for number in range(1, vault.journal.newest_part(ledger) + 1)]
     return [page.content for path in paths if (page := vault.page(path))]
 
 
 def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Operation]:
     """Remove the copy; what the original does not contain of its rest is kept as a page under `conflicts/`."""
-    from memfolio.vault.cut import is_bare
+    from memfolio.vault.move import is_bare
 
     page = vault.page(original)
     operations: list[Operation] = [PutPage(copy.path, None, copy.hash)]

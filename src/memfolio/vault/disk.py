@@ -1,7 +1,8 @@
 """The one seam to the disk: every open, write, fsync, rename and unlink of a home passes here.
 
 `Disk` has two layers. The primitives (`open` to `mkdir`) are single system calls; tests override them to fail,
-tear, drop or stop any of them. The rest is built on the primitives and says what is durable when it returns.
+tear, drop or stop any of them. The rest is built on the primitives and says what is durable when it returns. Behind it
+stands `FileLock`, which keeps processes and threads apart.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import random
 import re
 import stat
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from uuid import uuid4
+from weakref import WeakSet
 
-from memfolio.errors import DiskError, DiskFullError, FileNotHereError, HomeReadOnlyError
+from memfolio.errors import DiskError, DiskFullError, FileNotHereError, HomeBusyError, HomeReadOnlyError
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -243,14 +248,18 @@ class Disk:
             if stat.S_ISREG(info.st_mode) and hasattr(os, "fchmod"):
                 os.fchmod(fd, info.st_mode & 0o777)
 
-    def create(self, path: Path, data: bytes) -> Stamp | None:
-        """A new file that appears whole and durably, so that no crash leaves half of it; None when somebody has one."""
+    def create(self, path: Path, data: bytes, *, sync: bool = True) -> Stamp | None:
+        """A new file that appears whole and durably, so that no crash leaves half of it; None when somebody has one.
+
+        Without `sync`, the caller syncs the folder.
+        """
         temporary, staged = self.stage(path, data)
-        if not self._settle_stage(temporary, lambda: self.rename_new(temporary, path)):
+        if not self._or_discard(temporary, lambda: self.rename_new(temporary, path)):
             self.discard(temporary)
             return None
         try:
-            self.sync_dir(path.parent)
+            if sync:
+                self.sync_dir(path.parent)
         except OSError:
             self.discard(path)
             raise
@@ -259,15 +268,27 @@ class Disk:
     def put(self, path: Path, data: bytes) -> Stamp | None:
         """Replace or create the whole file, durably, whatever was there."""
         temporary, staged = self.stage(path, data)
-        self._settle_stage(temporary, lambda: self.rename(temporary, path))
+        self._or_discard(temporary, lambda: self.rename(temporary, path))
         self.sync_dir(path.parent)
         return self._stamp_if_same(path, staged)
 
-    def swap(self, path: Path, data: bytes) -> tuple[Path | None, Stamp | None]:
-        """Replace the file in one step; returns where it lies that was displaced, so that a late edit is not lost."""
-        temporary, staged = self.stage(path, data)
-        aside = self._settle_stage(temporary, lambda: self._trade(temporary, path))
+    def put_in_place(self, path: Path, data: bytes) -> None:
+        """Write a new file durably where it lies, which costs half of `put`: a crash may leave a part of it there."""
+        self.make_dirs(path.parent)
+        with self.closing(self.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as fd:
+            self.write_all(fd, data)
+            self.fsync(fd)
         self.sync_dir(path.parent)
+
+    def swap(self, path: Path, data: bytes, *, sync: bool = True) -> tuple[Path | None, Stamp | None]:
+        """Replace the file in one step; returns where it lies that was displaced, so that a late edit is not lost.
+
+        Without `sync`, the caller syncs the folder.
+        """
+        temporary, staged = self.stage(path, data)
+        aside = self._or_discard(temporary, lambda: self._trade(temporary, path))
+        if sync:
+            self.sync_dir(path.parent)
         return aside, self._stamp_if_same(path, staged)
 
     def _trade(self, temporary: Path, path: Path) -> Path | None:
@@ -306,7 +327,7 @@ class Disk:
             with suppress(OSError):
                 self.sync_dir(path.parent)
 
-    def _settle_stage(self, temporary: Path, step: Callable[[], T]) -> T:
+    def _or_discard(self, temporary: Path, step: Callable[[], T]) -> T:
         try:
             return step()
         except OSError:
@@ -356,13 +377,21 @@ class Disk:
     def make_dirs(self, path: Path) -> None:
         """Create the folder and its missing parents, each durably entered into its own parent."""
         if path.is_dir():
+            # An empty one may be that of a process which died before its name was durable.
+            if self._is_empty_part(path):
+                with suppress(PermissionError):  # of what the home is in
+                    self.sync_dir(path.parent)
             return
         self.make_dirs(path.parent)
-        try:
+        with suppress(FileExistsError):
             self.mkdir(path)
-        except FileExistsError:
-            return
         self.sync_dir(path.parent)
+
+    def _is_empty_part(self, path: Path) -> bool:
+        if self.root is None or not _is_below(str(path), str(self.root)):
+            return False
+        with os.scandir(path) as found:
+            return next(found, None) is None
 
     def names(self, path: Path) -> list[str]:
         """The names in a folder, sorted; none when it is absent."""
@@ -486,3 +515,160 @@ def disk_errors(home: Path) -> Iterator[None]:
         hint = _HINTS.get(error.errno or 0, "run `memfolio doctor`")
         kind = FileNotHereError if error.errno == errno.ELOOP else DiskError
         raise kind(f"{where}: {error.strerror or error}", hint=hint) from error
+
+
+# Locks between processes and threads that a killed holder cannot leave behind.
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _release(fd: int) -> None:
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _release(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+class FileLock:
+    """One lock file; exclusive between threads and processes, released by the system when its holder dies.
+
+    The handle stays open between uses, so taking a free lock costs one system call. A forked process begins without
+    the lock, whoever held it in its parent, and `when_forked` is called in it.
+    """
+
+    def __init__(
+        self, path: Path, disk: Disk, *, timeout: float, when_forked: Callable[[], None] = lambda: None
+    ) -> None:
+        self.path = path
+        self.timeout = timeout
+        self._disk = disk
+        self._when_forked = when_forked
+        self._threads = threading.RLock()
+        self._depth = 0
+        self._fd: int | None = None
+        _LOCKS.add(self)
+
+    @contextmanager
+    def __call__(self, patience: float | None = None) -> Iterator[None]:
+        """Hold the lock; raises HomeBusyError when it is not to be had within `timeout` seconds, or `patience`."""
+        threads, timeout = self._threads, self.timeout if patience is None else min(patience, self.timeout)
+        if not threads.acquire(timeout=timeout):
+            raise self._busy(timeout)
+        try:
+            if self._depth == 0:
+                self._acquire(timeout)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._leave()
+        finally:
+            threads.release()
+
+    @contextmanager
+    def if_free(self) -> Iterator[bool]:
+        """Hold the lock if nobody else does; yields whether it is held."""
+        threads = self._threads
+        if not threads.acquire(blocking=False):
+            yield False
+            return
+        try:
+            if self._depth > 0 or not self._take():
+                yield False
+                return
+            self._depth += 1
+            try:
+                yield True
+            finally:
+                self._leave()
+        finally:
+            threads.release()
+
+    def _leave(self) -> None:
+        if self._depth == 0:
+            return  # forked while it was held: it is the parent's
+        self._depth -= 1
+        if self._depth == 0:
+            _release(self._handle())
+
+    def close(self) -> None:
+        with self._threads:
+            if self._fd is not None:
+                self._disk.close(self._fd)
+            self._fd = None
+
+    def reset_after_fork(self) -> None:
+        """Let go, in a forked process, of what is its parent's: its threads do not run here, its handle is shared.
+
+        Closing a shared handle releases nothing, but keeping it would hold the lock when the parent has died.
+        """
+        self._threads = threading.RLock()
+        self._depth = 0
+        if self._fd is not None:
+            with suppress(OSError):
+                self._disk.close(self._fd)
+        self._fd = None
+        self._when_forked()
+
+    def _handle(self) -> int:
+        if self._fd is None:
+            self._fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT)
+        return self._fd
+
+    def _acquire(self, timeout: float) -> None:
+        began = time.monotonic()
+        pause = 0.0001
+        while not self._take():
+            waited = time.monotonic() - began
+            if waited > timeout:
+                raise self._busy(timeout)
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            # Whoever has waited longest asks most often, or newcomers could keep taking the lock from under it.
+            pause = min(pause * 1.3, 0.002) if waited < 0.05 else 0.0002
+
+    def _take(self) -> bool:
+        fd = self._handle()
+        if not _try(fd):
+            return False
+        stamp = self._disk.stamp(self.path)
+        if stamp is not None and stamp.inode == self._disk.stamp_of(fd).inode:
+            return True
+        # A sync program deleted or replaced the lock file; a lock on an orphan excludes nobody.
+        self._disk.close(fd)
+        self._fd = None
+        return False
+
+    def _busy(self, waited: float) -> HomeBusyError:
+        return HomeBusyError(
+            f"another process has been writing here for over {waited:g} s",
+            hint=f"wait and try again; if no memfolio runs, see who holds {self.path}",
+        )
+
+
+_LOCKS: WeakSet[FileLock] = WeakSet()
+
+
+def _reset_after_fork() -> None:
+    for lock in list(_LOCKS):
+        lock.reset_after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,18 +1,36 @@
-"""The fields of an entry as text: content, heading, meta line, checksum, and the draft they are made from. Pure."""
+"""One entry of a daily log: the draft it is made of, its fields as text, how it is written, read and given an id."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, time, tzinfo
+from collections.abc import Callable, Container, Mapping
+from datetime import UTC, date, datetime, time, tzinfo
 from functools import cache, lru_cache
 from hashlib import blake2b
+from itertools import count
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+from memfolio.clock import from_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
-from memfolio.types import EMPTY, TOKEN_PATTERN, Approval, Kind, MemoryItem, Origin, Store, Type, check_actor
+from memfolio.types import (
+    DEFAULT_KINDS,
+    EMPTY,
+    HUMAN,
+    TOKEN_PATTERN,
+    Approval,
+    Attribution,
+    Kind,
+    MemoryItem,
+    Origin,
+    Store,
+    Type,
+    check_actor,
+    frozen,
+)
+from memfolio.vault.lines import attribution, plain, plain_object, read_object
 
 # The text of a memory: its normal form, its limits, and how it is kept from reading as an entry heading.
 
@@ -92,10 +110,6 @@ def text_id(agent: str, content: str) -> str:
 # An entry's fields as text: numbers, times, the meta line, and the JSON comment for what the meta line cannot hold.
 
 LEVELS = {"high": 0.9, "medium": 0.6, "low": 0.3}
-MAX_DEPTH = 64
-MAX_INT_BITS = 10_000
-"""Python refuses to print or read integers of more than 4,300 digits; this stays below."""
-
 SEPARATOR = " · "
 _AT = f"{SEPARATOR}at: "
 
@@ -199,6 +213,9 @@ def read_meta(line: str) -> dict[str, str] | None:
     return {name: value for name, value in found.items() if value}
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
 def render_comment(values: Mapping[str, Any]) -> str:
     """`values` as one comment line that nothing inside can close."""
     safe = _ENCODER.encode(values).replace("<", r"\u003c").replace(">", r"\u003e").replace("--", r"-\u002d")
@@ -209,62 +226,6 @@ def read_comment(line: str) -> dict[str, Any] | None:
     """The values of a comment line; None when it is not one, ValueError when it is one but broken."""
     match = re.fullmatch(_COMMENT, line)
     return None if match is None else read_object(match[1])
-
-
-def read_object(text: str) -> dict[str, Any]:
-    """A JSON object whose numbers are finite and whose strings can be stored; raises ValueError otherwise."""
-    try:
-        value = _DECODER.decode(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
-
-
-def plain(value: Any, where: str = "attributes", depth: int = 0) -> Any:
-    """`value` as JSON would read it back; raises InputError for what JSON cannot hold."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, int) and value.bit_length() <= MAX_INT_BITS:
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
-        return [plain(part, f"{where}[{i}]", depth + 1) for i, part in enumerate(value)]
-    if isinstance(value, Mapping) and depth < MAX_DEPTH:
-        return plain_object(value, where, depth)
-    raise _unfit(value, where)
-
-
-def plain_object(values: Mapping[str, Any], where: str = "attributes", depth: int = 0) -> dict[str, Any]:
-    """`values` as JSON would read them back; raises InputError for what JSON cannot hold."""
-    found = {}
-    for name, part in values.items():
-        if not isinstance(name, str):
-            raise _unfit(values, where)
-        found[name] = part if isinstance(part, str) else plain(part, f"{where}.{name}", depth + 1)
-    return found
-
-
-def _unfit(value: object, where: str) -> InputError:
-    return InputError(
-        f"{where[:80]} is a {type(value).__name__} that JSON cannot hold",
-        hint=f"use text keys, finite numbers, and at most {MAX_DEPTH} levels",
-    )
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is not a finite number")
-    return value
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 # What a caller wants remembered, checked and brought into the form in which it can be written and read back.
@@ -287,6 +248,8 @@ class Draft(NamedTuple):
     source: str = "conversation"
     role: str | None = None
     session: str | None = None
+    project: str | None = None
+    audience: str | None = None
     origin: Origin = Origin.AGENT
     event_time: datetime | None = None
     valid_from: datetime | None = None
@@ -316,11 +279,6 @@ def as_draft(item: MemoryItem | Draft) -> Draft:
     }
     times = {name: utc(name, given[name]) for name in _TIMES if given[name] is not None}
     return Draft(**given | checked | times)
-
-
-def as_created(draft: Draft, id: str, created: datetime, event_time: datetime | None) -> MemoryItem:
-    """`draft` as the memory that was made of it."""
-    return MemoryItem(**{**draft._asdict(), "id": id, "created_at": created, "event_time": event_time})
 
 
 def check_text(text: str) -> str:
@@ -401,6 +359,8 @@ LABEL_FIELDS = (
     Field("kind", {each.value: each for each in Kind}.get),
     Field("store", {each.value: each for each in Store}.get, default=Store.LONG_TERM),
     Field("user", fits=_is_text),
+    Field("project", fits=_is_text),
+    Field("audience", fits=_is_text),
     Field("origin", {each.value: each for each in Origin}.get, default=Origin.AGENT),
 )
 """What the meta line says of a memory; of its kind, if it is not that of its type."""
@@ -418,7 +378,8 @@ COMMENT_FIELDS = (
 )
 _META = {each.name: each for each in (*HEADING_FIELDS, *LABEL_FIELDS, *ATTRIBUTION_FIELDS, *TIME_FIELDS)}
 _META["tier"] = _META["store"]
-META_KEYS = frozenset(_META)
+META_KEYS = frozenset(_META) - {"project", "audience"}
+"""One of these tells that a line is a meta line; people write the others into notes of their own."""
 _COMMENT_VALUES = {each.name: each for each in (*HEADING_FIELDS, *LABEL_FIELDS, *COMMENT_FIELDS)}
 _TIMES_IN_META = frozenset(each.name for each in TIME_FIELDS)
 
@@ -451,9 +412,9 @@ def read_label(line: str, tz: tzinfo) -> FieldValues | None:
 
     Entries side by side differ in their times at most, so what else they say is read once and remembered.
     """
-    before, told, rest = line.partition(_AT)
+    before, has_time, rest = line.partition(_AT)
     at, more, behind = rest.partition(SEPARATOR)
-    label = _label(before + more + behind, tz) if told and "·" not in at else None
+    label = _label(before + more + behind, tz) if has_time and "·" not in at else None
     moment = read_moment(at.strip(), tz) if label else None
     if label is None or moment is None:
         return _label(line, tz)
@@ -615,10 +576,10 @@ def is_whole(block: str, agent: str) -> bool:
     Blank lines after it, CRLF line ends and a missing last line end make no difference: git and editors change those,
     and nothing of the memory is lost with them.
     """
-    return _is_untouched(block.replace("\r\n", "\n").rstrip("\n") + "\n", agent)
+    return is_untouched(block.replace("\r\n", "\n").rstrip("\n") + "\n", agent)
 
 
-def _is_untouched(text: str, agent: str) -> bool:
+def is_untouched(text: str, agent: str) -> bool:
     """Whether the heading of `text`, which ends with one line end, ends with its checksum, as we end it."""
     at = text.index("\n") - 8
     ms = text[text.rfind("-", 0, at - 1) + 1 : at - 1]
@@ -626,30 +587,314 @@ def _is_untouched(text: str, agent: str) -> bool:
     return checksum(b"", blank.encode("utf-8", "surrogatepass")) == text[at : at + 8]
 
 
-def whole_length(block: str, agent: str) -> int:
-    """How much of `block` is, byte for byte, an entry as it was written; 0 when it does not begin with one."""
-    lines = block.split("\n")[:-1]
-    mark = find_mark(lines[0]) if lines else None
-    if mark is None:
-        return 0
-    at, length = mark.checksum_at, 0
-    digest = blake2b(salt_of(agent, mark.ms))
-    for line in lines:
-        blank = line if length else f"{line[:at]}{BLANK}{line[at + 8 :]}"
-        digest.update(f"{blank}\n".encode("utf-8", "surrogatepass"))
-        length += len(line) + 1
-        if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:
-            return length
-    return 0
+# An entry as text: its heading, its meta line, the comment for what that cannot hold, and its content.
+#
+# What depends on the moment (`Shown`) and what the memories of a conversation share (`Label`) are composed apart, so
+# that many entries can be rendered for little.
+
+DEFAULT_ACTOR = "bot:auto-detect"
+DEFAULT_TRIGGERS = {
+    DEFAULT_ACTOR: "observe",
+    "bot:trigger-remember": "remember",
+    "bot:trigger-forget": "forget",
+    "human": "edit",
+}
 
 
-def own_length(block: str, agent: str) -> int:
-    """How much of `block`, which begins with an entry, belongs to that: what follows an untouched one does not.
+_SHARED = attrgetter(*(field.name for field in (*HEADING_FIELDS, *LABEL_FIELDS)))
 
-    Of an entry that was edited nobody can tell where it ends, so it has all of the block.
+
+class Shown(NamedTuple):
+    """A moment as an entry shows it: the day of its log, the clock in its heading, and a field of its meta line."""
+
+    day: date
+    clock: str
+    meta: str
+
+
+class Label(NamedTuple):
+    """What an entry says about itself beside its time, content and attributes."""
+
+    heading: str
+    meta: str
+    spare: Mapping[str, Any]
+
+
+def show(moment: datetime, tz: tzinfo, *, in_full: bool) -> Shown:
+    """`moment` in the home's zone; told in full if it must be, or if the clock shows that time twice."""
+    here = local(moment, tz)
+    iso = iso_of(here)
+    return Shown(here.date(), iso[11:19], f"at: {iso}" if in_full or is_ambiguous(here) else "")
+
+
+def label_of(item: MemoryItem | Draft, by: Attribution) -> Label:
+    """What the meta line cannot hold is left to the comment."""
+    meta: list[str] = []
+    spare: dict[str, Any] = {} if tags_are_safe(item.tags) else {"tags": item.tags}
+    for field in LABEL_FIELDS:
+        value = getattr(item, field.name)
+        if value in (None, field.default) or value is DEFAULT_KINDS[item.type]:
+            continue
+        if is_token(text := field.write(value)):
+            meta.append(f"{field.name}: {text}")
+        else:
+            spare[field.name] = value
+    if by.actor != DEFAULT_ACTOR:
+        meta.append(f"actor: {by.actor}")
+    if by.approval is not Approval.AUTO:
+        meta.append(f"approval: {by.approval.value}")
+    if by.trigger != DEFAULT_TRIGGERS.get(by.actor):
+        meta.append(f"trigger: {by.trigger}")
+    return Label(heading_words(item), SEPARATOR.join(meta), spare)
+
+
+def render(item: MemoryItem | Draft, id: str, label: Label, shown: Shown, tz: tzinfo) -> str:
+    """The block of `item` under `id`: ends with a line end, has no blank lines around it."""
+    heading = f"## {shown.clock} {label.heading} ^{id}"
+    meta = SEPARATOR.join(filter(None, (label.meta, shown.meta, _validity(item, tz))))
+    spare = _set_aside(item, label.spare)
+    comment = render_comment(spare) if spare else ""
+    return "\n".join((*filter(None, (heading, meta, comment)), "", escape(item.content), ""))
+
+
+def _validity(item: MemoryItem | Draft, tz: tzinfo) -> str:
+    if item.valid_from is None and item.valid_until is None:
+        return ""
+    bounds = (("valid_from", item.valid_from), ("valid_until", item.valid_until))
+    return SEPARATOR.join(f"{name}: {iso_of(local(moment, tz))}" for name, moment in bounds if moment is not None)
+
+
+def _set_aside(item: MemoryItem | Draft, spare: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What goes into the comment: what the meta line could not hold, and what it never does."""
+    values = {**spare, "attributes": dict(item.attributes)} if item.attributes else dict(spare)
+    for field in COMMENT_FIELDS:
+        if (value := getattr(item, field.name)) not in (None, field.default):
+            values[field.name] = value
+    return values
+
+
+# One entry of a daily log: written exactly, read with tolerance.
+#
+#     ## 14:30:05 decision · 0.8 · #memory #architecture ^M-1794753005123-a3f2c91d
+#     source: conversation · session: s-42 · role: user · confidence: 0.9
+#
+#     Chose the hybrid approach: one store of files, one disposable index.
+#
+# The heading's time is the event's, in the home's time zone; the id's milliseconds are when it was remembered, in
+# UTC.
+
+FOREIGN_TYPES = {
+    "learning": (Type.LESSON, False),
+    "system_event": (Type.EVENT, True),
+    "user_interaction": (Type.EVENT, True),
+}
+"""Types of other systems: what they are here, and whether the word is kept as `attributes.episode_type`."""
+
+
+@frozen
+class Entry:
+    """A memory as it was when it was made, and who made it."""
+
+    item: MemoryItem
+    by: Attribution
+
+
+@lru_cache(maxsize=512)
+def attributed(session: str | None, source: str, actor: str, approval: Approval, trigger: str) -> Attribution:
+    """Who made a memory, in its session and from its source where they are identifiers."""
+    within = session if session and is_token(session) else None
+    return attribution(actor, approval, trigger, within, source if is_token(source) else None)
+
+
+@frozen
+class ParsedEntry:
+    """An entry as it was read, and which of its values could not be."""
+
+    entry: Entry
+    problems: tuple[str, ...] = ()
+
+
+def parse_entry(block: str, *, day: date, tz: tzinfo, agent: str, marked: bool = True) -> ParsedEntry | None:
+    """The entry in `block`, or None when it does not start with an entry heading.
+
+    `day` is the file's. Values that cannot be read are reported and replaced by their defaults; nothing raises.
+    With `marked=False` the block id is overlooked and the entry read as if a person had written it.
     """
-    body = block.rstrip("\n")
-    if "\n" not in body[body.find("\n\n") + 2 :] or _is_untouched(f"{body}\n", agent):
-        return len(block)
-    length = whole_length(block, agent)
-    return length if length and length < len(body) else len(block)
+    first, _, rest = without_surrogates(block).partition("\n")
+    heading = read_heading(first, tz)
+    if heading is None:
+        return None
+    mark = heading.mark if marked else None
+    values, attributes, problems = dict(heading.words.values), dict(heading.words.attributes), [*heading.words.problems]
+    rest = _take_header(rest, tz, values, attributes, problems)
+    content = unescape(normalise_content(rest))
+    if mark is None:
+        content = _content_by_hand(content, values, attributes)
+    elif not content:
+        problems.append("the entry has no content")
+    values["type"] = type_ = _type(values.get("type", Type.OBSERVATION), attributes, problems if mark else [])
+    values.setdefault("kind", DEFAULT_KINDS[type_])
+    source = values.setdefault("source", "conversation" if mark else "file")
+    actor = values.pop("actor", DEFAULT_ACTOR if mark else HUMAN.actor)
+    approval = values.pop("approval", Approval.AUTO if mark else Approval.NONE)
+    trigger = values.pop("trigger", DEFAULT_TRIGGERS.get(actor, "observe"))
+    at = values.pop("at", None)
+    created, event_time = _times(heading.time, mark, at, day, tz)
+    if event_time and at is None and is_whole(block, agent):
+        event_time = None  # nobody touched the entry, so its clock is as it was written: the home's zone has changed
+    item = MemoryItem(
+        id=mark.id if mark else text_id(agent, content),
+        content=content,
+        created_at=created,
+        event_time=event_time,
+        attributes=attributes or EMPTY,
+        **values,
+    )
+    by = attributed(item.session, source, actor, approval, trigger)
+    return ParsedEntry(entry=Entry(item=item, by=by), problems=tuple(problems))
+
+
+def _take_header(rest: str, tz: tzinfo, values: dict[str, Any], attributes: dict[str, Any], problems: list[str]) -> str:
+    """Add what the meta line and the comment line say to what the heading does; returns the text behind them."""
+    line, _, behind = rest.partition("\n")
+    if (label := read_label(line, tz)) is not None:
+        tags = values["tags"]
+        values |= label.values
+        values["tags"] = tags + label.values.get("tags", ())
+        attributes |= label.attributes
+        problems += label.problems
+        rest = behind
+        line, _, behind = rest.partition("\n")
+    try:
+        aside = read_aside(line)
+    except ValueError as error:
+        problems.append(f"the comment line cannot be read: {error}")
+        return rest
+    if aside is None:
+        return rest
+    values |= aside.values
+    attributes |= aside.attributes
+    problems += aside.problems
+    return behind
+
+
+def _content_by_hand(content: str, values: dict[str, Any], attributes: dict[str, Any]) -> str:
+    """A hand-written entry may note its importance in a comment, or be nothing but its heading."""
+    content, importance = take_importance(content)
+    if importance is not None:
+        values.setdefault("importance", importance)
+    if content := normalise_content(content):
+        return content
+    word = values.get("type", "")
+    title: str = attributes.pop("heading", "")
+    return title or ("" if word in TYPES or word.lower() in FOREIGN_TYPES else values.pop("type", ""))
+
+
+def _type(word: Type | str, attributes: dict[str, Any], problems: list[str]) -> Type:
+    if isinstance(word, Type):
+        return word
+    if word.lower() not in FOREIGN_TYPES:
+        problems.append(f"type {word[:40]!r} is not known; taken as an observation")
+    type_, keep = FOREIGN_TYPES.get(word.lower(), (Type.OBSERVATION, True))
+    if keep:
+        attributes.setdefault("episode_type", word)
+    return type_
+
+
+def _times(
+    clock: time | None, mark: BlockId | None, at: datetime | None, day: date, tz: tzinfo
+) -> tuple[datetime, datetime | None]:
+    """When it was remembered, and when it happened if that is another time."""
+    if mark is None:
+        return at or moment_of(day, clock, tz), None
+    created = from_ms(mark.ms)
+    if at is None and clock and datetime.combine(day, clock) != local(created, tz).replace(tzinfo=None, microsecond=0):
+        at = moment_of(day, clock, tz)
+    return created, None if at == created else at
+
+
+def moment_of(day: date, clock: time | None, tz: tzinfo) -> datetime:
+    """A day's time of the clock (its start when there is none) in UTC."""
+    naive = datetime.combine(day, clock or time())
+    try:
+        return naive.replace(tzinfo=tz).astimezone(UTC)
+    except OverflowError:
+        return naive.replace(tzinfo=UTC)
+
+
+# From drafts to entries: each gets an id that nothing else has, and its block.
+
+
+class Minted(NamedTuple):
+    """A memory as it was made, the block that says it, and the day of the log where the block belongs."""
+
+    item: MemoryItem
+    block: bytes
+    day: date
+
+
+class Instant(NamedTuple):
+    """A millisecond in which entries are made."""
+
+    mark: str
+    """What ids given in it begin with."""
+    created: datetime
+    shown: Shown
+    salt: bytes
+
+
+class Mint:
+    """Makes the entries of one change; what many of them have in common is composed once."""
+
+    def __init__(self, by: Attribution, *, agent: str, tz: tzinfo, created_ms: int, taken: Container[str]) -> None:
+        self._by = by
+        self._agent = agent
+        self._tz = tz
+        self._created_ms = created_ms
+        self._taken = taken
+        self._made: set[str] = set()
+        self._instants: dict[int, Instant] = {}
+        self._labels: dict[object, Label] = {}
+
+    def make(self, item: MemoryItem | Draft) -> Minted:
+        """`item` with an id of its own; milliseconds move on until there is one.
+
+        An id and a time that it has are replaced, its times become UTC, and what can change later (access, pin,
+        supersession, tombstone) is left out, because that is written elsewhere. Raises InputError for bad values.
+        """
+        draft = as_draft(item)
+        label = self._label(draft)
+        for ms in count(self._created_ms):
+            if minted := self._try(draft, label, self._instants.get(ms) or self._instant(ms)):
+                return minted
+        raise AssertionError("count() does not end")
+
+    def _try(self, draft: Draft, label: Label, now: Instant) -> Minted | None:
+        """The entry as made in this millisecond; None when its id is taken."""
+        event_time = None if draft.event_time == now.created else draft.event_time
+        shown = show(event_time, self._tz, in_full=True) if event_time else now.shown
+        blank = encoded(render(draft, now.mark + BLANK, label, shown, self._tz))
+        digits = checksum(now.salt, blank)
+        fresh = now.mark + digits
+        if fresh in self._made or fresh in self._taken:
+            return None
+        self._made.add(fresh)
+        end = blank.index(b"\n")
+        block = blank[: end - len(BLANK)] + digits.encode() + blank[end:]
+        values = {**draft._asdict(), "id": fresh, "created_at": now.created, "event_time": event_time}
+        return Minted(MemoryItem(**values), block, shown.day)
+
+    def _instant(self, ms: int) -> Instant:
+        if not 0 <= ms <= MAX_MS:
+            raise InputError(f"{ms} is not a time an id can carry", hint="set the clock between 1970 and 9999")
+        created = from_ms(ms)
+        shown = show(created, self._tz, in_full=False)
+        self._instants[ms] = instant = Instant(f"M-{ms}-", created, shown, salt_of(self._agent, ms))
+        return instant
+
+    def _label(self, draft: Draft) -> Label:
+        shared = _SHARED(draft)
+        label = self._labels.get(shared)
+        if label is None:
+            label = self._labels[shared] = label_of(draft, self._by)
+        return label

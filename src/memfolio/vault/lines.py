@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import zlib
 from collections.abc import Container, Mapping
@@ -14,18 +15,78 @@ from typing import Any
 from memfolio.clock import iso, to_ms
 from memfolio.errors import DiskError, InputError
 from memfolio.types import Approval, Attribution, frozen
-from memfolio.vault.fields import plain, read_object
+
+# Values that JSON can carry: what is written is what is read back.
+
+MAX_DEPTH = 64
+MAX_INT_BITS = 10_000
+"""Python refuses to print or read integers of more than 4,300 digits; this stays below."""
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """A JSON object whose numbers are finite and whose strings can be stored; raises ValueError otherwise."""
+    try:
+        value = _DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def plain(value: Any, where: str = "attributes", depth: int = 0) -> Any:
+    """`value` as JSON would read it back; raises InputError for what JSON cannot hold."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int) and value.bit_length() <= MAX_INT_BITS:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
+        return [plain(part, f"{where}[{i}]", depth + 1) for i, part in enumerate(value)]
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        return plain_object(value, where, depth)
+    raise _unfit(value, where)
+
+
+def plain_object(values: Mapping[str, Any], where: str = "attributes", depth: int = 0) -> dict[str, Any]:
+    """`values` as JSON would read them back; raises InputError for what JSON cannot hold."""
+    found = {}
+    for name, part in values.items():
+        if not isinstance(name, str):
+            raise _unfit(values, where)
+        found[name] = part if isinstance(part, str) else plain(part, f"{where}.{name}", depth + 1)
+    return found
+
+
+def _unfit(value: object, where: str) -> InputError:
+    return InputError(
+        f"{where[:80]} is a {type(value).__name__} that JSON cannot hold",
+        hint=f"use text keys, finite numbers, and at most {MAX_DEPTH} levels",
+    )
+
 
 # The signature on a JSON-lines record: its id, its time, and who wrote it with whose leave.
 
 _SIGNED = frozenset({"id", "at", "actor", "trigger", "approval", "session", "source"})
 
 
-def new_id(prefix: str, moment: datetime, taken: Container[str]) -> str:
-    """`S-<milliseconds>-<8 hex>`, not among `taken`."""
-    while (fresh := f"{prefix}-{to_ms(moment)}-{secrets.token_hex(4)}") in taken:
-        pass
-    return fresh
+def new_id(prefix: str, moment: datetime, *taken: Container[str]) -> str:
+    """`S-<milliseconds>-<8 hex>`, in none of those that are `taken`."""
+    fresh = f"{prefix}-{to_ms(moment)}-{secrets.token_hex(4)}"
+    return new_id(prefix, moment, *taken) if any(fresh in each for each in taken) else fresh
 
 
 def sign(record: Mapping[str, Any], id: str, moment: datetime, by: Attribution) -> dict[str, Any]:
@@ -113,6 +174,14 @@ def read_lines(data: bytes) -> LinesReading:
         if line is not None:
             records.append(line)
     return LinesReading(records=records, problems=problems)
+
+
+def record_of(raw: bytes) -> dict[str, Any]:
+    """The record of one line; empty when it cannot be read."""
+    try:
+        return read_object(raw.removeprefix(_BOM).strip().decode())
+    except ValueError:
+        return {}
 
 
 def _read(raw: bytes, start: int, end: int, where: str, problems: list[str]) -> Line | None:

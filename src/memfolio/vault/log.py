@@ -6,25 +6,32 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, time, tzinfo
+from datetime import UTC, date, time, tzinfo
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem, frozen
-from memfolio.vault.entry import Entry, moment_of, parse_entry
 from memfolio.vault.fields import (
     AFTER_SIGNS,
+    BLANK,
     MAX_MS,
     TIME,
+    Entry,
+    find_mark,
+    is_untouched,
+    moment_of,
     normalise_content,
-    own_length,
+    parse_entry,
     read_clock,
+    salt_of,
     take_importance,
     text_id,
     unescape,
     without_surrogates,
 )
+from memfolio.vault.paths import agent_of, day_of
 
 # Hand-written text as memories: each top-level bullet is one, and so is each paragraph.
 #
@@ -291,6 +298,35 @@ def split_log(text: str, agent: str) -> tuple[Block, ...]:
     return tuple([Block(text[lo:hi], lo, mark, kind) for lo, hi, kind, mark in _cuts(text, agent)])
 
 
+def whole_length(block: str, agent: str) -> int:
+    """How much of `block` is, byte for byte, an entry as it was written; 0 when it does not begin with one."""
+    lines = block.split("\n")[:-1]
+    mark = find_mark(lines[0]) if lines else None
+    if mark is None:
+        return 0
+    at, length = mark.checksum_at, 0
+    digest = blake2b(salt_of(agent, mark.ms))
+    for line in lines:
+        blank = line if length else f"{line[:at]}{BLANK}{line[at + 8 :]}"
+        digest.update(f"{blank}\n".encode("utf-8", "surrogatepass"))
+        length += len(line) + 1
+        if digest.copy().hexdigest()[:8] == lines[0][at : at + 8]:
+            return length
+    return 0
+
+
+def own_length(block: str, agent: str) -> int:
+    """How much of `block`, which begins with an entry, belongs to that: what follows an untouched one does not.
+
+    Of an entry that was edited nobody can tell where it ends, so it has all of the block.
+    """
+    body = block.rstrip("\n")
+    if "\n" not in body[body.find("\n\n") + 2 :] or is_untouched(f"{body}\n", agent):
+        return len(block)
+    length = whole_length(block, agent)
+    return length if length and length < len(body) else len(block)
+
+
 def read_log(text: str, *, day: date, tz: tzinfo, agent: str, marked: bool = True) -> LogReading:
     """The memories of a log: entries with (unless not `marked`) and without a block id, and hand-written text.
 
@@ -307,6 +343,21 @@ def read_log(text: str, *, day: date, tz: tzinfo, agent: str, marked: bool = Tru
     return LogReading(entries=entries, problems=tuple(reader.problems))
 
 
+def read_log_at(path: str, text: str, tz: tzinfo = UTC, *, marked: bool = True) -> LogReading:
+    """The memories of the log at `path`; none where that is no log, or of a day that does not exist."""
+    day, agent = day_of(path), agent_of(path)
+    if day is None or agent is None:
+        return LogReading(entries=(), problems=())
+    return read_log(text, day=day, tz=tz, agent=agent, marked=marked)
+
+
+def read_entry_at(path: str, block: str, *, marked: bool = True) -> Entry | None:
+    """The entry in a block of the log at `path`, whatever the time zone; None where there is none."""
+    day, agent = day_of(path), agent_of(path)
+    parsed = parse_entry(block, day=day, tz=UTC, agent=agent, marked=marked) if day and agent else None
+    return parsed.entry if parsed else None
+
+
 def _cuts(text: str, agent: str) -> Iterator[Cut]:
     starts = _headings(text, agent)
     first = starts[0][0] if starts else len(text)
@@ -317,21 +368,22 @@ def _cuts(text: str, agent: str) -> Iterator[Cut]:
     if lead < first:
         yield lead, first, "text", None
     for (lo, mark), (hi, _) in pairwise([*starts, (len(text), None)]):
-        end = lo + own_length(text[lo:hi], agent) if mark else hi
+        # Most entries are one line of content: nothing can follow that, which need not be proved by the checksum.
+        is_line = text[text.find("\n", text.find("\n\n", lo, hi) + 2, hi) : hi] in ("\n", "\n\n")
+        end = lo + own_length(text[lo:hi], agent) if mark and not is_line else hi
         yield lo, end, "entry", mark
         if end < hi:
             yield end, hi, "text", None
 
 
 def _headings(text: str, agent: str) -> list[Start]:
-    found = [(match.start(), _id(match)) for match in re.finditer(_ENTRY, text)]
+    found = [
+        (match.start(), match[1] if match[1] and int(match[2]) <= MAX_MS else None)
+        for match in re.finditer(_ENTRY, text)
+    ]
     if "```" not in text and "~~~" not in text:
         return found
     return [start for run in _runs(found, len(text)) for start in _outside_fences(text, agent, *run)]
-
-
-def _id(match: re.Match[str]) -> str | None:
-    return match[1] if match[1] and int(match[2]) <= MAX_MS else None
 
 
 def _runs(found: list[Start], end: int) -> Iterator[tuple[list[Start], int]]:

@@ -1,20 +1,29 @@
-"""The layout of a home: which file is what, what may be named, and how sensitive it is.
+"""A home: the layout of its folder, and the folder itself with its clock, its secret and its owner.
 
 Paths are strings relative to the home with "/" between their parts, the same on every platform.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import stat
 import unicodedata
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import PurePosixPath
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from memfolio.errors import AgentIdError, PathError
+from memfolio.clock import Clock
+from memfolio.errors import AgentIdError, HomeMissingError, NotOwnerError, PathError
 from memfolio.types import AGENT_PATTERN
+from memfolio.vault.disk import Disk, Stamp
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
 
 SHARED = "shared"
 AUDIT = "audit"
@@ -31,6 +40,7 @@ _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/(?P<folder>sessions|memory/ch
 _ARCHIVED_PAGE = re.compile(
     r"(?P<root>agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<folder>sessions|checkpoints)/(?P<name>[^/]+\.md)"
 )
+_STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
 _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
@@ -127,6 +137,16 @@ def page_from_archive(path: str) -> str | None:
 
 def state_ledger(agent: str) -> Ledger:
     return Ledger(f"{agent_root(agent)}/memory/meta/state", Form.LINES)
+
+
+def knowledge_ledger(agent: str, name: str) -> Ledger:
+    """The facts, rules, cases or judgements of an agent."""
+    return Ledger(f"{agent_root(agent)}/knowledge/{name}", Form.LINES)
+
+
+def is_state(path: str) -> bool:
+    """Whether a file is a part of an agent's state ledger."""
+    return _STATE.fullmatch(path) is not None
 
 
 def audit_ledger(month: str) -> Ledger:
@@ -229,3 +249,160 @@ def _bad_path(path: str) -> PathError:
         f"{path[:120]!r} cannot be a file of a home",
         hint="use a relative path below agents/<agent>/ or shared/ with plain names",
     )
+
+
+# The home itself, and the checks that it is still what it was.
+
+KEY = "key"
+OWNER = "owner"
+UNSURVEYED = "unsurveyed"
+PURGES = "purges"
+"""Has a byte for each purge: what was derived from files as they were before is not used any more."""
+MANY = 1000
+
+
+def is_home(root: Path) -> bool:
+    """Whether a folder is a home; a clone of one lacks its inside, which is made when it is opened."""
+    if (root / INTERNAL).is_dir() or (root / CONFIG).is_file():
+        return True
+    return (root / "agents").is_dir() and (root / AUDIT).is_dir()
+
+
+def agents_of(root: Path) -> list[str]:
+    """The agents of a home: every folder of one, and the one that all share where it is there."""
+    folder = root / "agents"
+    names = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    own = sorted(name for name in names if AGENT_PATTERN.fullmatch(name) and name != SHARED)
+    return [*own, SHARED] if (root / SHARED).is_dir() else own
+
+
+class Home:
+    """One home as this process sees it."""
+
+    def __init__(self, root: Path, config: Config, clock: Clock, disk: Disk) -> None:
+        self.root = root
+        self.config = config
+        self.clock = clock
+        self.disk = disk
+        self.internal = root / INTERNAL
+        disk.root, disk.private = root, self.internal
+        self.zone: tzinfo = config.zone
+        self._key = b""
+        self._identity: tuple[int, int] | None = None
+        self._checked: Stamp | None = None
+        self._paths: dict[str, Path] = {}
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether no survey was completed since the secret was made: in a clone, the trail's hashes have another."""
+        return self.disk.stamp(self.internal / UNSURVEYED) is not None
+
+    def note_surveyed(self) -> None:
+        """Every file is known by a hash of this home's own."""
+        if self.has_new_key:
+            self.disk.remove(self.internal / UNSURVEYED)
+
+    @property
+    def purges(self) -> int:
+        """How many purges there were."""
+        stamp = self.disk.stamp(self.internal / PURGES)
+        return stamp.size if stamp else 0
+
+    def note_purged(self) -> None:
+        self.disk.append(self.internal / PURGES, b".", sync=True)
+
+    def is_initialized(self) -> bool:
+        return self._read_key() is not None
+
+    def prepare(self) -> None:
+        """Create what is missing, the secret last; the caller holds the write lock."""
+        # A folder that ignores itself needs nothing from the person's own .gitignore.
+        if self.disk.stamp(self.internal / GITIGNORE) is None:
+            self.disk.put(self.internal / GITIGNORE, b"*\n")
+        if self.disk.stamp(self.internal / OWNER) is None:
+            self.claim()
+        if not self.is_initialized():
+            import secrets
+
+            self.disk.put(self.internal / UNSURVEYED, b"")
+            self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
+
+    def load(self) -> None:
+        """Read the secret and remember which folder this is."""
+        self._key = self._read_key() or b""
+        self._identity = self._look()
+
+    def _read_key(self) -> bytes | None:
+        key = self.disk.read(self.internal / KEY)
+        return None if key is None or len(key) < 32 else key[:64]
+
+    def path(self, relative: str) -> Path:
+        """A file of the home; remembered, since a few files are asked for all the time."""
+        if (path := self._paths.get(relative)) is None:
+            if len(self._paths) > MANY:
+                self._paths.clear()
+            path = self._paths[relative] = self.root / relative
+        return path
+
+    def hasher(self) -> blake2b:
+        """A fresh keyed hash: without the home's secret nobody can test a guess against the trail."""
+        return blake2b(key=self._key, digest_size=16)
+
+    def hash(self, data: bytes) -> str:
+        digest = self.hasher()
+        digest.update(data)
+        return digest.hexdigest()
+
+    def key_mark(self, agent: str, key: str) -> str:
+        """How an agent's idempotency key is named in the trail."""
+        return self.hash(f"{agent}\0{key}".encode("utf-8", "surrogatepass"))[:16]
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def check_present(self) -> None:
+        """Stop when the folder vanished, was replaced, or lost its inside: a sync program or an unmounted disk."""
+        if self._look() != self._identity:
+            raise HomeMissingError(
+                f"{self.root} is not the folder that was opened",
+                hint="bring the folder or disk back, then open it again; nothing was written",
+            )
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            info = self.internal.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return (info.st_dev, info.st_ino) if stat.S_ISDIR(info.st_mode) else None
+
+    def owner(self) -> dict[str, str]:
+        """The machine that writes this home; empty when nobody claimed it or the note is unreadable."""
+        try:
+            owner = json.loads(self.disk.read(self.internal / OWNER) or b"{}")
+        except ValueError:
+            return {}
+        return owner if isinstance(owner, dict) else {}
+
+    def is_owner(self) -> bool:
+        return self.owner().get("machine") == self.config.machine
+
+    def check_owner(self) -> None:
+        """Refuse to write another machine's home, claim nobody's; the note is read again only when it changed."""
+        stamp = self.disk.stamp(self.internal / OWNER)
+        if stamp is None:
+            self.claim()
+        elif stamp != self._checked and self.is_owner():
+            self._checked = stamp
+        elif stamp != self._checked:
+            host = self.owner().get("name", "another machine")
+            raise NotOwnerError(
+                f"{self.root} is written by {host}",
+                hint="read here as you like; `memfolio adopt` makes this machine its writer",
+            )
+
+    def claim(self) -> None:
+        """Make this machine the home's writer; the note comes last, so that it stands for everything before it."""
+        # A folder that ignores itself needs nothing from the person's own .gitignore.
+        self.disk.put(self.internal / GITIGNORE, b"*\n")
+        note = {"machine": self.config.machine, "name": self.config.machine_name, "since": self.now().isoformat()}
+        self.disk.put(self.internal / OWNER, json.dumps(note, indent=1).encode() + b"\n")

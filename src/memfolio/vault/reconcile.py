@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 from memfolio.clock import to_ms
 from memfolio.errors import FileNotHereError, HistoryError, HomeBusyError, HomeError
 from memfolio.types import HUMAN, ID_PATTERN, Action, Approval, Attribution
-from memfolio.vault.alerts import WATCHMAN, open_alerts
+from memfolio.vault.alerts import MONITOR, open_alerts
 from memfolio.vault.disk import Stamp
-from memfolio.vault.entry import parse_entry
-from memfolio.vault.fields import whole_length
+from memfolio.vault.fields import parse_entry
 from memfolio.vault.git.repository import can_hold
-from memfolio.vault.journal import FileState, FileStates, Tail, Written, catch_up, to_bytes, to_text
-from memfolio.vault.lines import attribution_of, read_lines, split_lines
-from memfolio.vault.log import split_log
+from memfolio.vault.journal import FileState, Journal, Tail, TrailLine, Written, to_bytes, to_text
+from memfolio.vault.lines import attribution_of, record_of, split_lines
+from memfolio.vault.log import split_log, whole_length
 from memfolio.vault.paths import (
     SHARED,
     Form,
@@ -35,11 +34,10 @@ from memfolio.vault.paths import (
     sensitivity,
     title_line,
 )
-from memfolio.vault.trail import TrailLine
 
 if TYPE_CHECKING:
-    from memfolio.vault.cut import Excerpt
     from memfolio.vault.git.history import GitFileState
+    from memfolio.vault.move import Excerpt
 
 
 # Telling our own bytes from other people's, by looking at them. Pure.
@@ -129,13 +127,13 @@ def _own_lines(content: bytes, start: int) -> Own:
     for raw in split_lines(content[start:]):
         if not raw.endswith(b"\n") or b"\0" in raw:
             return own
-        records = [line.record for line in read_lines(raw).records]
-        by = attribution_of(records[0]) if records else None
-        if by is None or "id" not in records[0]:
+        record = record_of(raw)
+        by = attribution_of(record)
+        if by is None or "id" not in record:
             own.is_followed = True
             return own
         end = own.whole + len(raw)
-        own.pieces.append(Piece(own.whole, end, str(records[0]["id"]), by))
+        own.pieces.append(Piece(own.whole, end, str(record["id"]), by))
         own.whole = end
     return own
 
@@ -148,8 +146,7 @@ def blocks_of(path: str, content: bytes) -> list[tuple[str | None, str]]:
 
 
 def _line_id(raw: bytes) -> str | None:
-    reading = read_lines(raw)
-    return str(reading.records[0].record.get("id", "")) or None if reading.records else None
+    return str(record_of(raw).get("id", "")) or None if raw.endswith(b"\n") else None
 
 
 def lost_run(path: str, before: bytes, now: bytes) -> list[tuple[str, str]]:
@@ -175,7 +172,7 @@ def _missing_suffix(ids: Sequence[str], present: set[str | None]) -> int:
 # that is checked out has it, or as the index has it, though we have written something newer: nobody means that as an
 # edit. A person who commits on top of our newest commit does. All else is an edit that was made without git.
 
-RETURNED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="git-moved")
+RESTORED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="git-moved")
 MOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-moved")
 REMOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-commit")
 NOTICE = (
@@ -191,7 +188,7 @@ class GitMove(StrEnum):
     COMMIT = "commit"
 
 
-def judge(standing: GitFileState, content: bytes | None, is_former: Callable[[bytes], bool]) -> GitMove | None:
+def git_move_of(standing: GitFileState, content: bytes | None, is_former: Callable[[bytes], bool]) -> GitMove | None:
     """How git made a file what it is, None when somebody else did; `is_former` knows the states that we recorded."""
     blob = None if content is None else blob_id(content)
     if standing.is_built_on and standing.head not in (standing.ours, standing.indexed) and blob == standing.head:
@@ -221,12 +218,12 @@ def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
     return by.approval is not Approval.APPROVED and by.actor != "system:init"
 
 
-def alert_moved(file_states: FileStates, about: Sequence[int]) -> None:
+def alert_moved(journal: Journal, about: Sequence[int]) -> None:
     """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
-    if not any(line.by == MOVED for line in open_alerts(file_states.trail)):
-        file_states.enter(Action.ALERT, MOVED, about=about)
-    if NOTICE not in file_states.notices:
-        file_states.notices.append(NOTICE)
+    if not any(line.by == MOVED for line in open_alerts(journal.trail)):
+        journal.enter(Action.ALERT, MOVED, about=about)
+    if NOTICE not in journal.notices:
+        journal.notices.append(NOTICE)
 
 
 # Settling a file before it is touched: whatever happened to it behind our back is understood and recorded.
@@ -239,11 +236,11 @@ def alert_moved(file_states: FileStates, about: Sequence[int]) -> None:
 # - without its newest entries and nothing else of ours: a stale editor saved over them, they are appended again;
 # - anything else: a person's edit, recorded as `human` with its bytes.
 
-RESCUER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
-CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
+RESTORER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
+TORN_CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
 TORN = "torn"
-LOOKS = 10
-QUIET = 0.05
+RETRIES = 10
+QUIET_SECONDS = 0.05
 """Seconds without a change after which an editor counts as done with saving a file."""
 
 MANY = 50
@@ -263,73 +260,81 @@ class FileNow:
 class Reconciler:
     """Compares one file with its recorded state, and records what somebody else did to it."""
 
-    def __init__(self, file_states: FileStates, committed: Callable[[str], bytes | None]) -> None:
-        self._file_states = file_states
+    def __init__(self, journal: Journal, committed: Callable[[str], bytes | None]) -> None:
+        self._journal = journal
+        self._home = journal.home
         self._committed = committed
         self._taken_out: list[int] = []
         """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
 
-    def reconcile(self, path: str, *, looks: int = LOOKS, takes_own: bool = True) -> bool:
+    def reconcile(self, path: str, *, retries: int = RETRIES, takes_own: bool = True) -> bool:
         """Whether the file had been changed by somebody else; afterwards its recorded state says what is in it.
 
         Without `takes_own`, entries of ours that are not in the trail are left to the change that they belong to.
         """
-        file_states = self._file_states
-        known, stamp = file_states.known(path), file_states.stamp(path)
+        journal = self._journal
+        known, stamp = journal.files.get(path), journal.stamp(path)
         if (known is None and stamp is None) or (known is not None and stamp is not None and known.stamp == stamp):
             return False
-        self._file_states.await_git()
+        self._journal.await_git()
         seen = self._look(path)
         if seen is None:
             return self._note_missing(path, known)
+        self._make_name_durable(seen, known)
         if known and (seen.hash == known.hash or self._is_cloned(seen)):
-            file_states.journal.restamp(path, FileState(seen.hash, known.size, seen.stamp))
+            journal.restamp(path, FileState(seen.hash, known.size, seen.stamp))
             return False
-        if takes_own and self._take_own(seen, known):
+        if takes_own and self._recover_own(seen, known):
             return True
         move = self._move(path, seen.content)
-        if move is GitMove.TREE and self.bring_back([*file_states.journal.known, path]):
+        if move is GitMove.TREE and self.restore_moved([*journal.files, path]):
             return True
-        is_done = not looks or move is not None or self._is_quiet(seen)
-        return (is_done and self._take_human(seen, known, move)) or self.reconcile(
-            path, looks=max(looks - 1, 0), takes_own=takes_own
+        is_done = not retries or move is not None or self._is_quiet(seen)
+        return (is_done and self._record_edit(seen, known, move)) or self.reconcile(
+            path, retries=max(retries - 1, 0), takes_own=takes_own
         )
 
-    def bring_back(self, paths: Iterable[str]) -> list[str]:
+    def _make_name_durable(self, seen: FileNow, known: FileState | None) -> None:
+        """See to it that what is appended to a file which somebody put there does not go with its name."""
+        is_other = known is None or known.stamp is None or known.stamp.inode != seen.stamp.inode
+        if is_other and form_of(seen.path) is not Form.PAGE:
+            self._home.disk.sync_dir(self._home.path(seen.path).parent)
+
+    def restore_moved(self, paths: Iterable[str]) -> list[str]:
         """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
-        self._file_states.await_git()
+        self._journal.await_git()
         done: list[Written] = []
         for path in dict.fromkeys(paths):
             with suppress(OSError, HomeError):  # what stands in the way of one file is said when it is reconciled
-                done += filter(None, [self._returned(path)])
+                done += filter(None, [self._restored(path)])
         batches = [done[start : start + MANY] for start in range(0, len(done), MANY)]
         if batches:
-            catch_up(self._file_states)  # the same command has moved the trail: it is put right before anything follows
-        if lines := [self._file_states.enter(Action.RESTORE, RETURNED, batch) for batch in batches]:
-            alert_moved(self._file_states, [line.seq for line in lines])
+            self._journal.catch_up()  # the same command has moved the trail: it is put right before anything follows
+        if lines := [self._journal.enter(Action.RESTORE, RESTORED, batch) for batch in batches]:
+            alert_moved(self._journal, [line.seq for line in lines])
         return [each.path for each in done]
 
     def alert_removed(self) -> None:
         """Alert the owner, once for all, of what persons' commits took out of the files."""
         if self._taken_out:
-            self._file_states.enter(Action.ALERT, REMOVED, about=self._taken_out)
+            self._journal.enter(Action.ALERT, REMOVED, about=self._taken_out)
             self._taken_out = []
 
-    def _returned(self, path: str) -> Written | None:
+    def _restored(self, path: str) -> Written | None:
         """A file that git had moved, back as we left it; None for all others, or while it is being changed."""
-        file_states, known = self._file_states, self._file_states.known(path)
-        stamp = file_states.stamp(path)
+        journal, known = self._journal, self._journal.files.get(path)
+        stamp = journal.stamp(path)
         if stamp == (known.stamp if known else None):
             return None
         seen = self._look(path) if stamp else None
         if seen and known and seen.hash == known.hash:
             return None
-        if (known is None and (seen is None or not self._is_former(path, seen.content))) or self._move(
+        if (known is None and (seen is None or not self.is_former(path, seen.content))) or self._move(
             path, seen.content if seen else None
         ) is not GitMove.TREE:
             return None
         before = self._before(path) if known else None
-        if known and (before is None or file_states.home.hash(before) != known.hash):
+        if known and (before is None or journal.home.hash(before) != known.hash):
             return None
         was = known.hash if known else None
         found = self._replace(path, before, seen)
@@ -337,156 +342,156 @@ class Reconciler:
 
     def _move(self, path: str, content: bytes | None) -> GitMove | None:
         """How git changed a file, if it was git."""
-        home = self._file_states.home
+        home = self._home
         if not home.config.git.enabled or home.has_new_key or not can_hold(path):
             return None
         try:
-            standing = self._file_states.history.standing(path)
+            standing = self._journal.history.standing(path)
         except HistoryError:
             return None
-        move = judge(standing, content, lambda former: self._is_former(path, former)) if standing else None
+        move = git_move_of(standing, content, lambda former: self.is_former(path, former)) if standing else None
         # Whoever wrote a file last may take that back with git, too; what they wrote before is in the history.
         return None if move is GitMove.TREE and self._is_persons(path) else move
 
     def _is_persons(self, path: str) -> bool:
         """Whether a person was the last to write a file."""
-        lines = self._file_states.trail.newest_first(containing=[path.encode()])
+        lines = self._journal.trail.newest_first(containing=[path.encode()])
         return next((line.by == HUMAN for line in lines if path in line.paths), False)
 
-    def _is_former(self, path: str, content: bytes) -> bool:
+    def is_former(self, path: str, content: bytes) -> bool:
         """Whether the trail has the content as a state of the file."""
-        found = self._file_states.home.hash(content)
-        lines = self._file_states.trail.lines(containing=[found.encode()])
+        found = self._home.hash(content)
+        lines = self._journal.trail.lines(containing=[found.encode()])
         return any(mark.path == path and mark.now == found for line in lines for mark in line.files)
 
     def _is_cloned(self, seen: FileNow) -> bool:
         """Whether a file whose hash cannot be checked here is what git has."""
-        return self._file_states.home.has_new_key and self._committed(seen.path) == seen.content
+        return self._home.has_new_key and self._committed(seen.path) == seen.content
 
     def tail(self, path: str, *, takes_own: bool = True) -> Tail:
         """How the file ends as it was reconciled, not as somebody left it a moment later."""
-        for _ in range(LOOKS):
+        for _ in range(RETRIES):
             self.reconcile(path, takes_own=takes_own)
-            tail, known = self._file_states.tail_of(path), self._file_states.known(path)
-            if tail.hash == (known.hash if known else None):
+            tail = self._journal.tail_of(path)
+            if tail.hash == self._journal.hash_of(path):
                 return tail
             # Changed since it was reconciled, or in the very moment of our last write, which its stamp does not show.
-            self._file_states.look_again([path])
-        raise HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
+            self._journal.mark_stale([path])
+        raise being_changed(path)
 
     def _is_quiet(self, seen: FileNow) -> bool:
         """Whether the file stays as it was seen: half of a save that is under way is nobody's edit."""
         age = time.time() - seen.stamp.mtime_ns / 1e9
-        if 0 <= age < QUIET:
-            time.sleep(QUIET - age)
-        return self._file_states.stamp(seen.path) == seen.stamp
+        if 0 <= age < QUIET_SECONDS:
+            time.sleep(QUIET_SECONDS - age)
+        return self._journal.stamp(seen.path) == seen.stamp
 
     def _look(self, path: str) -> FileNow | None:
-        file_states = self._file_states
-        stamp, content = file_states.stamp(path), file_states.read(path)
-        for _ in range(LOOKS):
-            if (again := file_states.stamp(path)) == stamp:
+        journal = self._journal
+        stamp, content = journal.stamp(path), journal.read(path)
+        for _ in range(RETRIES):
+            if (again := journal.stamp(path)) == stamp:
                 break
-            stamp, content = again, file_states.read(path)
+            stamp, content = again, journal.read(path)
         if content is None or stamp is None:
             return None
         if content and not content.strip(b"\0"):
             raise _not_here(path)
-        return FileNow(path, content, file_states.home.hash(content), stamp)
+        return FileNow(path, content, journal.home.hash(content), stamp)
 
     def _note_missing(self, path: str, known: FileState | None) -> bool:
         if known is None:
             return False
         folder, _, name = path.rpartition("/")
-        if self._file_states.stamp(f"{folder}/.{name}.icloud"):
+        if self._journal.stamp(f"{folder}/.{name}.icloud"):
             raise _not_here(path)
         move = self._move(path, None)
-        if move is GitMove.TREE and self.bring_back([*self._file_states.journal.known, path]):
+        if move is GitMove.TREE and self.restore_moved([*self._journal.files, path]):
             return True
-        line = self._enter_human(Action.DELETE, Written(path, None, None, known.hash, None))
+        line = self._enter_edit(Action.DELETE, Written(path, None, None, known.hash, None))
         self._taken_out += [line.seq] if move else []
         return True
 
-    def _enter_human(self, action: Action, write: Written, gone: Sequence[str] = ()) -> TrailLine:
-        first = self._file_states.journal.head.seq == 0
-        line = self._file_states.enter(action, HUMAN, [write], ids=gone, strict=True)
+    def _enter_edit(self, action: Action, write: Written, gone: Sequence[str] = ()) -> TrailLine:
+        first = self._journal.head.seq == 0
+        line = self._journal.enter(action, HUMAN, [write], ids=gone, strict=True)
         if needs_alert(line.paths, line.by) and not first:
-            self._file_states.enter(Action.ALERT, WATCHMAN, about=[line.seq])
+            self._journal.enter(Action.ALERT, MONITOR, about=[line.seq])
         return line
 
-    def _take_own(self, seen: FileNow, known: FileState | None) -> bool:
+    def _recover_own(self, seen: FileNow, known: FileState | None) -> bool:
         """Recognise what a crash kept out of the trail; False when somebody else wrote it."""
         size = known.size if known else 0
         if form_of(seen.path) is Form.PAGE or size > len(seen.content):
             return False
-        if known and self._file_states.home.hash(seen.content[:size]) != known.hash:
+        if known and self._home.hash(seen.content[:size]) != known.hash:
             return False
-        own = own_end(seen.path, seen.content, size, self._file_states.home.zone)
+        own = own_end(seen.path, seen.content, size, self._home.zone)
         if own is None or (size == 0 and not own.pieces) or self._are_known(seen.path, own.ids):
             return False  # a file of ours begins whole, and an id that the trail has was copied by a person
+        self._home.disk.sync_file(self._home.path(seen.path))  # its writer may have died before it was durable
         if own.whole < len(seen.content) and not own.is_followed:
             self._cut_torn(seen, own.whole)
-        self._enter_own(seen, own, self._file_states.tail_behind(seen.content[:size] if known else None))
-        return not own.is_followed or self._take_human(seen, self._file_states.known(seen.path))
+        self._enter_own(seen, own, self._journal.tail_behind(seen.content[:size] if known else None))
+        return not own.is_followed or self._record_edit(seen, self._journal.files.get(seen.path))
 
     def _are_known(self, path: str, ids: list[str]) -> bool:
         """Whether the trail has one of these, or another log: large changes name only their first and last there."""
         marks = [each.encode() for each in ids]
-        lines = self._file_states.trail.lines(containing=marks) if ids else iter(())
+        lines = self._journal.trail.lines(containing=marks) if ids else iter(())
         if any(each in line.ids for line in lines for each in ids):
             return True
-        others = (other for other in self._file_states.journal.known if other != path and form_of(other) is Form.LOG)
-        return any(mark in (self._file_states.read(other) or b"") for other in others for mark in marks)
+        others = (other for other in self._journal.files if other != path and form_of(other) is Form.LOG)
+        return any(mark in (self._journal.read(other) or b"") for other in others for mark in marks)
 
     def _cut_torn(self, seen: FileNow, whole: int) -> None:
         """Take an unacknowledged fragment out of the file; it is kept, should it be a person's after all."""
-        home, fragment = self._file_states.home, seen.content[whole:]
+        home, fragment = self._home, seen.content[whole:]
         if b"\0" in fragment:
             self._keep_torn(seen.path, fragment)
         elif fragment.strip():
-            self.set_aside(seen.path, fragment, CUTTER)
+            self.set_aside(seen.path, fragment, TORN_CUTTER)
         if whole:
             home.disk.cut(home.path(seen.path), whole)
         else:
             home.disk.remove(home.path(seen.path))
 
     def _keep_torn(self, path: str, fragment: bytes) -> None:
-        home = self._file_states.home
+        home = self._home
         home.disk.put(home.internal / TORN / f"{to_ms(home.now())}-{path.rpartition('/')[2]}", fragment)
 
     def set_aside(self, path: str, content: bytes, by: Attribution) -> None:
         """Keep content that has no place in its file as a page under `conflicts/`; what was forgotten is archived."""
-        from memfolio.vault.cut import is_bare
-        from memfolio.vault.past.rollback import parted
+        from memfolio.vault.move import is_bare
+        from memfolio.vault.past.rollback import without_forgotten
 
-        rest, forgotten = parted(path, content, self._file_states.journal.known, self._readable)
+        rest, forgotten = without_forgotten(path, content, self._journal.files, self._readable)
         is_empty = not rest.strip() or (rest != content and is_bare(path, rest))
         done = [] if is_empty else [self._put(self._conflict_path(path), rest)]
         done += self._archived(path, forgotten) if forgotten else []
         if done:
-            self._file_states.enter(Action.CREATE, by, done)
+            self._journal.enter(Action.CREATE, by, done)
 
     def _put(self, path: str, content: bytes) -> Written:
-        home, known = self._file_states.home, self._file_states.known(path)
-        stamp = home.disk.put(home.path(path), content)
-        return Written(path, None, content, known.hash if known else None, home.hash(content), stamp)
+        stamp = self._home.disk.put(self._home.path(path), content)
+        return Written(path, None, content, self._journal.hash_of(path), self._home.hash(content), stamp)
 
     def _readable(self, path: str) -> bytes | None:
         """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""
         try:
-            return self._file_states.read(path)
+            return self._journal.read(path)
         except (OSError, HomeError):
             return None
 
     def _archived(self, path: str, forgotten: list[Excerpt]) -> list[Written]:
         """Keep what was forgotten where it should have gone, if it is not there; other forms of it as fragments."""
-        from memfolio.vault.cut import into_archive
+        from memfolio.vault.move import into_archive
         from memfolio.vault.past.rollback import archive_of, missing_from
 
         target = archive_of(path)
         if target != path:  # else whoever asks is about to cut it
             self.reconcile(target)
-        before = self._file_states.read(target) or b""
+        before = self._journal.read(target) or b""
         missing = missing_from(target, before, forgotten) if target != path else []
         others = [each.body for each in forgotten if each not in missing and to_bytes(each.body) not in before]
         if others:
@@ -497,25 +502,25 @@ class Reconciler:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
         agent = agent_of(path)
         folder = f"{f'agents/{agent}' if agent and agent != SHARED else SHARED}/memory/conflicts"
-        for ms in count(to_ms(self._file_states.home.now())):
+        for ms in count(to_ms(self._home.now())):
             copy = f"{folder}/{stem or suffix}.{ms}{dot}{suffix if stem else 'md'}"
-            if self._file_states.known(copy) is None and self._file_states.stamp(copy) is None:
+            if self._journal.files.get(copy) is None and self._journal.stamp(copy) is None:
                 return copy
         raise AssertionError("count() does not end")
 
     def _enter_own(self, seen: FileNow, own: Own, tail: Tail) -> None:
-        home = self._file_states.home
+        home = self._home
         for piece in own.pieces:
             data = seen.content[piece.start : piece.end]
             before, tail = tail, tail.then(data)
             write = Written(seen.path, before.size, data, before.hash, tail.hash, tail=tail)
             key = home.key_mark(agent_of(seen.path) or "", piece.key) if piece.key else None
-            self._file_states.enter(Action.APPEND, piece.by, [write], ids=[piece.id], key=key, strict=True)
+            self._journal.enter(Action.APPEND, piece.by, [write], ids=[piece.id], key=key, strict=True)
         if tail.hash:
             # What was cut has another stamp, and so has what a person saved since we looked: it is read again.
-            self._file_states.journal.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
+            self._journal.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
-    def _take_human(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
+    def _record_edit(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
         """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
         before = self._before(seen.path) if known and ledger_of(seen.path) else b""
         lost = self._lost(seen, before) if move is None else self._uncommitted(seen, before)
@@ -524,19 +529,19 @@ class Reconciler:
         if lost and rescue is None:
             return False
         action, gone = Action.EDIT if known else Action.CREATE, _vanished(seen, before)
-        if move is not None and (gone or self._is_former(seen.path, seen.content)):
-            self._taken_out.append(self._file_states.journal.head.seq + 1)
+        if move is not None and (gone or self.is_former(seen.path, seen.content)):
+            self._taken_out.append(self._journal.head.seq + 1)
         was, stamp = known.hash if known else None, None if lost else seen.stamp
-        self._enter_human(action, Written(seen.path, None, seen.content, was, seen.hash, stamp), gone)
+        self._enter_edit(action, Written(seen.path, None, seen.content, was, seen.hash, stamp), gone)
         if rescue:
-            self._file_states.enter(Action.RESTORE, RESCUER, [rescue], ids=[each for each, _ in lost])
-            self._file_states.notices.append(_put_back(seen.path, len(lost)))
+            self._journal.enter(Action.RESTORE, RESTORER, [rescue], ids=[each for each, _ in lost])
+            self._journal.notices.append(_put_back(seen.path, len(lost)))
         return True
 
     def _before(self, path: str) -> bytes:
         """The file's content as we last left it, from git and the changes that are not there yet."""
         content = self._committed(path) or b""
-        for record in self._file_states.journal.pending:
+        for record in self._journal.pending:
             for write in record.writes:
                 if write.path == path:
                     content = write.after(content) or b""
@@ -557,7 +562,7 @@ class Reconciler:
     def _rescue(self, seen: FileNow, texts: list[str]) -> Written | None:
         """Append again what was saved over; None when somebody changed the file meanwhile."""
         is_log = form_of(seen.path) is Form.LOG
-        tail = self._file_states.tail_behind(seen.content)
+        tail = self._journal.tail_behind(seen.content)
         lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
         data = to_bytes(lead + ("\n" if is_log else "").join(text.rstrip("\n") + "\n" for text in texts))
         # In one step, since half of an entry that was torn here could not be told from one that a person shortened.
@@ -566,7 +571,7 @@ class Reconciler:
 
     def _replace(self, path: str, content: bytes | None, seen: FileNow | None) -> tuple[Stamp | None] | None:
         """The stamp behind putting this content into the file, or deleting it; None if it is not what was seen."""
-        home, target = self._file_states.home, self._file_states.home.path(path)
+        home, target = self._home, self._home.path(path)
         aside, stamp = (home.disk.take(target), None) if content is None else home.disk.swap(target, content)
         if aside and (seen is None or home.hash(home.disk.read(aside) or b"") != seen.hash):
             home.disk.rename(aside, target)
@@ -578,14 +583,14 @@ class Reconciler:
     def _is_young(self, id: str) -> bool:
         if not ID_PATTERN.fullmatch(id):
             return False
-        home = self._file_states.home
+        home = self._home
         age = to_ms(home.now()) - int(id.split("-")[1])
         return age < home.config.stale_editor_window.total_seconds() * 1000
 
     def _is_unseen(self, ids: list[str]) -> bool:
         """Whether the editor cannot have seen all of these: a person who deletes again what came back means it."""
-        lines = self._file_states.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
-        rescued = {each for line in lines if line.by.actor == RESCUER.actor for each in line.ids}
+        lines = self._journal.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
+        rescued = {each for line in lines if line.by.actor == RESTORER.actor for each in line.ids}
         return not rescued.issuperset(ids)
 
 
@@ -604,6 +609,10 @@ def _put_back(path: str, entries: int) -> str:
         f"{path}: {what} that an older copy of the file had overwritten {were} put back; "
         f"delete {it} once more if {is_meant} to go"
     )
+
+
+def being_changed(path: str) -> HomeBusyError:
+    return HomeBusyError(f"{path} is being changed all the time", hint="close its editor and try again")
 
 
 def _not_here(path: str) -> FileNotHereError:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -68,6 +69,11 @@ class PageText:
         found = None if self.is_hidden_line(number) else _HEADING.fullmatch(self.lines[number].rstrip())
         return PageHeading(number, len(found[1]), found[2], found.start(2)) if found else None
 
+    def sections(self, deepest: int = 2) -> Iterator[tuple[PageHeading, int]]:
+        """The headings of up to so many signs, each with the line at which its section ends."""
+        heads = [each for at in range(len(self.lines)) if (each := self.heading(at)) and each.level <= deepest]
+        return zip(heads, [*(each.line for each in heads[1:]), len(self.lines)], strict=False)
+
     def edited(self, edits: Iterable[tuple[Span, str]]) -> str:
         """The page with other words at some places; where two edits are at one place, the first comes first."""
         pieces, at = list[str](), 0
@@ -86,3 +92,32 @@ class PageText:
 
     def _broken(self, text: str) -> str:
         return text if self.newline == "\n" else text.replace("\r\n", "\n").replace("\n", self.newline)
+
+
+# The part of a page that memfolio keeps. It stands between two marks; the first has the hash of what was written
+# there, so that an edit is seen.
+
+BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
+OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
+
+
+def marked(body: str) -> str:
+    """A text of ours between its marks."""
+    return f"{BEGIN} {_hash(body)} -->\n{body}{END}"
+
+
+def is_ours(text: str) -> bool:
+    """Whether nobody changed what we wrote."""
+    match = OURS.search(text)
+    return match is not None and _hash(match[2]) == match[1]
+
+
+def renewed(text: str, body: str) -> str:
+    """The page with another text in the place of ours; what a person wrote around it stays."""
+    return OURS.sub(lambda _: marked(body), text, count=1)
+
+
+def _hash(body: str) -> str:
+    """Whatever an editor did to the ends of lines."""
+    lines = "\n".join(line.rstrip() for line in body.strip().splitlines())
+    return blake2b(lines.encode("utf-8", "replace"), digest_size=8).hexdigest()

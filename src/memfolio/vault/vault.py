@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import date, tzinfo
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
 from memfolio.clock import Clock, SystemClock, from_ms
@@ -27,38 +28,49 @@ from memfolio.errors import (
     HomeReadOnlyError,
     MemfolioError,
     NotOwnerError,
+    PageChangedError,
 )
 from memfolio.redact.redactor import Redactor
-from memfolio.types import Action, Approval, Attribution, MemoryItem
-from memfolio.vault.access import Access, Guard, Shows
+from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import open_alerts
-from memfolio.vault.change import AddEntries, AddLines, Allowed, Change, Operation, Page, PutPage, Receipt, attributed
+from memfolio.vault.change import (
+    Access,
+    AddEntries,
+    AddLines,
+    Allowed,
+    Change,
+    Guard,
+    Operation,
+    Page,
+    Place,
+    PutPage,
+    Receipt,
+    Shows,
+)
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
-from memfolio.vault.disk import Disk, Stamp, disk_errors
+from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft, encoded
-from memfolio.vault.home import Home, agents_of, is_home
-from memfolio.vault.journal import FileState, FileStates, Journal, Record, to_text
-from memfolio.vault.lock import FileLock
-from memfolio.vault.log import read_log
+from memfolio.vault.journal import FileState, Head, Journal, Record, Trail, TrailLine, read_line, to_text
+from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import (
     CONFIG,
-    Form,
+    Home,
     Ledger,
     Sensitivity,
-    agent_of,
     agent_root,
+    agents_of,
     check_path,
     day_log,
     day_of,
-    form_of,
-    ledger_of,
+    is_daily_log,
+    is_home,
     sensitivity,
 )
 from memfolio.vault.reconcile import Reconciler
 from memfolio.vault.survey import check_not_emptied, look_over
-from memfolio.vault.trail import Head, Trail, TrailLine, read_line
+from memfolio.vault.usage import Usage
 from memfolio.vault.writer import FOLDER as INTENTS
 from memfolio.vault.writer import Writer
 
@@ -72,13 +84,13 @@ _PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
 """A file in a line of the trail as it stands there: within a text, these quotes would be escaped."""
 
 
-def known_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
+def visible_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
     """The changes of which all files are shown, and alerts about such ones."""
     every = cache(lambda: {line.seq: line for line in trail.lines()})
-    return (line for line in lines if _may_know(shows, line, every))
+    return (line for line in lines if _is_visible(shows, line, every))
 
 
-def count_known_to(shows: Shows, trail: Trail) -> int:
+def count_visible_to(shows: Shows, trail: Trail) -> int:
     """How many changes there are of which all files are shown; parsing each would take seconds in a long trail."""
     shown = cache(lambda path: shows(json.loads(b'"%s"' % path)))
     found, others = 0, list[TrailLine]()
@@ -89,44 +101,46 @@ def count_known_to(shows: Shows, trail: Trail) -> int:
             else:
                 with suppress(ValueError):  # a line that nobody can read
                     others.append(read_line(raw))
-    return found + sum(1 for _ in known_to(shows, trail, others))
+    return found + sum(1 for _ in visible_to(shows, trail, others))
 
 
-def _may_know(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, TrailLine]]) -> bool:
+def _is_visible(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, TrailLine]]) -> bool:
     if line.files:
         return all(map(shows, line.paths))
     whose = line.by.source if line.action is Action.ALERT else None
     about = [every()[seq] for seq in line.about if seq in every()]
     is_shown = whose is None or shows(f"{agent_root(whose)}/")
-    return is_shown and all(_may_know(shows, each, every) for each in about)
+    return is_shown and all(_is_visible(shows, each, every) for each in about)
 
 
-# The memories in daily logs, read from the files.
+def _attributed(by: Attribution, drafts: Sequence[Draft]) -> Attribution:
+    """Who adds memories, in the session and in the name of the source that all of them share."""
+    return _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
 
 
-def logs_of(files: Iterable[str], agent: str, day: date | None) -> list[str]:
-    """Those of the files that are an agent's daily logs, of one day or of all."""
-    root = f"{agent_root(agent)}/memory/"
-    logs = [path for path in files if path.startswith(root) and ledger_of(path)]
-    return [path for path in logs if form_of(path) is Form.LOG and day in (None, day_of(path))]
+@lru_cache(maxsize=256)
+def _within(by: Attribution, session: str | None, source: str | None) -> Attribution:
+    """The changes of a session share one attribution; finding it is cheaper than checking it anew."""
+    return replace(by, session=session, source=source)
 
 
-def entries_in(path: str, read: Callable[[str], bytes | None], zone: tzinfo) -> Iterator[MemoryItem]:
-    """The memories in a log, in the order in which they stand there; a name that is no real date has none."""
-    day, agent = day_of(path), agent_of(path)
-    if day is not None and agent is not None:
-        reading = read_log(to_text(read(path) or b""), day=day, tz=zone, agent=agent)
-        yield from (found.entry.item for found in reading.entries)
+def _common(drafts: Sequence[Draft], name: str) -> str | None:
+    """The session or source that all memories of a change share, if they do and it is an identifier."""
+    values = set(map(attrgetter(name), drafts))
+    value = values.pop() if len(values) == 1 else None
+    return value if value is not None and TOKEN_PATTERN.fullmatch(value) else None
 
 
 # The vault of one home: its files, its one writer, its trail and its history.
 
-FOUNDER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
+INITIALIZER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
 """The file in the home's inside that tells of a purge which is under way."""
 PASSING = (HomeBusyError, DiskFullError)
 """What keeps a home from being written only for a while; it can be read meanwhile."""
+ATTEMPTS = 3
+T = TypeVar("T")
 PATIENCE = 1.5
 """Seconds for which who only reads waits until nobody writes; then the files are read as they are."""
 
@@ -156,31 +170,42 @@ class Vault:
         self._condition = Condition()
         self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
         window = None if config.git.enabled else config.stale_editor_window
-        journal = Journal(self.home.internal, self.home.disk, window=window)
-        self.file_states = FileStates(self.home, journal, self.trail)
-        self._reconciler = Reconciler(self.file_states, self._committed)
+        self.journal = Journal(self.home, self.trail, window=window)
+        self._reconciler = Reconciler(self.journal, self._committed)
         lock = FileLock(
             self.home.internal / "lock",
             self.home.disk,
             timeout=config.lock_timeout,
-            when_forked=self.file_states.begin_anew,
+            when_forked=self.journal.reset_after_fork,
         )
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
-        self.writer = Writer(self.file_states, self._reconciler, lock)
-        self.committer = Committer(self.file_states, self.writer, self._locks[1], delay=config.commit_delay)
+        self.writer = Writer(self.journal, self._reconciler, lock)
+        self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
+        self.usage = Usage(self.home)
+        """What language models were asked, and what that cost."""
         self._past: Past | None = None
         self._has_left = False
         if config.git.enabled:
-            self.file_states.when_entered = self.committer.notify
+            self.journal.when_entered = self.committer.notify
 
-    def under(self, guard: Guard, scope: Shows | None = None, *, speaker: str | None = None) -> Self:
+    def under(
+        self,
+        guard: Guard,
+        scope: Shows | None = None,
+        *,
+        speaker: str | None = None,
+        place: Place | None = None,
+    ) -> Self:
         """The same vault for one who may write what `guard` lets pass, and see what `scope` shows; None shows all.
+
+        `place` says of a memory that comes in where it was said.
 
         Whoever it is made for closes it; the vault itself is closed with the last of them.
         """
         view = copy(self)
         view._past = None
-        view._access = replace(self._access, guard=guard, scope=scope, speaker=speaker or self.config.speaker)
+        speaker = speaker or self.config.speaker
+        view._access = replace(self._access, guard=guard, scope=scope, speaker=speaker, place=place)
         self._condition.views.add(view)
         return view
 
@@ -231,7 +256,7 @@ class Vault:
             vault._finish_purge()
         except (HomeReadOnlyError, NotOwnerError, *PASSING) as error:
             with disk_errors(vault.home.root):
-                is_usable = vault._is_home() and (not isinstance(error, PASSING) or vault.home.is_founded())
+                is_usable = vault._is_home() and (not isinstance(error, PASSING) or vault.home.is_initialized())
             if not is_usable:
                 raise
             vault._only_read(error)
@@ -248,10 +273,10 @@ class Vault:
         return is_home(self.home.root)
 
     def _only_read(self, error: MemfolioError) -> None:
-        """Go on with the files as they are, since the file states cannot be brought up to date."""
+        """Go on with the files as they are, since the journal cannot be brought up to date."""
         self._condition.trouble = error
         self._glance_at_others()
-        self.file_states.epoch += 1
+        self.journal.epoch += 1
 
     @property
     def can_write(self) -> bool:
@@ -273,7 +298,7 @@ class Vault:
         root = self.home.root
         if root.exists() and not root.is_dir():
             raise HomeMissingError(f"{root} is a file", hint="name a folder for the home")
-        if not self.home.is_founded() or self._lacks_config():
+        if not self.home.is_initialized() or self._lacks_config():
             self.home.disk.make_dirs(self.home.internal / INTENTS)
             with self._locks[0]():
                 self.home.check_owner()
@@ -287,7 +312,7 @@ class Vault:
         with self.writer.ready():
             if self._lacks_config():
                 toml = PutPage(CONFIG, default_toml().encode(), None)
-                self.writer.apply(Allowed(Change(operations=(toml,), by=FOUNDER, action=Action.CREATE)))
+                self.writer.apply(Allowed(Change(operations=(toml,), by=INITIALIZER, action=Action.CREATE)))
 
     def _lacks_config(self) -> bool:
         """Whether the home is new; a configuration that a person deleted stays deleted."""
@@ -300,10 +325,10 @@ class Vault:
         """
         self._check_open()
         with self.writer.ready(sweeps=False, patience=patience):
-            survey = look_over(self.home.root, self.file_states.journal.known)
-            known, found = set(self.file_states.journal.known), set(survey.files)
-            if back := self._reconciler.bring_back({*survey.altered, *(known - found)}):
-                survey = look_over(self.home.root, self.file_states.journal.known)
+            survey = look_over(self.home.root, self.journal.files)
+            known, found = set(self.journal.files), set(survey.files)
+            if back := self._reconciler.restore_moved({*survey.altered, *(known - found)}):
+                survey = look_over(self.home.root, self.journal.files)
                 found = set(survey.files)
             if not accept_missing:
                 check_not_emptied(self.home.root, known, found)
@@ -311,37 +336,37 @@ class Vault:
             self._condition.problems = dict(survey.problems)
             suspects = {*survey.altered, *(known - found), *self._tampered(known)}
             if self.home.has_new_key:  # what is known was hashed with another one
-                self.file_states.look_again(known)
+                self.journal.mark_stale(known)
                 suspects |= known
-            changed = [*back, *(path for path in sorted(suspects) if self._settle_one(path))]
+            changed = [*back, *(path for path in sorted(suspects) if self._try_reconcile(path))]
             self._reconciler.alert_removed()
             if known.isdisjoint(self.problems):
                 self.home.note_surveyed()
             with suppress(OSError):  # the file is large, not wrong
-                self.file_states.journal.rotate_if_large()
+                self.journal.rotate_if_large()
             copies = [path for path in survey.files if "conflict" in path.lower()]  # as every program names them
             if copies:
                 changed += merge_copies(self, copies, originals=found | known)
             if self.may_pass:
                 self._condition.trouble = None
-                self.file_states.epoch += 1
+                self.journal.epoch += 1
         return changed
 
     def _tampered(self, known: Iterable[str]) -> list[str]:
         """Critical files that are not what their stamps say; they are read every time, since stamps can be forged."""
         critical = [path for path in known if sensitivity(path) is Sensitivity.CRITICAL]
         found = [path for path in critical if not self._is_as_left(path)]
-        self.file_states.look_again(found)
+        self.journal.mark_stale(found)
         return found
 
     def _is_as_left(self, path: str) -> bool:
-        known = self.file_states.known(path)
+        known = self.journal.files.get(path)
         try:
-            return known is not None and self.home.hash(self.file_states.read(path) or b"") == known.hash
+            return known is not None and self.home.hash(self.journal.read(path) or b"") == known.hash
         except (OSError, HomeError):
             return False  # what stands in the way is said when the file is reconciled
 
-    def _settle_one(self, path: str) -> bool:
+    def _try_reconcile(self, path: str) -> bool:
         """Settle a file; what stands in its way is noted and does not stop the others."""
         try:
             with disk_errors(self.home.root):
@@ -370,16 +395,23 @@ class Vault:
         """Append memories to an agent's logs as one change, with what is `beside`; InputError for bad values."""
         agent_root(agent)
         drafts = tuple(map(as_draft, items))
-        by = attributed(by, drafts)
+        by = _attributed(by, drafts)
         if key is not None:
             drafts = tuple(draft._replace(key=key) for draft in drafts[:1]) + drafts[1:]
         mark = self.home.key_mark(agent, key) if key is not None else None
         operations = (AddEntries(agent, drafts), *beside)
         return self.apply(Change(operations=operations, by=by, action=Action.APPEND, key=mark))
 
-    def add_lines(self, ledger: Ledger, records: Iterable[Mapping[str, Any]], by: Attribution) -> Receipt:
+    def add_lines(
+        self,
+        ledger: Ledger,
+        records: Iterable[Mapping[str, Any]],
+        by: Attribution,
+        prefix: str = "S",
+        action: Action = Action.APPEND,
+    ) -> Receipt:
         """Append records to a JSON-lines ledger as one change."""
-        return self.apply(Change(operations=(AddLines(ledger, tuple(records)),), by=by, action=Action.APPEND))
+        return self.apply(Change(operations=(AddLines(ledger, tuple(records), prefix),), by=by, action=action))
 
     def page(self, path: str) -> Page | None:
         """A file's content with the hash that a change of it must name."""
@@ -389,7 +421,7 @@ class Vault:
     def content(self, path: str) -> bytes | None:
         """A file's bytes; None where there is none."""
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
-        return self.read(path if self.file_states.known(path) else check_path(path))
+        return self.read(path if self.journal.files.get(path) else check_path(path))
 
     def settings(self, agent: str) -> AgentSettings:
         """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
@@ -420,6 +452,19 @@ class Vault:
         with self._access.allowing(change, self.content) as allowed:
             return self.writer.apply(allowed)
 
+    def allowed(self, change: Change) -> Change:
+        """The change as whoever speaks here may make it, which is not done; PolicyError where they may not."""
+        with self._access.allowing(change, self.content) as allowed:
+            return allowed.change
+
+    def compose(self, attempt: Callable[[], T]) -> T:
+        """Compose and make a change with nobody else writing; again when a person saves one of its files meanwhile."""
+        with self.exclusive():
+            for _ in range(ATTEMPTS):
+                with suppress(PageChangedError):
+                    return attempt()
+            return attempt()
+
     def clean(self, change: Change) -> Change:
         """The change without what must not be written."""
         return self._access.clean(change, self.content)
@@ -438,35 +483,35 @@ class Vault:
         It finds the changes of other processes when it writes itself, and on `refresh`. Each change comes once and in
         order; where that cannot be, `epoch` grows instead, and `states` says how things are.
         """
-        self.file_states.listeners.append(listener)
+        self.journal.listeners.append(listener)
 
     def unsubscribe(self, listener: Callable[[Record], None]) -> None:
         """Tell a listener nothing more."""
         with suppress(ValueError):
-            self.file_states.listeners.remove(listener)
+            self.journal.listeners.remove(listener)
 
     @property
     def notices(self) -> list[str]:
         """What was put right without being asked, for a person to read once; whoever tells it clears the list."""
-        return self.file_states.notices
+        return self.journal.notices
 
     @property
     def head(self) -> int:
         """The number of the newest change that this process knows of; where it only reads, of all."""
         if self.trouble is None:
-            return self.file_states.journal.head.seq
+            return self.journal.head.seq
         with disk_errors(self.home.root):
             return self.trail.tail().seq
 
     @property
     def newest(self) -> Head:
         """The newest change that this process knows of, with its place in the chain of the trail."""
-        return self.file_states.journal.head
+        return self.journal.head
 
     @property
     def epoch(self) -> int:
         """A number that grows whenever there may be changes that no listener was told about."""
-        return self.file_states.epoch
+        return self.journal.epoch
 
     def refresh(self) -> bool:
         """Catch up with other processes; whether they changed anything. Asking costs a look at one file.
@@ -477,21 +522,21 @@ class Vault:
             self.try_survey(patience=0)
         if self.trouble is not None:
             return self._glance_at_others()
-        before = self.file_states.journal.head.seq, self.epoch
+        before = self.journal.head.seq, self.epoch
         with disk_errors(self.home.root):
-            is_behind = not self._is_closed and self.file_states.journal.is_behind()
+            is_behind = not self._is_closed and self.journal.is_behind()
         if is_behind:
             with self.at_rest():
                 pass
-        return before != (self.file_states.journal.head.seq, self.epoch)
+        return before != (self.journal.head.seq, self.epoch)
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """Keep others from changing anything, with all that they did taken in, where the home can be had for it."""
-        with ExitStack() as held:
+        with ExitStack() as locks:
             if self.can_write:
                 try:
-                    held.enter_context(self.writer.ready(patience=PATIENCE))
+                    locks.enter_context(self.writer.ready(patience=PATIENCE))
                 except PASSING as error:
                     self._only_read(error)
             yield
@@ -512,7 +557,7 @@ class Vault:
     @property
     def files(self) -> Mapping[str, FileState]:
         """How each tracked file was last left, as far as this process knows; `states` catches up first."""
-        return self.file_states.journal.known
+        return self.journal.files
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one of the `files`, whatever its name is; None where it is gone."""
@@ -564,11 +609,11 @@ class Vault:
 
     def count_changes(self) -> int:
         """How many changes there were, as far as whoever speaks here may know of them."""
-        return self.head if self.scope is None else count_known_to(self.scope, self.trail)
+        return self.head if self.scope is None else count_visible_to(self.scope, self.trail)
 
     def was_made(self, key: str) -> TrailLine | None:
         """The change that was made under this key; None where there was none."""
-        return self.file_states.made_under(key)
+        return self.journal.made_under(key)
 
     def reconcile(self, paths: Sequence[str]) -> list[str]:
         """Record what people did to these files; returns those that had changed."""
@@ -576,22 +621,22 @@ class Vault:
 
     def waiting(self) -> list[TrailLine]:
         """The changes that git does not have yet, as far as whoever speaks here may know of them."""
-        return list(self.told(record.line for record in self.file_states.journal.pending))
+        return list(self.told(record.line for record in self.journal.pending))
 
     @property
     def obstacle(self) -> str | None:
         """What kept git from taking the newest changes, when that was tried last."""
         return self.committer.obstacle
 
-    def settle_log(self, agent: str, id: str) -> None:
+    def reconcile_log(self, agent: str, id: str) -> None:
         """Record how the log ends that would have the memory, should its writer have died before it was entered."""
         with suppress(ValueError, OverflowError):
             made = from_ms(int(id.split("-")[1])).astimezone(self.home.zone)
             ledger = day_log(agent, made.date())
             with self.at_rest():
-                newest = self.file_states.newest_part(ledger)
+                newest = self.journal.newest_part(ledger)
                 for number in (newest, newest + 1) if self.trouble is None else ():
-                    self._settle_one(ledger.part(number))
+                    self._try_reconcile(ledger.part(number))
 
     def try_survey(self, *, patience: float | None = None) -> None:
         """`survey`, if the home is free and there is room; else it is only read from then on."""
@@ -606,8 +651,8 @@ class Vault:
         now, before = self._condition, self._condition.glance
         now.glance = None
         with suppress(OSError):
-            now.glance = self.home.disk.stamp(self.file_states.journal.path)
-        self.file_states.epoch += now.glance != before
+            now.glance = self.home.disk.stamp(self.journal.path)
+        self.journal.epoch += now.glance != before
         return now.glance != before
 
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
@@ -618,7 +663,7 @@ class Vault:
         """
         with self.at_rest():
             if self.trouble is None:
-                return dict(self.file_states.journal.known)
+                return dict(self.journal.files)
         return self._read_states(earlier or {})
 
     def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
@@ -626,7 +671,7 @@ class Vault:
         states = {path: earlier[path] for path in survey.files if path not in survey.altered}
         for path, stamp in survey.altered.items():
             with suppress(OSError, HomeError):  # a file that cannot be read does not hide the others
-                content = self.file_states.read(path)
+                content = self.journal.read(path)
                 if content is not None:
                     states[path] = FileState(self.home.hash(content), len(content), stamp)
         return states
@@ -637,7 +682,7 @@ class Vault:
 
     def told(self, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
         """The changes that they may know of."""
-        return iter(lines) if self.scope is None else known_to(self.scope, self.trail, lines)
+        return iter(lines) if self.scope is None else visible_to(self.scope, self.trail, lines)
 
     # Small notes and locks that rooms keep in the home's inside. Both may be lost: then something is done once more.
 
@@ -660,9 +705,9 @@ class Vault:
         Raises HomeBusyError where one of them holds it for longer than `patience` seconds.
         """
         lock = FileLock(self.home.internal / f"{name}.lock", self.home.disk, timeout=patience)
-        with closing(lock), ExitStack() as held:
+        with closing(lock), ExitStack() as locks:
             with disk_errors(self.home.root):
-                held.enter_context(lock())
+                locks.enter_context(lock())
             yield
 
     def drop_lock(self, name: str) -> None:
@@ -698,7 +743,7 @@ class Vault:
     @property
     def history(self) -> History:
         """The home's git."""
-        return self.file_states.history
+        return self.journal.history
 
     @property
     def past(self) -> Past:
@@ -725,8 +770,12 @@ class Vault:
 
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
-        files = look_over(self.home.root, self.file_states.journal.known).files
-        return [item for path in logs_of(files, agent, day) for item in entries_in(path, self.read, self.home.zone)]
+        root, found = f"{agent_root(agent)}/memory/", list[MemoryItem]()
+        for path in look_over(self.home.root, self.journal.files).files:
+            if path.startswith(root) and is_daily_log(path) and day in (None, day_of(path)):
+                reading = read_log_at(path, to_text(self.read(path) or b""), self.home.zone)
+                found += [each.entry.item for each in reading.entries]
+        return found
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         """Which commit holds each of these changes; empty where git cannot say."""
@@ -766,11 +815,11 @@ class Vault:
         if self._has_left:
             return
         was_closed, self._condition.is_closed = self._is_closed, True
-        # File states that were never read have nothing that waits: whoever holds the home is not waited for.
-        is_ours = self.trouble is None or (self.may_pass and self.file_states.journal.head.seq > 0)
+        # A journal that was never read has nothing that waits: whoever holds the home is not waited for.
+        is_ours = self.trouble is None or (self.may_pass and self.journal.head.seq > 0)
         if is_ours and self.config.git.enabled and not was_closed:
             self.committer.close()
-        self.file_states.close()
+        self.journal.close()
         for lock in self._locks:
             lock.close()
 

@@ -11,40 +11,35 @@ import errno
 import json
 import time
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import astuple, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date
-from itertools import takewhile
+from itertools import chain, count, repeat, takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memfolio.clock import to_ms
-from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError, PageChangedError
-from memfolio.types import Action, Approval, Attribution
-from memfolio.vault.alerts import WATCHMAN
+from memfolio.errors import DiskError, InputError, MemfolioError, PageChangedError
+from memfolio.types import Action, Approval, Attribution, MemoryItem
+from memfolio.vault.alerts import MONITOR
 from memfolio.vault.change import (
     AddBlocks,
     AddEntries,
     AddLines,
     Allowed,
     Change,
-    Plan,
+    NewId,
     PutPage,
     Receipt,
-    fill_parts,
-    with_new_ids,
 )
-from memfolio.vault.disk import Disk, Stamp, disk_errors
-from memfolio.vault.entry import Mint
-from memfolio.vault.fields import check_content
-from memfolio.vault.journal import FileStates, Tail, Written, catch_up, to_bytes, to_text
+from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
+from memfolio.vault.fields import Mint, Minted, check_content
+from memfolio.vault.journal import Journal, Tail, TrailLine, Written, shorten_ids, to_bytes, to_text
 from memfolio.vault.lines import attribution, new_id, render_line, sign
-from memfolio.vault.lock import FileLock
 from memfolio.vault.paths import AUDIT, Form, Ledger, check_path, day_log, day_of, days_beside, title_line
-from memfolio.vault.reconcile import LOOKS, QUIET, Reconciler, blocks_of, needs_alert
+from memfolio.vault.reconcile import QUIET_SECONDS, RETRIES, Reconciler, being_changed, blocks_of, needs_alert
 from memfolio.vault.survey import check_not_emptied, look_over
-from memfolio.vault.trail import TrailLine, shorten_ids
 
 ATTEMPTS = 100
 
@@ -52,12 +47,12 @@ ATTEMPTS = 100
 class Writer:
     """Applies changes, one at a time, for all threads and processes of a home."""
 
-    def __init__(self, file_states: FileStates, reconciler: Reconciler, lock: FileLock) -> None:
-        self._file_states = file_states
-        self._home = file_states.home
+    def __init__(self, journal: Journal, reconciler: Reconciler, lock: FileLock) -> None:
+        self._journal = journal
+        self._home = journal.home
         self._reconciler = reconciler
         self._lock = lock
-        self._intents = Intents(file_states.home.internal, file_states.home.disk)
+        self._intents = Intents(journal.home.internal, journal.home.disk)
         self._swept = False
 
     @contextmanager
@@ -65,21 +60,33 @@ class Writer:
         """Hold the lock with everything earlier understood: other processes' changes, crashes, the home itself.
 
         Without `sweeps`, the caller sweeps, since it looks over the home anyway. Who can do without the lock says how
-        many seconds to wait for it.
+        many seconds to wait for it. Inside another `ready`, nothing can have happened that is not understood.
         """
         self._home.check_present()
         with disk_errors(self._home.root), self._lock(patience), self._home.disk.trusting():
-            self._home.check_present()
-            self._home.check_owner()
-            catch_up(self._file_states)
-            for intent in self._intents.waiting():
-                self._roll_forward(intent)
-            for path in sorted(self._file_states.unrecorded):
-                self._reconciler.reconcile(path)
-                self._file_states.unrecorded.discard(path)
-            if sweeps and not self._swept:
-                self.sweep(look_over(self._home.root, self._file_states.journal.known).leftovers)
-            yield
+            is_outermost = not self._journal.is_current
+            if is_outermost:
+                self._catch_up(sweeps=sweeps)
+            self._journal.is_current = True
+            try:
+                yield
+            except BaseException:
+                self._journal.is_current = False  # a change may have been left half done: look again
+                raise
+            if is_outermost:
+                self._journal.is_current = False
+
+    def _catch_up(self, *, sweeps: bool) -> None:
+        self._home.check_present()
+        self._home.check_owner()
+        self._journal.catch_up()
+        for intent in self._intents.waiting():
+            self._roll_forward(intent)
+        for path in sorted(self._journal.unrecorded):
+            self._reconciler.reconcile(path)
+            self._journal.unrecorded.discard(path)
+        if sweeps and not self._swept:
+            self.sweep(look_over(self._home.root, self._journal.files).leftovers)
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -90,17 +97,16 @@ class Writer:
     def sweep(self, leftovers: Iterable[tuple[str, str]]) -> None:
         """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
         for leftover, path in leftovers:
-            content, there = self._file_states.read(leftover) or b"", self._file_states.read(path)
-            if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(content, there):
+            content, there = self._journal.read(leftover) or b"", self._journal.read(path)
+            if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(path, content, there):
                 self._reconciler.set_aside(path, content, DISPLACED)
             self._home.disk.discard(self._home.path(leftover))
         self._swept = True
 
-    def _is_ours(self, content: bytes, there: bytes) -> bool:
+    def _is_ours(self, path: str, content: bytes, there: bytes) -> bool:
         """Whether a leftover is a state of the file that the trail has, or what a crash left of such a state."""
-        if all(byte in (0, wanted) for byte, wanted in zip(content, there, strict=False)):
-            return True
-        return next(self._file_states.trail.lines(containing=[self._home.hash(content).encode()]), None) is not None
+        is_torn = all(byte in (0, wanted) for byte, wanted in zip(content, there, strict=False))
+        return is_torn or self._reconciler.is_former(path, content)
 
     def apply(self, allowed: Allowed) -> Receipt:
         """Make the change; when this returns, it is on disk."""
@@ -108,17 +114,14 @@ class Writer:
         with self.ready():
             receipt = self._make(change)
             if needs_alert(receipt.paths, change.by) and not receipt.repeated:
-                self._file_states.enter(Action.ALERT, WATCHMAN, about=[receipt.seq])
+                self._journal.enter(Action.ALERT, MONITOR, about=[receipt.seq])
             return receipt
 
     def preview(self, change: Change) -> dict[str, tuple[bytes | None, bytes | None]]:
         """What the change would make of each file: before and after. Ids are not yet those that it would get."""
         with self.ready():
-            return {file.path: self._outlook(file) for file in self._compose(change).files}
-
-    def _outlook(self, file: Written) -> tuple[bytes | None, bytes | None]:
-        before = self._file_states.read(file.path)
-        return before, file.data if file.start is None else (before or b"") + (file.data or b"")
+            files = self._compose(change).files
+            return {file.path: (before := self._journal.read(file.path), file.after(before or b"")) for file in files}
 
     def _make(self, change: Change) -> Receipt:
         for _ in range(ATTEMPTS):
@@ -127,24 +130,22 @@ class Writer:
             # that died at midnight wrote to the log of the day beside.
             for path in days_beside(plan.files[0].path) if change.key and plan.files else ():
                 self._reconciler.reconcile(path)
-            if change.key and (line := self._file_states.made_under(change.key)):
+            if change.key and (line := self._journal.made_under(change.key)):
                 return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
             if not self._tells_itself(change, plan):
                 return _receipt(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
                 done = [replace(plan.files[0], stamp=stamp)]
-                return _receipt(self._file_states.enter(change.action, change.by, done, **_details(change, plan)), plan)
+                return _receipt(self._journal.enter(change.action, change.by, done, **_details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
                 return _receipt(line, plan)
-        raise HomeBusyError(
-            f"{plan.files[0].path} is being changed all the time", hint="close its editor and try again"
-        )
+        raise being_changed(plan.files[0].path)
 
     def _found_again(self, plan: Plan) -> TrailLine | None:
         self._reconciler.reconcile(plan.files[0].path)
-        lines = self._file_states.trail.newest_first(containing=[plan.ids[0].encode()])
-        return next(lines, None) if plan.ids[0] in self._file_states.journal.newest_ids else None
+        lines = self._journal.trail.newest_first(containing=[plan.ids[0].encode()])
+        return next(lines, None) if plan.ids[0] in self._journal.newest_ids else None
 
     def _tells_itself(self, change: Change, plan: Plan) -> bool:
         """Whether the change is one block in one ledger that says all that the trail must know, so needs no intent.
@@ -170,7 +171,7 @@ class Writer:
     def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
         """Enter a line that changes no file, such as an acknowledgement."""
         with self.ready():
-            return self._file_states.enter(action, by, ids=ids, about=about, sync=True)
+            return self._journal.enter(action, by, ids=ids, about=about, sync=True)
 
     def _compose(self, change: Change) -> Plan:
         plan = Plan()
@@ -194,76 +195,75 @@ class Writer:
     def _check_folders(self, paths: Container[str], new: Iterable[str]) -> None:
         """Refuse a page below a file: no disk can hold it, and the change could be neither finished nor taken back."""
         for folder, below in {str(folder): path for path in new for folder in PurePosixPath(path).parents}.items():
-            if folder in paths or self._file_states.known(folder):
+            if folder in paths or self._journal.files.get(folder):
                 raise InputError(f"{below} would stand below {folder}, which is a file", hint="rename one of them")
 
     def _compose_entries(self, plan: Plan, operation: AddEntries, by: Attribution) -> None:
-        agent, ms, taken = operation.agent, to_ms(self._home.now()), self._file_states.journal.newest_ids
+        agent, ms, taken = operation.agent, to_ms(self._home.now()), self._journal.newest_ids
         mint = Mint(by, agent=agent, tz=self._home.zone, created_ms=ms, taken=taken)
         limit = self._home.config.max_content_bytes
-        ids: defaultdict[date, list[str]] = defaultdict(list)
-        blocks: defaultdict[date, list[bytes]] = defaultdict(list)
+        days: defaultdict[date, list[Minted]] = defaultdict(list)
+        paths: dict[str, str] = {}
         for draft in operation.items:
             check_content(draft.content, limit)
-            item, block, day = mint.make(draft)
-            plan.items.append(item)
-            plan.ids.append(item.id)
-            ids[day].append(item.id)
-            blocks[day].append(block)
-        for day in blocks:
-            plan.place(ids[day], self._lay(day_log(agent, day), blocks[day]))
+            minted = mint.make(draft)
+            plan.items.append(minted.item)
+            plan.ids.append(minted.item.id)
+            days[minted.day].append(minted)
+        for day, entries in days.items():
+            files = self._lay(day_log(agent, day), [each.block for each in entries])
+            plan.files += files
+            laid = chain.from_iterable(repeat(file.path, file.blocks) for file in files)
+            paths.update(zip((each.item.id for each in entries), laid, strict=True))
+        plan.placed += [(paths[item.id], item) for item in plan.items if item.id in paths]
 
     def _compose_lines(self, plan: Plan, operation: AddLines, by: Attribution) -> None:
-        taken, now = Taken(self._file_states.journal.newest_ids), self._home.now()
-        memories = [item.id for item in plan.items]
-        lines = []
+        now, memories = self._home.now(), [item.id for item in plan.items]
+        lines, taken = list[bytes](), set[str]()
         for record in operation.records:
-            fresh = new_id(operation.prefix, now, taken)
+            fresh = new_id(operation.prefix, now, self._journal.newest_ids, taken)
             taken.add(fresh)
             plan.ids.append(fresh)
             lines.append(render_line(sign(with_new_ids(record, memories), fresh, now, by)))
         plan.files += self._lay(operation.ledger, lines)
 
     def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Written]:
-        first = self._file_states.newest_part(ledger)
-        return fill_parts(
-            ledger,
-            blocks,
-            first=first,
-            limit=self._home.config.max_ledger_bytes,
-            tail_of=self._settled_tail,
-            title=lambda number: _title(ledger, number),
-        )
-
-    def _settled_tail(self, path: str) -> Tail:
-        self._reconcile(check_path(path))
-        return self._reconciler.tail(path)
+        """The blocks in the parts of their ledger, from the newest on; a block larger than a part has one to itself."""
+        planned, rest = list[Written](), list(blocks)
+        for number in count(self._journal.newest_part(ledger)):
+            path = ledger.part(number)
+            self._reconcile(check_path(path))
+            before, waiting = self._reconciler.tail(path), len(rest)
+            data, rest = _fill(before, rest, self._home.config.max_ledger_bytes, ledger.form, _title(ledger, number))
+            if data:
+                after, laid = before.then(data), waiting - len(rest)
+                planned.append(Written(path, before.size, data, before.hash, after.hash, tail=after, blocks=laid))
+            if not rest:
+                break
+        return planned
 
     def _reconcile(self, path: str) -> None:
         """Settle a file that is to be written; that it is missing may mean that everything is."""
-        known = self._file_states.journal.known
-        if path in known and self._file_states.stamp(path) is None and not self._reconciler.bring_back(known):
-            check_not_emptied(self._home.root, set(known), {each for each in known if self._file_states.stamp(each)})
+        known = self._journal.files
+        if path in known and self._journal.stamp(path) is None and not self._reconciler.restore_moved(known):
+            check_not_emptied(self._home.root, set(known), {each for each in known if self._journal.stamp(each)})
         self._reconciler.reconcile(path)
         self._reconciler.alert_removed()
 
     def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
-        path = operation.path if self._file_states.known(operation.path) else check_path(operation.path)
+        path = operation.path if self._journal.files.get(operation.path) else check_path(operation.path)
         self._reconcile(path)
-        known = self._file_states.known(path)
-        if (known.hash if known else None) != operation.expects:
-            raise PageChangedError(
-                path, current=self._file_states.read(path), current_hash=known.hash if known else None
-            )
+        if (found := self._journal.hash_of(path)) != operation.expects:
+            raise PageChangedError(path, current=self._journal.read(path), current_hash=found)
         now = None if operation.content is None else self._home.hash(operation.content)
         return Written(path, None, operation.content, operation.expects, now)
 
     def _append_file(self, planned: Written) -> Stamp | None:
         """Append durably; None when the file is not what the change was composed against."""
-        if self._file_states.is_loose:
-            self._file_states.sync_trail()
-        known = self._file_states.known(planned.path)
+        if self._journal.has_unsynced_lines:
+            self._journal.sync_trail()
+        known = self._journal.files.get(planned.path)
         if known is not None and known.stamp is None:
             return None
         return self._home.disk.append_if(
@@ -273,13 +273,13 @@ class Writer:
     def _carry_out(self, change: Change, plan: Plan) -> TrailLine:
         """Make a change of several files, or of a page: completely, or not at all."""
         # Only a trail that cannot lose lines any more has numbers by which to find this change's own line again.
-        self._file_states.sync_trail()
+        self._journal.sync_trail()
         for planned in plan.files:
             self._home.disk.sweep(self._home.path(planned.path))
-        intent = self._intents.save(self._file_states.journal.head.seq + 1, change, plan)
-        file_writer = FileWriter(self._file_states, self._reconciler)
+        intent = self._intents.save(self._journal.head.seq + 1, change, plan)
+        file_writer = FileWriter(self._journal, self._reconciler)
         try:
-            done = [file_writer.finish(planned, gives_way=False) for planned in plan.files]
+            done = file_writer.finish_all(plan.files, gives_way=False)
         except (OSError, MemfolioError) as error:
             if not file_writer.take_back():
                 raise DiskError(
@@ -288,19 +288,20 @@ class Writer:
                 ) from error
             self._intents.drop(intent)
             raise
-        line = self._file_states.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+        line = self._journal.enter(change.action, change.by, done, **_details(change, plan), sync=True)
         file_writer.keep_displaced(plan.files)
-        self._intents.drop(intent)
+        # Not durably: an intent that comes back after a power cut is found in the trail and dropped again.
+        self._home.disk.unlink(intent)
         return line
 
     def _roll_forward(self, path: Path) -> None:
         """Finish what a crash interrupted."""
         if intent := self._intents.load(path):
             change, plan = intent
-            file_writer = FileWriter(self._file_states, self._reconciler)
+            file_writer = FileWriter(self._journal, self._reconciler)
             if not self._is_entered(int(path.stem), change, plan):
-                done = [file_writer.finish(planned) for planned in plan.files]
-                self._file_states.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+                done = file_writer.finish_all(plan.files)
+                self._journal.enter(change.action, change.by, done, **_details(change, plan), sync=True)
             file_writer.keep_displaced(plan.files)
         self._intents.drop(path)
 
@@ -308,28 +309,14 @@ class Writer:
         """Whether the crash came after the trail knew of the change, which had this number or a later one."""
         wanted = (change.action, change.by, shorten_ids(plan.ids), change.about, change.key)
         paths = [file.path for file in plan.files]
-        lines = takewhile(lambda line: line.seq >= seq, self._file_states.trail.newest_first())
+        lines = takewhile(lambda line: line.seq >= seq, self._journal.trail.newest_first())
         return any(
             (line.action, line.by, line.ids, line.about, line.key) == wanted and line.paths == paths for line in lines
         )
 
 
-class Taken:
-    """Ids that are in use: those of the newest changes, and those of the change being composed."""
-
-    def __init__(self, newest: Container[str]) -> None:
-        self._newest = newest
-        self._own: set[str] = set()
-
-    def add(self, id: str) -> None:
-        self._own.add(id)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self._own or id in self._newest
-
-
 def _details(change: Change, plan: Plan) -> dict[str, Any]:
-    return {"ids": plan.ids, "about": change.about, "key": change.key, "items": plan.placed}
+    return {"ids": plan.ids, "about": change.about, "key": change.key, "items": tuple(plan.placed)}
 
 
 def _title(ledger: Ledger, number: int) -> bytes:
@@ -347,6 +334,61 @@ def _receipt(line: TrailLine, plan: Plan, *, repeated: bool = False) -> Receipt:
         ids=tuple(plan.ids),
         repeated=repeated,
     )
+
+
+# From operations to bytes: which file gets which bytes where. Pure, except that it asks how a file ends.
+
+
+@dataclass(slots=True)
+class Plan:
+    """A composed change, ready to be written."""
+
+    files: list[Written] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    items: list[MemoryItem] = field(default_factory=list)
+    placed: list[tuple[str, MemoryItem]] = field(default_factory=list)
+    """Every memory with the file it goes into."""
+
+    @property
+    def is_one_append(self) -> bool:
+        return len(self.files) == 1 and self.files[0].start is not None
+
+
+def _fill(tail: Tail, blocks: list[bytes], limit: int, form: Form, title: bytes) -> tuple[bytes, list[bytes]]:
+    chunks: list[bytes] = []
+    size, lead, between = tail.size, _lead(tail, form, title), b"\n" if form is Form.LOG else b""
+    for index, block in enumerate(blocks):
+        if size and size + len(lead) + len(block) > limit:
+            return b"".join(chunks), blocks[index:]
+        chunks += (lead, block)
+        size += len(lead) + len(block)
+        lead = between
+    return b"".join(chunks), []
+
+
+def _lead(tail: Tail, form: Form, title: bytes) -> bytes:
+    """What must stand before the first block so that it begins on a line of its own."""
+    if tail.size == 0:
+        return title
+    missing = b"" if tail.last == b"\n" else b"\n"
+    return missing + b"\n" if form is Form.LOG else missing
+
+
+def with_new_ids(record: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    """The record with the real id in place of every `NewId`."""
+    return {name: _known(value, ids) for name, value in record.items()}
+
+
+def _known(value: Any, ids: Sequence[str]) -> Any:
+    if isinstance(value, (list, tuple)) and any(isinstance(part, NewId) for part in value):
+        return [_known(part, ids) for part in value]
+    if not isinstance(value, NewId):
+        return value
+    if not 0 <= value.index < len(ids):
+        raise InputError(
+            f"no memory number {value.index} is added before this record", hint="add the memories first, then lines"
+        )
+    return ids[value.index]
 
 
 # Intents: a change of several files, or of a page, is written down whole before the first file is touched.
@@ -368,9 +410,11 @@ class Intents:
         """Write the intent durably; when that fails, there is none."""
         path = self._folder / f"{seq:012d}.json"
         try:
-            self._disk.put(path, json.dumps(_to_json(change, plan)).encode())
+            self._disk.put_in_place(path, json.dumps(_to_json(change, plan)).encode())  # `load` knows a part of one
         except OSError:
-            self._disk.discard(path)
+            # It may be whole, and the change would come true after a power cut.
+            with suppress(OSError):
+                self.drop(path)
             raise
         return path
 
@@ -386,6 +430,7 @@ class Intents:
             return None
 
     def drop(self, path: Path) -> None:
+        """Delete an intent durably: one of a change that was taken back must not come true after a power cut."""
         self._disk.remove(path)
 
 
@@ -430,12 +475,18 @@ DISPLACED = Attribution(actor="human", approval=Approval.NONE, trigger="conflict
 class FileWriter:
     """Brings each file of one change to its planned content, and can take that back while nothing is entered."""
 
-    def __init__(self, file_states: FileStates, reconciler: Reconciler) -> None:
-        self._file_states = file_states
-        self._home = file_states.home
+    def __init__(self, journal: Journal, reconciler: Reconciler) -> None:
+        self._journal = journal
+        self._home = journal.home
         self._reconciler = reconciler
         self._begun: list[Written] = []
         self._displaced: list[tuple[str, bytes]] = []
+
+    def finish_all(self, files: Sequence[Written], *, gives_way: bool = True) -> list[Written]:
+        """Bring every file to where the intent wants it; durable when this returns."""
+        done = [self.finish(planned, gives_way=gives_way) for planned in files]
+        self._sync_folders(each for each in files if each.start is None)
+        return done
 
     def finish(self, planned: Written, *, gives_way: bool = True) -> Written:
         """Bring one file to where the intent wants it; a person's edit in between is kept.
@@ -445,10 +496,10 @@ class FileWriter:
         """
         if planned.start is not None:
             return self._finish_append(planned)
-        content = self._file_states.read(planned.path)
+        content = self._journal.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
-            return replace(planned, stamp=self._file_states.stamp(planned.path))
+            return replace(planned, stamp=self._journal.stamp(planned.path))
         if found != planned.was and not gives_way:
             raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
@@ -459,10 +510,12 @@ class FileWriter:
 
     def _finish_append(self, planned: Written) -> Written:
         disk, path = self._home.disk, self._home.path(planned.path)
-        for _ in range(LOOKS):
-            stamp, content = self._file_states.stamp(planned.path), self._file_states.read(planned.path)
+        for _ in range(RETRIES):
+            stamp, content = self._journal.stamp(planned.path), self._journal.read(planned.path)
             found = None if content is None else self._home.hash(content)
             if found == planned.now:
+                disk.sync_file(path)  # whoever wrote it may have died before it was durable
+                disk.sync_dir(path.parent)
                 return replace(planned, stamp=stamp)
             if found != planned.was:
                 if self._is_begun(planned, content or b""):
@@ -473,7 +526,7 @@ class FileWriter:
             self._begun.append(planned)
             if stamp := disk.append_if(path, planned.data or b"", stamp):
                 return replace(planned, stamp=stamp)
-        raise HomeBusyError(f"{planned.path} is being changed all the time", hint="close its editor and try again")
+        raise being_changed(planned.path)
 
     def _is_begun(self, planned: Written, content: bytes) -> bool:
         """Whether the file ends in our own append, torn by the crash: then it is begun again."""
@@ -482,9 +535,9 @@ class FileWriter:
 
     def _moved(self, planned: Written) -> Written:
         """The append at the end of a file that somebody changed; without what is there already."""
-        self._file_states.look_again([planned.path])
+        self._journal.mark_stale([planned.path])
         tail = self._reconciler.tail(planned.path, takes_own=False)
-        present = {each for each, _ in blocks_of(planned.path, self._file_states.read(planned.path) or b"")}
+        present = {each for each, _ in blocks_of(planned.path, self._journal.read(planned.path) or b"")}
         blocks = blocks_of(planned.path, planned.data or b"")
         text = "".join(text for each, text in blocks if each is None or each not in present)
         missing = any(each and each not in present for each, _ in blocks)
@@ -497,8 +550,8 @@ class FileWriter:
         self._reconciler.reconcile(planned.path)
         if planned.data is not None:
             self._displaced.append((planned.path, planned.data))
-        known = self._file_states.known(planned.path)
-        content = self._file_states.read(planned.path)
+        known = self._journal.files.get(planned.path)
+        content = self._journal.read(planned.path)
         now = known.hash if known else None
         return Written(planned.path, None, content, now, now, known.stamp if known else None)
 
@@ -506,9 +559,9 @@ class FileWriter:
         """Put a page where there is none; one that somebody makes in this very moment is theirs, and is found there."""
         self._begun.append(planned)
         path = self._home.path(planned.path)
-        if stamp := self._home.disk.create(path, data):
+        if stamp := self._home.disk.create(path, data, sync=False):
             return replace(planned, stamp=stamp)
-        if self._file_states.stamp(planned.path) is None:
+        if self._journal.stamp(planned.path) is None:
             raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
         return self.finish(planned, gives_way=gives_way)
 
@@ -519,26 +572,36 @@ class FileWriter:
         if planned.data is None:
             disk.take(path)
             return None
-        return disk.swap(path, planned.data)[1]
+        return disk.swap(path, planned.data, sync=False)[1]
 
     def take_back(self) -> bool:
-        """Restore the files touched so far; False when that fails too and the intent must stay."""
+        """Restore the files touched so far, durably; False when that fails too and the intent must stay."""
         try:
-            return all(self._put_back(planned) for planned in reversed(self._begun))
+            if not all(self._put_back(planned) for planned in reversed(self._begun)):
+                return False
+            # Else what is taken back would be found after a power cut, as somebody's edit.
+            self._sync_folders(self._begun)
         except OSError:
             return False
+        return True
+
+    def _sync_folders(self, files: Iterable[Written]) -> None:
+        # Side by side and at the end, since a file system then does most of it in one go.
+        for folder in dict.fromkeys(self._home.path(each.path).parent for each in files):
+            with suppress(FileNotFoundError):  # whatever a deleted page was in may be gone as well
+                self._home.disk.sync_dir(folder)
 
     def _put_back(self, planned: Written) -> bool:
         if planned.start is None:
             self._put_back_page(planned)
             return True
-        path, content = self._home.path(planned.path), self._file_states.read(planned.path)
+        path, content = self._home.path(planned.path), self._journal.read(planned.path)
         if content is None or self._home.hash(content) == planned.was:
             return True
         if not self._is_begun(planned, content):
             return False
         if planned.was is None:
-            self._home.disk.remove(path)
+            self._home.disk.unlink(path)
         else:
             self._home.disk.cut(path, planned.start)
         return True
@@ -555,7 +618,7 @@ class FileWriter:
             else:
                 disk.discard(aside)
         if ours:
-            disk.remove(path)
+            disk.unlink(path)
 
     def _is_ours(self, planned: Written, content: bytes) -> bool:
         """Whether this is what the change wanted to write, or what a crash left of that: the beginning, or zeros."""
@@ -565,25 +628,33 @@ class FileWriter:
     def keep_displaced(self, files: Sequence[Written]) -> None:
         """Write conflict copies of what two hands wanted in one place, then let go of what was displaced."""
         for planned in files:
-            asides = self._home.disk.leftovers(self._home.path(planned.path)) if planned.start is None else []
-            for aside in asides:
+            disk, path = self._home.disk, self._home.path(planned.path)
+            asides = disk.leftovers(path) if planned.start is None else []
+            strange = [aside for aside in asides if not self._is_recorded(aside, planned)]
+            for aside in strange:
                 if content := self._words_in(aside, planned):
                     self._displaced.append((planned.path, content))
             while self._displaced:
                 self._reconciler.set_aside(*self._displaced.pop(), DISPLACED)
-            if asides:
-                # Durably: what comes back after a power cut would look like another person's work.
-                self._home.disk.sweep(self._home.path(planned.path))
+            for aside in asides:
+                disk.discard(aside)
+            if strange:
+                # What comes back after a power cut would look like another person's work.
+                with suppress(OSError):
+                    disk.sync_dir(path.parent)
+
+    def _is_recorded(self, aside: Path, planned: Written) -> bool:
+        """Whether a leftover is a state of the page that the trail has; should it come back, `sweep` knows it too."""
+        content = self._home.disk.read(aside) or b""
+        is_expected = content == planned.data or self._home.hash(content) == planned.was
+        return is_expected or self._reconciler.is_former(planned.path, content)
 
     def _words_in(self, aside: Path, planned: Written) -> bytes | None:
         """Somebody's words that were displaced, once they are all there: the editor may still be writing to them."""
         disk, stamp = self._home.disk, None
-        content = disk.read(aside) or b""
-        if content == planned.data or self._home.hash(content) == planned.was:
-            return None
-        for _ in range(LOOKS):
+        for _ in range(RETRIES):
             if stamp == (stamp := disk.stamp(aside)):
                 break
-            time.sleep(QUIET)
+            time.sleep(QUIET_SECONDS)
         content = disk.read(aside) or b""
         return None if self._is_ours(planned, content) else content

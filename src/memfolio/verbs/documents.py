@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,17 +16,18 @@ from memfolio.errors import MemfolioError
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memfolio.govern.proposal import Proposal
+    from memfolio.govern.proposals import Proposal
     from memfolio.index.facts import Fact
-    from memfolio.index.maintenance import Weak
     from memfolio.index.mind_pages import MindItem
+    from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Cited, Groups, Impact, Paths, Questions
     from memfolio.knowledge.traverse import Path as FactPath
     from memfolio.memory import Memory
     from memfolio.procedures.run import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
-    from memfolio.stores.edit import Mended
+    from memfolio.stores.edit import EditResult
+    from memfolio.tend.retention import Weak
 
 
 class Named(TypedDict):
@@ -45,6 +46,7 @@ class HitDocument(Named):
     origin: str
     at: str
     score: float
+    fit: float
     depth: int
     path: str
     created_at: str
@@ -59,10 +61,11 @@ class HitsDocument(TypedDict):
     intent: str
     filters: dict[str, Any]
     degraded: list[str]
+    fits: bool
     hits: list[HitDocument]
 
 
-class MendedDocument(TypedDict):
+class EditDocument(TypedDict):
     """What a change of memories did or would do; `seq` is the change, null where nothing was done."""
 
     memories: list[MemoryItem]
@@ -71,7 +74,7 @@ class MendedDocument(TypedDict):
     hint: str
 
 
-class ForgottenDocument(MendedDocument):
+class ForgottenDocument(EditDocument):
     """The same with whether it is forgotten by now."""
 
     forgotten: bool
@@ -108,15 +111,15 @@ class WeakDocument(Named):
 
 def as_json(document: dict[str, Any]) -> str:
     """A document as text."""
-    return json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+    return json.dumps(document, ensure_ascii=False, indent=2, default=plain)
 
 
 def packed(document: dict[str, Any]) -> bytes:
     """The same in few bytes."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_plain).encode("utf-8", "replace")
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=plain).encode("utf-8", "replace")
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """What JSON has no form for, in the nearest that it has."""
     if isinstance(value, datetime):
         return iso(value)
@@ -134,6 +137,16 @@ def fields_of(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
 
 
+def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
+    """Any thing that a method gives, as a document; a list is told of under its `key`."""
+    if key is not None:
+        listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
+        return {key: [document_of(each) for each in value] if listed else value}
+    shape: Callable[[Any], Any] = _SHAPES.get(type(value).__name__, fields_of)
+    found: dict[str, Any] = shape(value)
+    return found
+
+
 def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
     """A memory for programs: what it has, times in UTC."""
     return {name: value for name, value in fields_of(item).items() if value is not None} | more
@@ -144,7 +157,7 @@ FURTHER = (
     *("origin", "valid_from", "valid_until", "superseded_by"),
 )
 """What else programs get of a memory that was found."""
-WHY = ("why", "snippet", "confidence", "heading", "replaced", "phase")
+WHY = ("why", "snippet", "confidence", "heading", "replaced", "replaces", "phase")
 """What a hit tells only where somebody asks why it was found, or where it is out of the ordinary."""
 USUAL: tuple[Any, ...] = (None, "", "active", [], (), {})
 
@@ -173,6 +186,7 @@ def hits_document(query: str, found: Hits) -> dict[str, Any]:
         "intent": found.intent,
         "filters": dict(found.filters),
         "degraded": list(found.degraded),
+        "fits": found.fits,
         "hits": [hit_document(hit) for hit in found],
     }
 
@@ -187,6 +201,7 @@ def hit_document(hit: Hit) -> dict[str, Any]:
         "type": item.type,
         "store": item.store,
         "score": hit.score,
+        "fit": hit.fit,
         "depth": hit.depth,
         "why": [reason._asdict() for reason in hit.why],
         "created_at": item.created_at,
@@ -197,6 +212,7 @@ def hit_document(hit: Hit) -> dict[str, Any]:
         "snippet": hit.snippet,
         "phase": phase(hit),
         "replaced": hit.replaced,
+        "replaces": hit.replaces,
         **{name: getattr(item, name) for name in FURTHER},
     }
 
@@ -206,7 +222,7 @@ def phase(hit: Hit) -> str:
     return "dormant" if hit.phase == "archived" else hit.phase
 
 
-def mended(value: Mended) -> MendedDocument:
+def edit_result(value: EditResult) -> EditDocument:
     return {
         "memories": list(value.memories),
         "diff": value.diff,
@@ -219,10 +235,6 @@ def proposal(value: Proposal) -> ProposalDocument:
     """A proposal with the mark that an approval of it must name."""
     own = {name: each for name, each in fields_of(value).items() if name != "hash"}
     return cast("ProposalDocument", own | {"title": value.title, "path": value.path, "shown": value.shown})
-
-
-def proposals(values: Iterable[Proposal]) -> list[ProposalDocument]:
-    return [proposal(each) for each in values]
 
 
 def term_proposal(value: Proposal) -> dict[str, Any]:
@@ -246,6 +258,12 @@ def fact(value: Fact) -> FactDocument:
     from memfolio.knowledge.facts import fact_json
 
     return cast("FactDocument", fact_json(value))
+
+
+def rule(value: Rule) -> dict[str, Any]:
+    from memfolio.knowledge.rules import Rules
+
+    return Rules.as_json(value)
 
 
 def knowledge(value: object) -> dict[str, Any]:
@@ -297,6 +315,16 @@ def run(value: Run) -> dict[str, Any]:
     """A run for programs, with `failure` for its error: a document with an `error` is that of a call that failed."""
     fields = fields_of(value) | {"state": value.state, "failure": value.error}
     return {name: each for name, each in fields.items() if name != "error"}
+
+
+_SHAPES: Mapping[str, Callable[[Any], Any]] = {
+    "MemoryItem": as_document,
+    "Fact": fact,
+    "Rule": rule,
+    "MindItem": mind_item,
+    "Run": run,
+}
+"""Things that are told otherwise than by their fields; by the names of their types, so that no room is loaded."""
 
 
 def status(memory: Memory) -> Status:

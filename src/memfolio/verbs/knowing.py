@@ -6,12 +6,10 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from memfolio.errors import InputError
-from memfolio.knowledge.cases import Case
 from memfolio.knowledge.engine import as_triple
 from memfolio.knowledge.model import seed_goals
 from memfolio.knowledge.ontology.ontology import Report
 from memfolio.knowledge.ontology.term import Term, term_from
-from memfolio.knowledge.typedb.mirror import MirrorStatus
 from memfolio.memory import Memory
 from memfolio.recall.query import check_number
 from memfolio.types import Attribution
@@ -38,33 +36,6 @@ class FactsDocument(TypedDict):
 
 class Terms(TypedDict):
     added: list[str]
-
-
-def fact_assert(
-    memory: Memory,
-    subject: str,
-    predicate: str,
-    object: str,
-    confidence: float | None = None,
-    source: str | None = None,
-    valid_from: str | None = None,
-    valid_until: str | None = None,
-) -> FactDocument:
-    """Assert a fact as a triple such as Acme, locatedIn, Lisbon; what is known already is updated, not doubled.
-
-    For what you would say in a sentence use `remember`; rules and inference work on triples.
-    """
-    fact = memory.facts.assert_(
-        subject, predicate, object, confidence=confidence, source=source, valid_from=valid_from, valid_until=valid_until
-    )
-    return documents.fact(fact)
-
-
-def fact_retract(
-    memory: Memory, fact_id: str | None = None, subject: str | None = None, predicate: str | None = None
-) -> list[FactDocument]:
-    """Retract facts by id, subject or predicate, and answer with them; what is given must all fit."""
-    return [documents.fact(each) for each in memory.facts.retract(fact_id, subject=subject, predicate=predicate)]
 
 
 def fact_query(
@@ -101,11 +72,6 @@ def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> dict[str, Any]
 def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> dict[str, Any]:
     """Check a fact with the person's answer, other sources, the calendar or the other facts; that is noted with it."""
     return documents.knowledge(memory.verify_fact(fact_id, method, confirmed=confirmed))
-
-
-def fact_infer(memory: Memory, premise: str, limit: int = 10) -> list[dict[str, Any]]:
-    """Guess what might follow from a premise; nothing of that is stored."""
-    return [documents.knowledge(each) for each in memory.infer(premise, limit=limit)]
 
 
 def fact_traverse(
@@ -164,21 +130,6 @@ def rule_create(
     return memory.rules.as_json(rule)
 
 
-def rule_list(memory: Memory, type: RuleType | None = None) -> list[dict[str, Any]]:
-    """List the rules, each with its id and its text."""
-    return [memory.rules.as_json(each) for each in memory.rules.list(type=type)]
-
-
-def rule_toggle(memory: Memory, rule_id: str, enabled: bool | None = None) -> dict[str, Any]:
-    """Switch a rule on or off; say which with enabled, else it becomes what it is not."""
-    return memory.rules.as_json(memory.rules.toggle(rule_id, enabled=enabled))
-
-
-def constraint_check(memory: Memory, domain: str | None = None) -> dict[str, Any]:
-    """Which constraints are violated by what is known, the worst first."""
-    return documents.knowledge(memory.inference.check(domain=domain))
-
-
 def policy_eval(memory: Memory, context: list[list[str]] | None = None, domain: str | None = None) -> dict[str, Any]:
     """What the policy rules ask for in a situation; ask before you act on somebody's behalf."""
     given = [as_triple(tuple(each)) for each in context or ()]
@@ -191,37 +142,10 @@ def infer_forward(memory: Memory, persist: bool = False, domain: str | None = No
     return documents.knowledge(memory.inference.forward(persist=persist, domain=domain, limit=most))
 
 
-def infer_backward(memory: Memory, subject: str, predicate: str, object: str) -> dict[str, Any]:
-    """Whether something holds or follows, why, and what is missing; subject and object may be ?variables.
-
-    With the verdict not-decided, `undecided` names the limit that ended the search: it may follow or not.
-    """
-    return documents.knowledge(memory.inference.backward(subject, predicate, object))
-
-
-def infer_abductive(memory: Memory, subject: str, predicate: str, object: str) -> list[dict[str, Any]]:
-    """What would explain an observation, the best supported first; each names what it assumes."""
-    return [documents.knowledge(each) for each in memory.inference.abduce(subject, predicate, object)]
-
-
 def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
     """Answer a question from facts and rules, with sources and what is missing; `text` says it in words."""
     found = memory.inference.explain(question)
     return documents.knowledge(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
-
-
-def cbr_store(
-    memory: Memory,
-    situation: dict[str, Any],
-    solution: dict[str, Any],
-    outcome: dict[str, Any],
-    importance: float = 0.5,
-) -> Case:
-    """Store how a problem was solved: situation (beliefs, desires, context), solution (plan_id, actions) and outcome.
-
-    The same solution of the same situation counts as a further use of its case.
-    """
-    return memory.cases.store(situation, solution, outcome, importance=importance)
 
 
 def cbr_retrieve(
@@ -291,24 +215,9 @@ def ontology_scaffold_domain(
     return {"added": [each.id for each in added.terms], "rules": [each.id for each in rules]}
 
 
-def typedb_status(memory: Memory) -> MirrorStatus:
-    """How the TypeDB server and the copy on it stand."""
-    return memory.typedb.status()
-
-
 def typedb_sync_schema(memory: Memory) -> dict[str, Any]:
     """Define the base model and the ontology on the TypeDB server."""
     return {"changed": memory.typedb.sync_schema()}
-
-
-def typedb_query(memory: Memory, query: str) -> Any:
-    """Ask the TypeDB server; a long answer is cut."""
-    return memory.typedb.query(query)
-
-
-def typedb_sync_agent_data(memory: Memory, dry_run: bool = False) -> Any:
-    """Bring the copy on the TypeDB server in line with what is known here; only the copy changes."""
-    return memory.typedb.sync_data(dry_run=dry_run)
 
 
 def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = False) -> Any:
@@ -325,35 +234,115 @@ def _term(memory: Memory, proposal_id: str) -> Term:
 
 KNOWLEDGE = "knowledge"
 VERBS = (
-    Verb(does=fact_assert, effect="add", set=KNOWLEDGE, once=True, words="triple knowledge graph store"),
-    Verb(does=fact_retract, effect="remove", set=KNOWLEDGE, once=True, words="delete withdraw triple"),
+    Verb(
+        name="fact_assert",
+        does="facts.assert_",
+        takes="subject predicate object confidence source valid_from valid_until",
+        shows=documents.fact,
+        effect="add",
+        set=KNOWLEDGE,
+        once=True,
+        words="triple knowledge graph store",
+    ),
+    Verb(
+        name="fact_retract",
+        does="facts.retract",
+        takes="fact_id=id subject predicate",
+        shows=documents.fact,
+        effect="remove",
+        set=KNOWLEDGE,
+        once=True,
+        words="delete withdraw triple",
+    ),
     Verb(does=fact_query, effect="read", set=KNOWLEDGE, words="search triples list knowledge"),
     Verb(does=fact_explain, effect="read", set=KNOWLEDGE, words="why proof derived"),
     Verb(does=fact_verify, effect="change", set=KNOWLEDGE, words="check true"),
-    Verb(does=fact_infer, effect="read", set=KNOWLEDGE, words="hypothesis suppose"),
+    Verb(
+        name="fact_infer",
+        does="infer",
+        shows=documents.knowledge,
+        effect="read",
+        set=KNOWLEDGE,
+        words="hypothesis suppose",
+    ),
     Verb(does=fact_traverse, effect="read", set=KNOWLEDGE, words="graph connected path hops related depends"),
     Verb(does=fact_impact, effect="read", set=KNOWLEDGE, words="depends affected consequences break change"),
     Verb(does=fact_count, effect="read", set=KNOWLEDGE, words="how many aggregate number group"),
     Verb(does=rule_create, effect="add", set=KNOWLEDGE, once=True, words="if then policy constraint"),
-    Verb(does=rule_list, effect="read", set=KNOWLEDGE),
-    Verb(does=rule_toggle, effect="remove", set=KNOWLEDGE, words="enable disable"),
-    Verb(does=constraint_check, effect="read", set=KNOWLEDGE, words="violations consistent contradiction"),
+    Verb(name="rule_list", does="rules.list", takes="type", shows=documents.rule, effect="read", set=KNOWLEDGE),
+    Verb(
+        name="rule_toggle",
+        does="rules.toggle",
+        takes="rule_id=id enabled",
+        shows=documents.rule,
+        effect="remove",
+        set=KNOWLEDGE,
+        words="enable disable",
+    ),
+    Verb(
+        name="constraint_check",
+        does="inference.check",
+        takes="domain",
+        shows=documents.knowledge,
+        effect="read",
+        set=KNOWLEDGE,
+        words="violations consistent contradiction",
+    ),
     Verb(does=policy_eval, effect="read", set=KNOWLEDGE, words="allowed permitted may should"),
     Verb(does=infer_forward, effect="change", set=KNOWLEDGE, words="derive conclude deduce"),
-    Verb(does=infer_backward, effect="read", set=KNOWLEDGE, words="prove goal whether true"),
-    Verb(does=infer_abductive, effect="read", set=KNOWLEDGE, words="why cause diagnose explanation"),
+    Verb(
+        name="infer_backward",
+        does="inference.backward",
+        takes="subject predicate object",
+        shows=documents.knowledge,
+        effect="read",
+        set=KNOWLEDGE,
+        words="prove goal whether true",
+    ),
+    Verb(
+        name="infer_abductive",
+        does="inference.abduce",
+        shows=documents.knowledge,
+        effect="read",
+        set=KNOWLEDGE,
+        words="why cause diagnose explanation",
+    ),
     Verb(does=knowledge_explain, effect="read", set=KNOWLEDGE, words="answer question why"),
-    Verb(does=cbr_store, effect="add", set=KNOWLEDGE, words="case solved problem solution experience"),
+    Verb(
+        name="cbr_store",
+        does="cases.store",
+        takes="situation solution outcome importance",
+        effect="add",
+        set=KNOWLEDGE,
+        words="case solved problem solution experience",
+    ),
     Verb(does=cbr_retrieve, effect="read", set=KNOWLEDGE, words="case similar problem before solved experience failed"),
     Verb(does=ontology_propose_concept, effect="add", set=KNOWLEDGE, once=True, words="term vocabulary class"),
     Verb(does=ontology_validate_proposal, effect="read", set=KNOWLEDGE),
     Verb(does=ontology_merge_approved, effect="add", set=KNOWLEDGE, once=True),
     Verb(does=ontology_list_proposals, effect="read", set=KNOWLEDGE),
     Verb(does=ontology_scaffold_domain, effect="add", set=KNOWLEDGE, once=True, words="vocabulary template"),
-    Verb(does=typedb_status, effect="read", set=KNOWLEDGE, outside=True, slow=True),
+    Verb(does="typedb.status", effect="read", set=KNOWLEDGE, outside=True, slow=True),
     Verb(does=typedb_sync_schema, effect="change", set=KNOWLEDGE, once=True, outside=True, slow=True),
-    Verb(does=typedb_query, effect="read", set=KNOWLEDGE, outside=True, slow=True),
-    Verb(does=typedb_sync_agent_data, effect="remove", set=KNOWLEDGE, once=True, outside=True, slow=True),
+    Verb(
+        name="typedb_query",
+        does="typedb.query",
+        takes="query=text",
+        effect="read",
+        set=KNOWLEDGE,
+        outside=True,
+        slow=True,
+    ),
+    Verb(
+        name="typedb_sync_agent_data",
+        does="typedb.sync_data",
+        takes="dry_run",
+        effect="remove",
+        set=KNOWLEDGE,
+        once=True,
+        outside=True,
+        slow=True,
+    ),
     Verb(does=goal_seed_business, effect="add", set=KNOWLEDGE, once=True, words="goals strategy plan"),
     Verb(does="graph.entities", effect="read", set=KNOWLEDGE, words="people things list who"),
     Verb(does="graph.entity", effect="read", set=KNOWLEDGE, words="who person page about"),

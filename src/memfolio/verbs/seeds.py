@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from memfolio.govern.gate import kept_once
-from memfolio.graph.graph import Entity
 from memfolio.index.lookup import Counts
 from memfolio.memory import Memory
 from memfolio.status import Status
 from memfolio.types import MemoryItem
 from memfolio.verbs import daily, documents
-from memfolio.verbs.daily import CheckpointDocument, ExplanationDocument, Kind, Store
-from memfolio.verbs.documents import HitsDocument, WeakDocument
+from memfolio.verbs.daily import Store
+from memfolio.verbs.documents import HitsDocument
 from memfolio.verbs.verb import Verb
 
 Level = Literal["daily", "weekly", "monthly", "quarterly"]
+NOTES = "context decisions findings next_steps open_questions"
 SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
 
 
@@ -81,18 +81,6 @@ def memory_consolidate(
     return documents.fields_of(done)
 
 
-def memory_checkpoint(
-    memory: Memory,
-    context: str,
-    decisions: list[str] | None = None,
-    findings: list[str] | None = None,
-    next_steps: list[str] | None = None,
-    open_questions: list[str] | None = None,
-) -> CheckpointDocument:
-    """Write down where work stands, so that it can be taken up again; the same as `checkpoint`."""
-    return daily.checkpoint(memory, context, decisions, findings, next_steps, open_questions)
-
-
 def memory_build_hierarchy(
     memory: Memory, scope: Literal["week", "month", "quarter", "all"] = "all", since: datetime | None = None
 ) -> BuiltDigests:
@@ -114,79 +102,37 @@ def memory_status(memory: Memory) -> Status:
     return documents.status(memory)
 
 
-def search_memory(
-    memory: Memory,
-    query: str,
-    type: Kind | None = None,
-    entity_name: str | None = None,
-    after: datetime | None = None,
-    before: datetime | None = None,
-    limit: int = 10,
-) -> HitsDocument:
-    """Search what is remembered, like `recall`, by how it is held, whom or what it is about, and when it happened."""
-    hits = memory.recall(
-        query,
-        limit=limit,
-        kinds=type,
-        entity=entity_name,
-        since=after,
-        until=before,
-    )
-    return documents.hits(query, hits)
-
-
-def remember_fact(memory: Memory, content: str, importance: float = 0.5, tags: list[str] | None = None) -> MemoryItem:
-    """Keep a fact that will matter later; the same as `remember` with the type fact."""
-    return daily.remember(memory, content, "fact", importance, tags)
-
-
-def correct_fact(memory: Memory, id: str, content: str) -> MemoryItem:
-    """Replace a memory that is wrong with what is right; the same as `correct`."""
-    return daily.correct(memory, id, content)
-
-
-def confirm_fact(memory: Memory, id: str) -> MemoryItem:
-    """Say that a memory is right, which keeps it from fading; the same as `confirm`."""
-    return daily.confirm(memory, id)
-
-
-def explain_fact(memory: Memory, id: str) -> ExplanationDocument:
-    """Tell where a memory comes from and what became of it; the same as `explain`."""
-    return daily.explain(memory, id)
-
-
-def get_entity_info(memory: Memory, name: str) -> Entity:
-    """What is known about a person, project, place or thing: summary, facts, timeline, relations, open questions."""
-    return memory.graph.entity(name)
-
-
 def memory_stats(memory: Memory) -> Counts | None:
     """How many memories, ties and entities there are of which sort; null as long as nothing was counted."""
     return memory.status().counts
-
-
-def weak_facts(memory: Memory, limit: int = 20) -> list[WeakDocument]:
-    """List facts that are little certain by now, the weakest first, and in how many days they fall out of sight.
-
-    Ask the person about them: `confirm` keeps one, `correct` mends it, `forget` lets it go.
-    """
-    return [documents.weak(each) for each in memory.weak(limit)]
 
 
 VERBS = (
     Verb(does=memory_store_item, effect="add", once=True),
     Verb(does=memory_recall, effect="read"),
     Verb(does=memory_consolidate, effect="change", slow=True),
-    Verb(does=memory_checkpoint, effect="add", once=True),
+    Verb(name="memory_checkpoint", does=daily.checkpoint, takes=NOTES, effect="add", once=True),
     Verb(does=memory_build_hierarchy, effect="change", once=True, slow=True, words="digest summary week month"),
     Verb(does=memory_hierarchy_search, effect="read", words="digest summary week month"),
     Verb(does=memory_status, effect="read"),
-    Verb(does=search_memory, effect="read"),
-    Verb(does=remember_fact, effect="add", once=True),
-    Verb(does=correct_fact, effect="remove", once=True),
-    Verb(does=confirm_fact, effect="change", once=True),
-    Verb(does=explain_fact, effect="read"),
-    Verb(does=get_entity_info, effect="read", words="who person people project about"),
+    Verb(
+        name="search_memory",
+        does=daily.recall,
+        takes="query type=kinds entity_name=entity after=since before=until limit",
+        effect="read",
+    ),
+    Verb(
+        name="remember_fact",
+        does=daily.remember,
+        takes="content=text importance tags",
+        fixed={"type": "fact"},
+        effect="add",
+        once=True,
+    ),
+    Verb(name="correct_fact", does=daily.correct, takes="id content=text", effect="remove", once=True),
+    Verb(name="confirm_fact", does=daily.confirm, effect="change", once=True),
+    Verb(name="explain_fact", does=daily.explain, effect="read"),
+    Verb(name="get_entity_info", does="graph.entity", effect="read", words="who person people project about"),
     Verb(does=memory_stats, effect="read", words="count how many"),
-    Verb(does=weak_facts, effect="read", words="uncertain doubtful fading review"),
+    Verb(name="weak_facts", does="weak", shows=documents.weak, effect="read", words="uncertain doubtful fading"),
 )

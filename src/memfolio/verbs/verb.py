@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Effect = Literal["read", "add", "change", "remove"]
 Scope = Literal["read", "write", "admin"]
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """How far a call is: what it does, how much of it is done, and of how much."""
 
 MODULES: Mapping[str, tuple[str, ...]] = {
@@ -42,8 +42,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 """The sets of tools, each with the modules that have its rows; they are loaded when the set is asked for."""
 AGENT = "agent_id"
 """Whose memory is meant; whoever calls a verb opens that one."""
-TOLD = "told"
-LEFT_OUT = ("self", "by", TOLD, "origin", "tier", "wanted")
+ON_PROGRESS = "on_progress"
+LEFT_OUT = ("self", "by", ON_PROGRESS, "origin", "tier", "wanted")
 """What of a method a caller has no say in: who speaks, and whose word it is, follow from who is let in."""
 UNSOUND = re.compile("[\0\ud800-\udfff]")
 MOST = 10**15
@@ -55,7 +55,8 @@ class Verb:
     """What a memory can do, under its name.
 
     `does` is a function of a memory and plain values, or the path of a method such as "core.read". What the method
-    gives is told as `shows` tells it. `set` is the set of tools that it belongs to; those of "core" are in all.
+    gives is told as `shows` tells it, of a list each thing. `set` is the set of tools that it belongs to; those of
+    "core" are in all.
     """
 
     does: Callable[..., Any] | str
@@ -71,6 +72,10 @@ class Verb:
     admin: bool = False
     renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Older spellings of arguments, which are accepted."""
+    takes: str = ""
+    """What it takes of its method, where that is not all: names, or `name=parameter` for what is called otherwise."""
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What it calls its method with that nobody is asked for."""
     short: tuple[str, ...] = ()
     """The arguments that its tool is listed with, where those are not all that it takes."""
     words: str = ""
@@ -116,17 +121,12 @@ class Verb:
 
     @cached_property
     def _function(self) -> Callable[..., Any]:
-        if not isinstance(self.does, str):
-            return self.does
-        from memfolio.memory import Memory
-
-        room, _, method = self.does.rpartition(".")
-        found: Callable[..., Any] = getattr(vars(Memory)[room].kind if room else Memory, method)
-        return found
+        return method_named(self.does) if isinstance(self.does, str) else self.does
 
     @property
     def description(self) -> str:
-        return inspect.cleandoc(self._function.__doc__ or "")
+        own = _arguments()["tool"].get(self.name, {}).get("description")
+        return inspect.cleandoc(own or self._function.__doc__ or "")
 
     @cached_property
     def _signature(self) -> inspect.Signature:
@@ -138,12 +138,20 @@ class Verb:
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, by name; the types are those of values that are given at all."""
-        left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", TOLD)
+        left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", ON_PROGRESS)
         taken = {each.name: each for each in self._signature.parameters.values() if each.name not in left_out}
         if more := next((name for name, each in taken.items() if each.kind is each.VAR_KEYWORD), None):
             del taken[more]  # the fields of `remember`
             taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
+        if self.takes:
+            taken = {name: taken[parameter].replace(name=name) for name, parameter in self._taken.items()}
         return {name: each.replace(annotation=_needed(each.annotation)) for name, each in taken.items()}
+
+    @cached_property
+    def _taken(self) -> dict[str, str]:
+        """What parameters of the method are called here."""
+        named = (each.partition("=") for each in self.takes.split())
+        return {name: parameter or name for name, _, parameter in named}
 
     @cached_property
     def required(self) -> list[str]:
@@ -175,11 +183,11 @@ class Verb:
     @cached_property
     def output(self) -> dict[str, Any]:
         """The JSON schema of what it answers, as far as its signature tells."""
-        function = self.shows or self._function
-        names = {"Memory": Any} if function is self.does else _Names(inspect.unwrap(function).__globals__)
-        return shape_of(inspect.signature(function, eval_str=True, locals=names).return_annotation)
+        given = _returned(self._function, {"Memory": Any} if self._function is self.does else None)
+        shape = shape_of(_returned(self.shows) if self.shows else given)
+        return {"type": "array", "items": shape} if self.shows and get_origin(given) is list else shape
 
-    def __call__(self, memory: Memory, arguments: Mapping[str, Any], told: Told | None = None) -> Any:
+    def __call__(self, memory: Memory, arguments: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
         """Call it with checked arguments; InputError says which of them makes no sense."""
         agent = arguments.get(AGENT)
         if agent not in (None, memory.agent):
@@ -188,22 +196,25 @@ class Verb:
             hint = "leave agent_id out: this door is open for one agent"
             raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
         given = self.checked(memory, arguments)
-        if told is not None and TOLD in self._signature.parameters:
-            given[TOLD] = told
+        if on_progress is not None and ON_PROGRESS in self._signature.parameters:
+            given[ON_PROGRESS] = on_progress
         value = self._done(memory, given)
         return as_document(value) if isinstance(value, MemoryItem) else value
 
     def _done(self, memory: Memory, given: dict[str, Any]) -> Any:
+        given = {**self.fixed, **{self._taken.get(name, name): value for name, value in given.items()}}
         if not isinstance(self.does, str):
             return self.does(memory, **given)
         in_order = list[Any]()
-        for name, each in self.parameters.items():
+        for name, each in self._signature.parameters.items():
             if each.kind is each.VAR_POSITIONAL:
                 in_order += given.pop(name)
-            elif each.kind is each.POSITIONAL_ONLY:
+            elif each.kind is each.POSITIONAL_ONLY and name != "self":
                 in_order.append(given.pop(name))
         value = attrgetter(self.does)(memory)(*in_order, **given)
-        return self.shows(value) if self.shows else value
+        if self.shows is None:
+            return value
+        return list(map(self.shows, value)) if isinstance(value, list) else self.shows(value)
 
     def checked(self, memory: Memory, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by the names that they have today, times read."""
@@ -232,6 +243,22 @@ class Verb:
             raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if kind is datetime else value
+
+
+def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
+    """What a function returns, by its annotation."""
+    known = _Names(inspect.unwrap(function).__globals__) if names is None else names
+    return inspect.signature(function, eval_str=True, locals=known).return_annotation
+
+
+def method_named(path: str) -> Callable[..., Any]:
+    """The method of `Memory`, or of one of its rooms, that a path such as "core.read" names."""
+    from memfolio.memory import Memory
+    from memfolio.rooms import Rooms
+
+    room, _, method = path.rpartition(".")
+    found: Callable[..., Any] = getattr(vars(Rooms)[room].kind if room else Memory, method)
+    return found
 
 
 def table(name: str = "all") -> dict[str, Verb]:
@@ -320,6 +347,8 @@ _FORMS = _Names(
     Mapping=dict,
     object=str | list[dict[str, Any]],
     datetime=datetime,
+    When=str,
+    RuleType=Literal["inference", "constraint", "policy"],
     Type=_literal(Type),
     Kind=_literal(Kind),
     Store=_literal(Store),

@@ -13,7 +13,7 @@ from memfolio.clock import SettableClock
 from memfolio.config import load_config
 from memfolio.embed.embedder import HashedEmbedder
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.vault.vault import Vault
 
 
@@ -25,8 +25,8 @@ def vault(home: Path, clock: SettableClock) -> Iterator[Vault]:
 
 
 @pytest.fixture
-def library(vault: Vault) -> Iterator[Library]:
-    made = Library(vault, "main", embedder=HashedEmbedder(), background=False)
+def searcher(vault: Vault) -> Iterator[Searcher]:
+    made = Searcher(vault, "main", embedder=HashedEmbedder(), background=False)
     yield made
     made.close()
 
@@ -58,5 +58,5 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def ontology(vault: Vault, library: Library) -> Ontology:
-    return Ontology(vault, library, "main")
+def ontology(vault: Vault, searcher: Searcher) -> Ontology:
+    return Ontology(vault, searcher, "main")

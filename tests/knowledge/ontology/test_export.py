@@ -145,7 +145,7 @@ def test_no_query_reaches_another_server(ontology: Ontology, web: Web, text: str
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 def test_process_that_answers_can_open_no_connection(web: Web) -> None:
     query = f"SELECT * {{ SERVICE <{web.url}> {{ ?s ?p ?o }} }}"
-    question = {"query": query, "prefixes": {}, "limit": 9, "bytes": 999, "memory": export.MEMORY, "documents": []}
+    question = {"query": query, "prefixes": {}, "limit": 9, "memory": export.MEMORY, "documents": []}
     with pytest.raises(OntologyError, match="cannot be answered"):
         export._run(question, 5)
     assert web.asked == []

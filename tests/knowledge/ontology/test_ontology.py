@@ -8,9 +8,9 @@ import pytest
 
 from memfolio.errors import NotFoundError, OntologyError, PageChangedError
 from memfolio.knowledge.ontology.document import TEMPLATES
-from memfolio.knowledge.ontology.ontology import Ontology, validate
-from memfolio.knowledge.ontology.term import Term, Vocabulary, new_term
-from memfolio.recall.library import Library
+from memfolio.knowledge.ontology.ontology import Ontology
+from memfolio.knowledge.ontology.term import Term, new_term
+from memfolio.recall.searcher import Searcher
 from memfolio.vault.vault import OWNER, Vault
 
 PAGE = "agents/main/knowledge/ontology/shop.jsonld"
@@ -118,14 +118,6 @@ def test_likely_duplicate_is_a_warning(shop: Ontology, name: str, label: str, wa
     assert list(found.warnings) == ([f"may be {warned}"] if warned else [])
 
 
-def test_same_meaning_in_other_letters_is_a_warning(shop: Ontology, library: Library) -> None:
-    definition = "Person or organization that buys goods from the business and pays for them."
-    known = Vocabulary([*shop.vocabulary(), a_class("shop:Acquirer", definition=definition)])
-    found = validate(a_class("shop:Shopper", definition=definition), known, library.vectorizer.embedder)
-    assert [each.partition(" (")[0] for each in found.warnings] == ["may be shop:Acquirer: it means much the same"]
-    assert not validate(a_class("shop:Shopper", definition=definition), known).warnings
-
-
 def test_short_names_are_not_taken_for_each_other(ontology: Ontology) -> None:
     ontology.add(a_class("saas:MRR"))
     assert ontology.validate(a_class("saas:ARR", definition="Other words.")).warnings == ()
@@ -167,9 +159,9 @@ def test_broken_page_is_named_and_does_not_stop_the_others(shop: Ontology, home:
         shop.add(a_class("shop:Present"))
 
 
-def test_terms_of_agents_in_scope_can_be_used(vault: Vault, library: Library, ontology: Ontology) -> None:
-    Ontology(vault, library, "shared").add(a_class("common:Thing"))
-    Ontology(vault, library, "other").add(a_class("secret:Thing"))
+def test_terms_of_agents_in_scope_can_be_used(vault: Vault, searcher: Searcher, ontology: Ontology) -> None:
+    Ontology(vault, searcher, "shared").add(a_class("common:Thing"))
+    Ontology(vault, searcher, "other").add(a_class("secret:Thing"))
     assert [each.name for each in ontology.domains()] == ["common"]
     assert ontology.add(a_class("shop:Gift", "common:Thing")).terms
 

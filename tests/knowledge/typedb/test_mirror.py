@@ -70,7 +70,7 @@ def tell(memory: Memory, triples: Iterable[tuple[str, str, str]], **more: str) -
 
 
 def mirror_of(memory: Memory, *, background: bool = False) -> TypeDB:
-    return TypeDB(memory.vault, memory.library, memory.agent, background=background)
+    return TypeDB(memory.vault, memory.searcher, memory.agent, background=background)
 
 
 def types(server: TypeDBServer) -> dict[str, int]:
@@ -261,7 +261,7 @@ def test_a_list_of_keys_that_makes_no_sense_is_told(memory: Memory, server: Type
 def test_status_tells_how_the_copy_stands_and_catching_up_sends_what_is_missing(
     memory: Memory, server: TypeDBServer
 ) -> None:
-    place = (memory.vault, memory.library, memory.agent)
+    place = (memory.vault, memory.searcher, memory.agent)
     mirror = mirror_of(memory)
     memory.remember("first")
     assert mirror.status().trouble == "nothing was sent yet; `memfolio typedb sync` sends it"
@@ -331,5 +331,5 @@ def test_without_an_address_no_thread_is_started(home: Path) -> None:
         mirror = mirror_of(memory, background=True)
         memory.remember("something")
         assert threading.active_count() == before
-        assert (mirror.trouble(), catch_up(memory.vault, memory.library, "main")) == (None, "")
+        assert (mirror.trouble(), catch_up(memory.vault, memory.searcher, "main")) == (None, "")
         assert mirror.status().trouble == "there is no TypeDB server"

@@ -66,6 +66,42 @@ def test_prompt_about_nothing_known_is_sent_as_it_is(memory: Memory) -> None:
     assert seen == [["Hello"]]
 
 
+def test_what_was_told_stays_where_it_was_and_is_told_once_in_a_conversation(memory: Memory) -> None:
+    memory.remember("Alex prefers oolong tea", type="preference")
+    seen: list[list[str]] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seen.append(texts(messages))
+        return ModelResponse(parts=[TextPart("Oolong.")])
+
+    agent = Agent(FunctionModel(answer), capabilities=[MemfolioCapability(memory)])
+    first = asyncio.run(agent.run("What tea does Alex prefer?"))
+    memory.remember("Alex prefers the tea hot", type="preference")
+    asyncio.run(agent.run("How does Alex prefer tea?", message_history=first.all_messages()))
+    asyncio.run(agent.run("What tea does Alex prefer?"))
+    assert seen[1][: len(seen[0])] == seen[0]  # what a provider has cached
+    assert "oolong" not in "".join(seen[1][2:])
+    assert "hot" in seen[1][-1]
+    assert "hot" in seen[2][-1]  # another conversation is told what is known by then
+
+
+def test_prompt_that_asks_to_remember_is_acted_on_once_in_a_run(memory: Memory) -> None:
+    seen: list[list[str]] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seen.append(texts(messages))
+        is_first = len(seen) == 1
+        return ModelResponse(parts=[ToolCallPart("status", {}) if is_first else TextPart("Noted.")])
+
+    agent = Agent(FunctionModel(answer), capabilities=[MemfolioCapability(memory)])
+    asyncio.run(agent.run("Remember that I am allergic to latex."))
+    assert len(seen) == 2
+    assert seen[0] == seen[1]
+    assert "latex" in seen[0][1]
+    lines = [line.says for block in memory.core.read().blocks for line in block.items]
+    assert lines == ["The user is allergic to latex"]
+
+
 def test_runs_at_once_do_not_see_each_others_prompts(memory: Memory) -> None:
     for name in ("Alex", "Kim", "Sam"):
         memory.remember(f"{name} prefers the tea that {name} grows in the garden of {name}", type="preference")

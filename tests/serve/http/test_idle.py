@@ -15,10 +15,9 @@ from memfolio.embed import vectorizer
 from memfolio.errors import HomeError
 from memfolio.memory import Memory
 from memfolio.serve import idle
-from memfolio.serve.http.app import Room
+from memfolio.serve.http.app import ServedMemory
 from memfolio.serve.mcp.http import callers_of
-from memfolio.vault.disk import Disk
-from memfolio.vault.lock import FileLock
+from memfolio.vault.disk import Disk, FileLock
 from memfolio.verbs.verb import tools_of
 from tests.serve.http.conftest import Served, serving, until
 
@@ -52,7 +51,7 @@ def served(home: Path, seconds: Seconds) -> Iterator[Served]:
 
 def is_closed(memory: Memory) -> bool:
     try:
-        memory.library.index.read(lambda connection: None)
+        memory.searcher.index.read(lambda connection: None)
     except HomeError:
         return True
     return False
@@ -63,7 +62,7 @@ def opened(served: Served) -> Memory:
     assert served.client().recall(query="tea")["hits"]
     [room] = served.hall.rooms.values()
     memory = room.memory()
-    until(lambda: not memory.library.is_embedding, seconds=30)
+    until(lambda: not memory.searcher.is_embedding, seconds=30)
     return memory
 
 
@@ -94,7 +93,7 @@ def test_memory_with_a_listener_stays_open_and_tells_of_changes(served: Served, 
         told.join(30)
         assert not told.is_alive()
     until(lambda: not room.listeners, seconds=30)
-    until(lambda: not memory.library.is_embedding, seconds=30)
+    until(lambda: not memory.searcher.is_embedding, seconds=30)
     seconds.now += idle.IDLE + 1
     threading.Event().wait(0.05)
     seconds.now += idle.IDLE + 1
@@ -120,7 +119,7 @@ def test_memory_with_a_call_under_way_stays_open(served: Served, seconds: Second
 def test_request_that_comes_while_a_memory_is_being_closed_is_served(served: Served, seconds: Seconds) -> None:
     first = opened(served)
     first.remember("Zoe paints zeppelins")
-    until(lambda: not first.library.is_embedding)
+    until(lambda: not first.searcher.is_embedding)
     lock = FileLock(served.home / ".memfolio" / "commit.lock", Disk(), timeout=5)
     with lock():  # without which nothing can be committed, so that closing waits
         seconds.now += idle.IDLE + 1
@@ -139,7 +138,7 @@ def test_many_requests_during_many_closings_are_all_served(
 ) -> None:
     monkeypatch.setattr(vectorizer, "LINGER", 0.001)
     monkeypatch.setattr(vectorizer, "CALM", 0.001)
-    stop, failures, rooms = threading.Event(), list[Exception](), set[Room]()
+    stop, failures, rooms = threading.Event(), list[Exception](), set[ServedMemory]()
 
     def ask(number: int) -> None:
         client = served.client()

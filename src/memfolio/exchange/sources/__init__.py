@@ -8,7 +8,7 @@ from pathlib import Path
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.exchange.reading import Source
-from memfolio.vault.home import is_home
+from memfolio.vault.paths import is_home
 
 SOURCES = {
     "chatgpt": "json_source:ChatGPT",
@@ -26,6 +26,8 @@ SOURCES = {
     "pdf": "pdf:Pdf",
 }
 """What each is called and where it is, in the order in which they are tried: the first that fits is taken."""
+NAMES = ("memfolio", *SOURCES)
+"""What `--from` may say; what memfolio itself exported is restored."""
 
 
 def source_named(name: str) -> Source:

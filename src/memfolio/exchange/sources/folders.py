@@ -27,11 +27,10 @@ from memfolio.exchange.reading import (
     objects,
     page,
     pages_by_section,
-    safe_path,
     says_something,
     sections,
 )
-from memfolio.exchange.sources.json_source import moment_in, text_in
+from memfolio.exchange.sources.json_source import moment_in
 from memfolio.procedures.page import read
 from memfolio.types import Origin
 from memfolio.vault.fields import read_confidence
@@ -55,27 +54,11 @@ MARKDOWN = Layout(
 
 # An Obsidian vault: its notes with their links, tags and properties, daily notes as the memories of their days.
 #
-# A canvas becomes a page with what is written on it; pictures and other attachments stay where they are.
-
-
-def canvas(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads the cards of a canvas as paragraphs: texts, links to notes, addresses and the names of groups."""
-    found = list(objects(leaf, _card, "nodes"))
-    yield from (each for each in found if isinstance(each, ImportProblem))
-    if said := [each for each in found if isinstance(each, str) and each]:
-        text = "\n\n".join((f"# {match['name'].rpartition('/')[2]}", *said))
-        page = dated(leaf._replace(text=f"{text}\n"))
-        yield Sheet(ref=leaf.ref, path=safe_path(f"memory/notes/{leaf.ref}.md"), text=page)
-
-
-def _card(ref: str, name: str, card: Mapping[str, Any]) -> str:
-    words, file = text_in(card.get("text") or card.get("url") or card.get("label")), text_in(card.get("file"))
-    return words or (f"[[{file}]]" if file else "")
-
+# Pictures, canvases and other attachments stay where they are.
 
 OBSIDIAN = Layout(
     name="obsidian",
-    rules=(*RULES, (r"(?P<name>.+)\.canvas", canvas)),
+    rules=RULES,
     marks=lambda path: (path / ".obsidian").is_dir(),
     tells_rest=True,
 )

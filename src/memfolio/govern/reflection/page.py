@@ -1,35 +1,138 @@
-"""The page of a reflection: proposals by number for a person to judge, which is the form that is applied as well. Pure.
+"""A reflection as values, and its page: proposals by number for a person to judge, which is what is applied. Pure.
 
-What a person changes on it counts: words, lines of a difference, items that they delete. A line that begins with `>` is
-a remark. Anything else that has no meaning is an error, so that nothing is dropped without a word.
+What a person changes on the page counts: words, lines of a difference, items that they delete. A line that begins with
+`>` is a remark. Anything else that has no meaning is an error, so that nothing is dropped without a word.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError
-from memfolio.govern.reflection.findings import (
-    ARCHIVE,
-    CONNECT,
-    CORE,
-    LEARN,
-    MERGE,
-    RESOLVE,
-    WORDS,
-    Findings,
-    Insights,
-    ReflectionItem,
-    ReflectionVerb,
-    one_line,
-)
 from memfolio.text import counted, estimate_tokens
-from memfolio.types import Type
+from memfolio.types import EMPTY, Type, frozen
 from memfolio.vault.fields import check_fraction
+
+WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "data" / "reflection.toml").read_text("utf-8"))
+_HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
+
+
+class ReflectionVerb(StrEnum):
+    """What a proposal would do."""
+
+    LEARN = "learn"
+    """Remember `text`, which was extracted from `sources`, in the place of `memory` where that is given."""
+    CONNECT = "connect"
+    """Note that `subject` (an entity's id) is `predicate` to `object`."""
+    MERGE = "merge"
+    """Make one of the entities `subject` and `object`: the first stays."""
+    ARCHIVE = "archive"
+    """Move `memory` to the archive."""
+    RESOLVE = "resolve"
+    """Of two memories that contradict each other, `by` takes the place of `memory`."""
+    CORE = "core"
+    """In the block `text` of core memory, `removed` lines go and `added` ones come."""
+
+
+LEARN, CONNECT, MERGE, ARCHIVE, RESOLVE, CORE = ReflectionVerb
+
+
+@frozen
+class ReflectionItem:
+    """One proposal. Only the fields that its verb names count; `why` and `quotes` are for the reader."""
+
+    verb: ReflectionVerb
+    text: str = ""
+    type: Type = Type.FACT
+    confidence: float = 0.7
+    sources: tuple[str, ...] = ()
+    memory: str = ""
+    by: str = ""
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    why: str = ""
+    quotes: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """The first words of the memories that it names, by id."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What tells it from others, whatever its words around; of core memory each line has one of its own.
+
+        A proposal that somebody rejected is known again by them.
+        """
+        if self.verb is CORE:
+            lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
+            return tuple(_mark(self.verb, self.text, line) for line in lines)
+        pair = (self.subject, self.object)
+        ends = sorted(pair) if self.verb is MERGE else pair
+        memory = "" if self.verb is LEARN else self.memory  # the same words, whatever they replace
+        return (_mark(self.verb, self.text, *ends, self.predicate, memory, self.by),)
+
+
+@frozen
+class Insights:
+    """What the reflections of before and this one together show; empty where there is nothing to say."""
+
+    learning: str = ""
+    understanding: str = ""
+    theme: str = ""
+
+
+@frozen
+class Findings:
+    """The findings of a reflection: proposals, the most valuable of each verb first."""
+
+    items: tuple[ReflectionItem, ...] = ()
+    insights: Insights = field(default_factory=Insights)
+    questions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    """What the time since the last reflection was about, most of all first."""
+    looked_at: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    """How many episodes, memories, entities … were looked through."""
+    left_out: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    """How many proposals of a verb there was no room for; they come with the next reflection."""
+    notes: tuple[str, ...] = ()
+    """What did not work as it should, such as a model that did not answer."""
+
+
+QUOTE = 90
+"""Characters of a quote."""
+
+
+def one_line(text: str) -> str:
+    """Words in one line, without signs that hide some of them or turn them round."""
+    return " ".join(_HIDING.sub("", text).split())
+
+
+def _mark(*parts: str) -> str:
+    plain = (one_line(part.casefold()).rstrip(".") for part in parts)
+    return blake2b("\0".join(plain).encode(), digest_size=12).hexdigest()
+
+
+def quote(text: str, length: int = QUOTE) -> str:
+    """The first words of a text, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words as people say them: 3, 5 and 7."""
+    *first, last = [str(word) for word in words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# The page.
 
 SECTIONS = {ReflectionVerb(verb): title for verb, title in WORDS["sections"].items()}
 """What each verb stands under, the most consequential first."""
@@ -84,8 +187,8 @@ def render(findings: Findings, *, number: int, at: datetime, budget: int, review
         "Reflections reviewed": counted(reviewed, "past reflection"),
         "Next scheduled reflection": f"{next_at:%Y-%m-%d %H:%M}",
     }
-    told = "".join(f"**{name}**: {value}  \n" for name, value in facts.items())
-    return f"{body}\n{END}\n{told}{WORDS['reply'] if findings.items or findings.questions else ''}"
+    footer = "".join(f"**{name}**: {value}  \n" for name, value in facts.items())
+    return f"{body}\n{END}\n{footer}{WORDS['reply'] if findings.items or findings.questions else ''}"
 
 
 def _one(nouns: str) -> str:
@@ -149,10 +252,10 @@ def _quoted(item: ReflectionItem, id: str) -> str:
 
 
 def _closing(findings: Findings) -> Iterator[str]:
-    told = {title: _escape(getattr(findings.insights, name)) for name, title in INSIGHTS.items()}
-    if any(told.values()):
+    insights = {title: _escape(getattr(findings.insights, name)) for name, title in INSIGHTS.items()}
+    if any(insights.values()):
         yield f"## {EVOLUTION}\n"
-        yield from (f"### {title}\n{text}\n" for title, text in told.items() if text)
+        yield from (f"### {title}\n{text}\n" for title, text in insights.items() if text)
     if findings.questions:
         yield f"## {QUESTIONS}\n"
         yield from (f"- {_escape(question)}" for question in findings.questions)
@@ -239,10 +342,10 @@ def _body(text: str) -> Iterator[_Line]:
 def _item(verb: ReflectionVerb, head: _Line, *below: _Line) -> tuple[int, ReflectionItem]:
     """An item with its number, out of its lines."""
     numbered = _NUMBERED.fullmatch(head.text)
-    told = _FORMS[verb].fullmatch(numbered[2]) if numbered else None
-    if numbered is None or told is None:
+    match = _FORMS[verb].fullmatch(numbered[2]) if numbered else None
+    if numbered is None or match is None:
         raise head.wrong(f"does not say what to {verb}")
-    given: dict[str, Any] = {name: _plain(text) for name, text in told.groupdict().items()}
+    given: dict[str, Any] = {name: _plain(text) for name, text in match.groupdict().items()}
     if verb is LEARN:
         try:
             confidence = check_fraction("confidence", float(given["confidence"]))

@@ -12,37 +12,22 @@ from typing import Any, TypeVar, cast
 
 from memfolio.errors import (
     ConflictError,
-    HomeBusyError,
     InputError,
-    MemfolioError,
     ModelError,
     NotFoundError,
-    PageChangedError,
     RefusedError,
 )
 from memfolio.govern.gate import Gate
-from memfolio.govern.reflection.findings import (
-    ARCHIVE,
-    CONNECT,
-    CORE,
-    LEARN,
-    MERGE,
-    RESOLVE,
-    Findings,
-    Reflected,
-    ReflectionItem,
-    ReflectionVerb,
-    listed,
-    read,
-)
 from memfolio.govern.reflection.log import (
     KIND,
     NOTHING,
     TITLE,
+    Reflected,
     due_hour,
     entry,
     evolve,
     in_short,
+    is_unanswered,
     looked,
     next_number,
     read_log,
@@ -50,7 +35,22 @@ from memfolio.govern.reflection.log import (
     reviews,
     waiting,
 )
-from memfolio.govern.reflection.page import ReflectionPage, arranged, parse, render
+from memfolio.govern.reflection.page import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
+    LEARN,
+    MERGE,
+    RESOLVE,
+    Findings,
+    ReflectionItem,
+    ReflectionPage,
+    ReflectionVerb,
+    arranged,
+    listed,
+    parse,
+    render,
+)
 from memfolio.graph.graph import merged
 from memfolio.graph.grow import overview
 from memfolio.graph.page import RELATIONS, EntityText, NewEntityPage, page_bytes, read_text, relation_line
@@ -61,7 +61,7 @@ from memfolio.learn.learned import Statement, drafted, moment
 from memfolio.learn.resolve import Reference
 from memfolio.llm.model import Model
 from memfolio.policy import Deed
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, Core, CorePage
 from memfolio.stores.flush import resolved, said_again
@@ -80,7 +80,7 @@ Places = dict[str, list[str]]
 
 
 class _Ahead:
-    """The pages of entities as they will be; for who only asks it for pages and configuration, it is a vault."""
+    """Entity pages with the changes made so far; a stand-in for the vault."""
 
     def __init__(self, vault: Vault, paths: Mapping[str, str]) -> None:
         self.config, self._vault, self._paths = vault.config, vault, paths
@@ -116,7 +116,7 @@ class Application:
     """Turns items into operations, one verb after the other."""
 
     vault: Vault
-    library: Library
+    searcher: Searcher
     agent: str
     by: Attribution
     now: datetime
@@ -134,7 +134,7 @@ class Application:
 
         # Learning first: it says whether today's log is written, from which nothing can be cut by the same change.
         learned = self._resolved(of(LEARN))
-        new = {known: (item, said) for item, said, known in reversed(learned) if isinstance(known, NewId)}
+        new = {known: (item, statement) for item, statement, known in reversed(learned) if isinstance(known, NewId)}
         places = self._places(of(ARCHIVE), writes_today=bool(new))
         drafts = tuple(self._draft(*new[known], places) for known in sorted(new, key=lambda each: each.index))
         replaced: list[tuple[str, Reference]] = [(each.memory, each.by) for each in of(RESOLVE).values()]
@@ -180,7 +180,7 @@ class Application:
         return "was pinned" if item.verb is ARCHIVE and located.item.pinned else ""
 
     def _located(self, id: str) -> Located | None:
-        found = self.library.locate(id)
+        found = self.searcher.locate(id)
         return found[1] if found else None
 
     def _resolved(self, items: Mapping[int, ReflectionItem]) -> list[tuple[ReflectionItem, Statement, Reference]]:
@@ -188,13 +188,13 @@ class Application:
 
         That is decided as for conversations that are over, since they may have taught it while the reflection waited.
         """
-        said = self._said(items.values())
+        known_statements = self._said(items.values())
         statements: dict[int, Statement] = {}
         for number, item in items.items():  # a copy each, by which it is found again: several items may say the same
             own = Statement(text=check_text(item.text), type=item.type, kind=Kind.SEMANTIC, turns=())
-            statements[number] = replace(said.get(item.text, own))
-        told = [(statements[number], max(map(moment, self._sources(item)))) for number, item in items.items()]
-        resolution = resolved(self.library.index, told, "keep")
+            statements[number] = replace(known_statements.get(item.text, own))
+        dated = [(statements[number], max(map(moment, self._sources(item)))) for number, item in items.items()]
+        resolution = resolved(self.searcher.index, dated, "keep")
         known: dict[int, Reference] = {id(each): NewId(at) for at, each in enumerate(resolution.kept)}
         known |= {id(each): ref for ref, each in resolution.repeated}
         found = []
@@ -216,19 +216,21 @@ class Application:
 
     def _said(self, items: Iterable[ReflectionItem]) -> dict[str, Statement]:
         """What the rules read in the conversations that items were learned from, by its words."""
+        from memfolio.govern.reflection.gather import read
+
         sources = [each for item in items for each in self._sources(item)]
         talks = {each.session for each in sources if each.session and each.role}
-        turns = [each for talk in talks for each in self.library.index.read(partial(turns_of, session=talk))]
+        turns = [each for talk in talks for each in self.searcher.index.read(partial(turns_of, session=talk))]
         episodes = {each.id: each for each in (*(turn.item for turn in turns), *sources)}
         return {statement.text: statement for statement, _ in read(sorted(episodes.values(), key=moment))}
 
-    def _draft(self, item: ReflectionItem, said: Statement, places: Places) -> Draft:
+    def _draft(self, item: ReflectionItem, statement: Statement, places: Places) -> Draft:
         sources = self._sources(item)
         at = max(map(moment, sources), default=None)
         # A memory that is about a day goes to the log of that day.
         if at and self._log_base(at) in map(_base, places):  # a change writes each file once, and that one is cut
             at = None
-        return drafted(said, sources, source=REFLECTION)._replace(
+        return drafted(statement, sources, source=REFLECTION)._replace(
             type=item.type,
             kind=Kind.SEMANTIC,  # also a decision is known from then on, and not an episode to learn from
             confidence=item.confidence,
@@ -239,7 +241,7 @@ class Application:
         return day_log(self.agent, local_day(at, self.vault.home.zone)).base
 
     def _core(self, items: Mapping[int, ReflectionItem]) -> Iterator[Operation]:
-        def compose(page: CorePage) -> str:
+        def compose(page: CorePage) -> CorePage:
             for number, item in items.items():
                 before = page
                 try:
@@ -250,7 +252,7 @@ class Application:
                 was, pinned = ({line.id for line in each.items(item.text) if line.id} for each in (before, page))
                 let_go = [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(was - pinned)]
                 self.records += let_go
-            return page.text
+            return page
 
         if put := Core(self.vault, self.agent).composed(compose, ACTIVE)[1]:
             yield put
@@ -260,7 +262,7 @@ class Application:
         found: Places = {}
         today = self._log_base(self.now)
         for number, item in items.items():
-            logs = [path for path in self.library.places(self.library.index, item.memory) if ledger_of(path)]
+            logs = [path for path in self.searcher.places(self.searcher.index, item.memory) if ledger_of(path)]
             if writes_today and today in map(_base, logs):
                 self.skipped[number] = f"{item.memory} stands in today's log, which this reflection writes to"
                 continue
@@ -277,7 +279,7 @@ class Application:
         """Relations on the pages of entities, then merges, each on the pages as they will be, then the overview."""
         if not items:
             return
-        index = self.library.index
+        index = self.searcher.index
         known, drawn = index.read(lambda db: (nodes(db), ties(db)))
         paths = {node.id: node.path for node in known}
         ahead = _Ahead(self.vault, paths)
@@ -308,10 +310,10 @@ def _rewritten(page: CorePage, item: ReflectionItem) -> CorePage:
     for line in item.removed:
         if not page.has(item.text, line):
             raise NotFoundError(f"{item.text} has no line {line[:60]!r} any more")
-        page = CorePage(page.removing(page.meant(item.text, line)))
+        page = page.removing(page.meant(item.text, line))
     for line in item.added:
         if not page.has(page.named(item.text), line):
-            page = CorePage(page.adding(item.text, line))
+            page = page.adding(item.text, line)
     return page
 
 
@@ -325,8 +327,8 @@ def _connect(ahead: _Ahead, item: ReflectionItem) -> None:
     ahead.put(page.path, page_bytes(text.text))
 
 
-ATTEMPTS = 8
-REJECTED = "rejected"
+REVIEWER = Attribution(actor="system:review", trigger="review")
+REJECTED, UNANSWERED = "rejected", "unanswered"
 SHOWN = 16
 """How many characters of a page's hash name it."""
 T = TypeVar("T")
@@ -334,7 +336,7 @@ T = TypeVar("T")
 
 @frozen
 class DecidedReflection:
-    """What became of a reflection, by the numbers of its items."""
+    """The decision on a reflection, by the numbers of its items."""
 
     number: int
     path: str
@@ -374,11 +376,23 @@ class Pending:
         return self.written.items
 
 
+@frozen
+class ReviewedItem:
+    """An item for review: the memories it names, and why it cannot be applied any more."""
+
+    number: int
+    item: ReflectionItem
+    sources: tuple[MemoryItem, ...]
+    old: MemoryItem | None
+    new: MemoryItem | None
+    trouble: str = ""
+
+
 class Reflections:
     """Makes reflections and carries out what a person decides about them; at most one waits at a time."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str, *, gate: Gate, model: Model | None = None) -> None:
-        self._vault, self._library, self._agent, self._gate, self._model = vault, library, agent, gate, model
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str, *, gate: Gate, model: Model | None = None) -> None:
+        self._vault, self._searcher, self._agent, self._gate, self._model = vault, searcher, agent, gate, model
         self._meta = f"{agent_root(agent)}/memory/meta"
         self._log = f"{self._meta}/reflections/log.md"
 
@@ -411,9 +425,9 @@ class Reflections:
         ConflictError where a person has edited that. With `applies` it is approved at once; with `dry_run` nothing is
         written.
         """
-        from memfolio.govern.reflection.gather import look_through
+        from memfolio.govern.reflection.gather import gather_findings
 
-        looking = partial(look_through, self._vault, self._library, self._agent, model=self._model)
+        looking = partial(gather_findings, self._vault, self._searcher, self._agent, model=self._model)
         found = looking(now=now, since=looked(self._reviews()), past=self.past(), rejected=self.rejected())
         return self.propose(found, now, dry_run=dry_run, applies=applies, by=by)
 
@@ -431,13 +445,16 @@ class Reflections:
 
         def compose() -> tuple[str, Change]:
             old = self.pending()
-            if old and old.shown != old.made:
+            aside: list[Mapping[str, Any]] = []
+            if old and old.shown != old.made and self._stands_aside(now):
+                aside, old = [_line(old, verdict=UNANSWERED)], None
+            elif old and old.shown != old.made:
                 hint = "`memfolio approve --edit` or `memfolio reject` first, or delete the page"
                 raise ConflictError(f"{old.path} was edited and waits", hint=hint)
             names = names_from(made.path)
             path = next(each for each in names if (old and each == old.path) or not self._vault.page(each))
             gone = (self._put(old.path, None),) if old and old.path != path else ()
-            operations = (*gone, self._put(path, made.text), self._state(line | {"page": path}))
+            operations = (*gone, self._put(path, made.text), self._state(*aside, line | {"page": path}))
             who = replace(by, actor=f"{KIND}:{made.number}", approval=Approval.PENDING)
             return path, Change(operations=operations, by=who, action=Action.PROPOSE)
 
@@ -447,6 +464,10 @@ class Reflections:
             with suppress(ConflictError, RefusedError):  # then it waits for a person, as it would anyway
                 decided = self.approve(shown=made.shown, by=by)
         return replace(made, decided=decided)
+
+    def _stands_aside(self, now: datetime) -> bool:
+        line = waiting(self._reviews())
+        return line is not None and is_unanswered(line, now)
 
     def _page(self, findings: Findings, now: datetime) -> Pending:
         number, here = next_number(self._reviews()), local(now, self._vault.home.zone)
@@ -492,6 +513,28 @@ class Reflections:
             )
         return pending
 
+    def evidence(self, pending: Pending) -> list[ReviewedItem]:
+        """The items with what they were made of, and why one cannot be applied any more."""
+        items, trouble = pending.items, ""
+        named = {each for item in items.values() for each in (*item.sources, item.memory, item.by) if each}
+        known = self._searcher.known(named)
+        application = Application(self._vault, self._searcher, self._agent, REVIEWER, self._vault.home.now())
+        try:
+            application.compose(items)
+        except RefusedError as error:  # core memory has no room for all of them
+            trouble = error.message
+        return [
+            ReviewedItem(
+                number=number,
+                item=item,
+                sources=tuple(known[each] for each in item.sources if each in known),
+                old=known.get(item.memory),
+                new=known.get(item.by),
+                trouble=application.skipped.get(number, trouble),
+            )
+            for number, item in items.items()
+        ]
+
     def edits(self, pending: Pending) -> dict[int, str]:
         """Which items are not as they were made."""
         now = {number: self._marks(item) for number, item in pending.items.items()}
@@ -508,7 +551,7 @@ class Reflections:
             raise InputError(f"there is no item {listed(unknown)}", hint="`--except` takes the numbers of the page")
         wanted = {number: item for number, item in written.items.items() if number not in without}
         # Composed against the memory as it is now, which may be another than when the reflection was made.
-        application = Application(self._vault, self._library, self._agent, by, self._vault.home.now())
+        application = Application(self._vault, self._searcher, self._agent, by, self._vault.home.now())
         operations, skipped = application.compose(wanted), application.skipped
         # What is not among the approved in the same words counts as rejected, and is not proposed again.
         kept = {mark for item in wanted.values() for mark in self._marks(item)}
@@ -522,9 +565,9 @@ class Reflections:
             left_out=tuple(sorted({*without, *dropped})),
             skipped=skipped,
         )
-        told = {"reason": reason} if reason else {}
+        details = {"reason": reason} if reason else {}
         rejected = sorted({mark for marks in dropped.values() for mark in marks})
-        line = _line(pending, verdict=decided.outcome, rejected=rejected, decided_by=by.actor, **told)
+        line = _line(pending, verdict=decided.outcome, rejected=rejected, decided_by=by.actor, **details)
         operations += (*self._closing(pending, decided, reason or ""), self._state(*application.records, line))
         action = Action.COMMIT if reason is None else Action.REJECT
         return decided, Change(operations=operations, by=by, action=action)
@@ -569,23 +612,10 @@ class Reflections:
         return replace(decided, receipt=receipt)
 
     def _make(self, compose: Callable[[], tuple[T, Change]]) -> tuple[T, Receipt]:
-        """Compose without the lock, and again where anybody wrote something before it could be applied."""
-        for _ in range(ATTEMPTS):
-            self._vault.refresh()
-            # Looking through a large memory takes seconds, for which nobody else should have to wait.
-            head = self._vault.head
-            try:
-                composed, change = compose()
-                with self._vault.exclusive():
-                    if self._vault.head == head:
-                        return composed, self._vault.apply(change)
-            except PageChangedError:  # a person saved a page meanwhile: what they wrote is taken into account
-                continue
-            except MemfolioError:
-                with self._vault.exclusive():  # what somebody is writing may look broken until they are done
-                    if self._vault.head == head:
-                        raise
-        raise HomeBusyError("others write all the time", hint="try again")
+        """Compose and apply a change while nobody else writes: of two who decide, the second finds it decided."""
+        with self._vault.exclusive():
+            composed, change = compose()
+            return composed, self._vault.apply(change)
 
     def _reviews(self) -> list[Mapping[str, Any]]:
         return reviews(self._vault, self._agent)

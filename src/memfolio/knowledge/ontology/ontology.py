@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
-from memfolio.embed.embedder import Embedder
-from memfolio.embed.vectorizer import Vectorizer
-from memfolio.errors import EmbedderError, NotFoundError, OntologyError, RuleError
+from memfolio.errors import NotFoundError, OntologyError, RuleError
 from memfolio.graph.grow import Readable
 from memfolio.index.facts import Fact
 from memfolio.index.graph import nodes
@@ -116,8 +113,8 @@ class _Check:
         self._nearest = lru_cache(maxsize=4096)(known.nearest)
         self._properties = cache(lambda predicate: known.named(predicate, *PROPERTIES))
         self.classes: dict[str, set[str]] = defaultdict(set)
-        said = ((each.subject, each.object) for each in facts if each.predicate in TYPE_PREDICATES)
-        for name, called in (*types, *said):
+        stated = ((each.subject, each.object) for each in facts if each.predicate in TYPE_PREDICATES)
+        for name, called in (*types, *stated):
             self.classes[name.casefold()].update(term.id for term in known.named(called, TermKind.CLASS))
 
     def fact(self, fact: Fact) -> list[tuple[Flaw, str]]:
@@ -142,8 +139,8 @@ class _Check:
             for fact in sorted(several, key=lambda each: each.span[0]):
                 is_other = longest and read_literal(longest.object) != read_literal(fact.object)
                 if longest and is_other and fact.span[0] < longest.span[1]:
-                    told = f"{subject[:60]} has {name} {longest.object[:60]!r} too, and can have one at a time"
-                    yield fact, Flaw.MORE, told
+                    message = f"{subject[:60]} has {name} {longest.object[:60]!r} too, and can have one at a time"
+                    yield fact, Flaw.MORE, message
                 longest = max(longest or fact, fact, key=lambda each: each.span[1])
 
     def _misfits(self, fact: Fact, term: Term) -> Iterator[tuple[Flaw, str]]:
@@ -171,17 +168,10 @@ class _Check:
         return f"{name[:60]!r} is in no ontology{f'; near is {near.id}' if near else ''}"
 
 
-# Whether a term fits into a vocabulary: what is wrong with it, and what may be. Pure but for the embedder.
+# Whether a term fits into a vocabulary: what is wrong with it, and what may be. Pure.
 
 PASCAL = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 CAMEL = re.compile(r"[a-z][A-Za-z0-9]{0,79}")
-NEAR = 0.6
-"""How near the meaning of a term that is to be added is to another from which they may be one."""
-SAME = 0.85
-"""The same for terms that somebody let stand beside each other."""
-NEAREST = 3
-Meanings = tuple[list[str], Any]
-"""Ids of terms, and a row of numbers for what each of them means."""
 
 
 @frozen
@@ -206,20 +196,19 @@ def _is_domain(name: str) -> bool:
     return DOMAIN_PATTERN.fullmatch(name) is not None and name not in RESERVED
 
 
-def validate(term: Term, known: Vocabulary, embedder: Embedder | None = None) -> Report:
+def validate(term: Term, known: Vocabulary) -> Report:
     """What is wrong with a term that is to be added to those that are known."""
-    meanings = _meanings([term, *(each for each in known if each.id != term.id)], embedder)
     taken = (f"{term.id} exists already",) if term.id in known.terms else ()
     wrong = *_errors(term, known), *_undefined(term), *taken
-    return Report(errors=wrong, warnings=_warnings(term, known, meanings, NEAR))
+    return Report(errors=wrong, warnings=_warnings(term, known))
 
 
-def problems(known: Vocabulary, embedder: Embedder | None = None) -> dict[str, Report]:
+def problems(known: Vocabulary) -> dict[str, Report]:
     """What is wrong with each term of a vocabulary, for those with which something is."""
-    meanings, found = _meanings(list(known), embedder), dict[str, Report]()
-    for term in known:
-        warnings = *_undefined(term), *_warnings(term, known, meanings, SAME)
-        found[term.id] = Report(errors=_errors(term, known), warnings=warnings)
+    found = {
+        term.id: Report(errors=_errors(term, known), warnings=(*_undefined(term), *_warnings(term, known)))
+        for term in known
+    }
     return {name: report for name, report in found.items() if report != GOOD}
 
 
@@ -304,14 +293,10 @@ def _is_ours(name: str, term: Term, known: Vocabulary) -> bool:
     return not colon or domain == term.domain or domain in known.domains
 
 
-def _warnings(term: Term, known: Vocabulary, meanings: Meanings, near: float) -> tuple[str, ...]:
+def _warnings(term: Term, known: Vocabulary) -> tuple[str, ...]:
     close = {each.id: each for name in term.names for _, each in known.close(name)}
     alike = [name for name, each in close.items() if _could_be_one(term, each, known)]
-    written = (f"may be {name}: it is written alike" for name in alike)
-    meant = (each for each in _meant(term, meanings, near) if each[1] in known.terms and each[1] not in alike)
-    nearest = [each for each in meant if _could_be_one(term, known.terms[each[1]], known)][:NEAREST]
-    same = (f"may be {name}: it means much the same ({score:.2f})" for score, name in nearest)
-    return (*_loose(term, known), *written, *same)
+    return (*_loose(term, known), *(f"may be {name}: it is written alike" for name in alike))
 
 
 def _loose(term: Term, known: Vocabulary) -> Iterator[str]:
@@ -330,29 +315,8 @@ def _could_be_one(one: Term, other: Term, known: Vocabulary) -> bool:
     return other.id not in known.above(*one.parents) and one.id not in known.above(*other.parents)
 
 
-def _meanings(terms: Sequence[Term], embedder: Embedder | None) -> Meanings:
-    """What terms mean, by label and definition; nothing where that would cost money or cannot be had."""
-    if embedder is not None and not embedder.is_costly:
-        with suppress(EmbedderError):
-            return [each.id for each in terms], embedder.embed([f"{each.label}. {each.definition}" for each in terms])
-    return [], None
-
-
-def _meant(term: Term, meanings: Meanings, near: float) -> list[tuple[float, str]]:
-    """The terms of the nearest meaning, with how near they are."""
-    ids, rows = meanings
-    scores = (rows @ rows[ids.index(term.id)]).tolist() if ids else []
-    return sorted(((score, name) for score, name in zip(scores, ids, strict=True) if score >= near), reverse=True)
-
-
 TERMER = Attribution(actor="bot:ontology", trigger="ontology")
 _PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/knowledge/ontology/(?P<domain>[^/]+)\.jsonld")
-
-
-class OntologyReader(Readable, Protocol):
-    """What the ontology needs of `recall.library.Library`."""
-
-    vectorizer: Vectorizer
 
 
 @frozen
@@ -387,9 +351,9 @@ class Added:
 class Ontology:
     """The terms that an agent may use: its own first, then those of the agents that it reads."""
 
-    def __init__(self, vault: Vault, library: OntologyReader, agent: str) -> None:
+    def __init__(self, vault: Vault, searcher: Readable, agent: str) -> None:
         self._vault = vault
-        self._library = library
+        self._searcher = searcher
         self._agent = agent
 
     def domains(self) -> list[Domain]:
@@ -443,20 +407,20 @@ class Ontology:
 
     def validate(self, term: Term) -> Report:
         """Whether a term could be added, and what to think of before that."""
-        return validate(self.resolved(term), self.vocabulary(), self._library.vectorizer.embedder)
+        return validate(self.resolved(term), self.vocabulary())
 
     def fitting(self, term: Term) -> Report:
         """What to think of before a term is added; OntologyError where it does not fit."""
         report = self.validate(term)
         if report.errors:
-            told = "; ".join(report.errors)
-            raise OntologyError(f"{term.id[:80]} does not fit: {told}", hint="correct that and try again")
+            reasons = "; ".join(report.errors)
+            raise OntologyError(f"{term.id[:80]} does not fit: {reasons}", hint="correct that and try again")
         return report
 
     def problems(self) -> dict[str, Report]:
         """What is wrong with the terms that are there, and by their paths the pages that cannot be read."""
         _, broken = self._read_all()
-        return broken | problems(self.vocabulary(), self._library.vectorizer.embedder)
+        return broken | problems(self.vocabulary())
 
     def add(self, term: Term, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Write a term into the page of its domain, which is made if need be; OntologyError if it does not fit."""
@@ -483,21 +447,21 @@ class Ontology:
         found = adopted(content, format, check_domain(domain))
         if not found:
             raise OntologyError("the document defines no class and no property", hint="name one that does")
-        told, once = list[str](), dict[str, Term]()
+        warnings, once = list[str](), dict[str, Term]()
         for each in found:
             if wrong := tuple(flaws(each)):
-                told.append(f"{each.id} was left out: {'; '.join(wrong)}")
+                warnings.append(f"{each.id} was left out: {'; '.join(wrong)}")
             elif once.setdefault(each.id, each) is not each:
                 name = each.more.get("skos:exactMatch", {}).get("@id", each.id)
-                told.append(f"{name} was left out: another term of the document is called {each.id}, too")
+                warnings.append(f"{name} was left out: another term of the document is called {each.id}, too")
         known = Vocabulary([*self.vocabulary(), *once.values()])
         kept, lacks = list[Term](), dict[str, list[str]]()
         for each in once.values():
             term, wrong = fitted(each, known)
-            told += [f"{each.id} came in without a part: {why}" for why in wrong]
+            warnings += [f"{each.id} came in without a part: {why}" for why in wrong]
             kept.append(replace(term, label=term.label or spoken(term.name, term.kind)))
             lacks[each.id] = list(lacking(term))
-        added = self._add(kept, by, dry_run=dry_run, report=Report(warnings=tuple(told)))
+        added = self._add(kept, by, dry_run=dry_run, report=Report(warnings=tuple(warnings)))
         parts = dict.fromkeys(part for each in added.terms for part in lacks[each.id])
         without = {part: tuple(each.id for each in added.terms if part in lacks[each.id]) for part in parts}
         return replace(added, lacking=without)
@@ -512,7 +476,7 @@ class Ontology:
 
     def conform(self, facts: Iterable[Fact]) -> Conformity:
         """How facts fit the ontology; what entities are counts beside what facts say they are."""
-        known = [each for index in self._library.indexes() for each in index.read(nodes)]
+        known = [each for index in self._searcher.indexes() for each in index.read(nodes)]
         types = [(name, node.type) for node in known for name in (node.name, *node.aliases)]
         return conform(facts, self.vocabulary(), types)
 
@@ -526,7 +490,7 @@ class Ontology:
 
     def _paths(self) -> list[str]:
         """The pages that the agent may read, by agent and name."""
-        roots = [agent_root(index.agent) for index in self._library.indexes()]
+        roots = [agent_root(index.agent) for index in self._searcher.indexes()]
         found = [match for path in self._vault.states() if (match := _PAGE.fullmatch(path)) and match["root"] in roots]
         return [each[0] for each in sorted(found, key=lambda each: (roots.index(each["root"]), each["domain"]))]
 

@@ -114,8 +114,8 @@ def as_fields(term: Term) -> dict[str, Any]:
     """A term as plain values, in the words of a proposal; `term_from` reads them."""
     named = {"domain": term.domain, "node_type": term.kind.value, "node_id": term.id}
     several = {"parent_class": ", ".join(term.parents), "synonyms": list(term.synonyms)}
-    said = named | several | {name: getattr(term, name) for name in (*_TEXTS, "functional")}
-    return {name: value for name, value in said.items() if value}
+    fields = named | several | {name: getattr(term, name) for name in (*_TEXTS, "functional")}
+    return {name: value for name, value in fields.items() if value}
 
 
 def term_from(fields: Mapping[str, Any]) -> Term:

@@ -1,4 +1,4 @@
-"""The copy of one agent's knowledge on a TypeDB server: made, kept up best effort, and asked.
+"""A copy of one agent's knowledge on a TypeDB server: synced best effort, and queried.
 
 The files here are the truth, and nothing is ever read from the server into them. What the server holds is compared with
 what is known, by keys and digests, so a sync can be broken off and begun again at any time.
@@ -28,18 +28,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from memfolio.embed.post import in_time
 from memfolio.errors import MemfolioError, MirrorError, RefusedError
 from memfolio.index.database import get_meta, set_meta
-from memfolio.index.facts import Fact, FactFilter, find_facts
+from memfolio.index.facts import Fact
 from memfolio.index.lookup import newest
 from memfolio.index.search import Filter
 from memfolio.knowledge.cases import Cases
+from memfolio.knowledge.facts import FactFilter, find_facts
 from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, kind_named
 from memfolio.knowledge.ontology.ontology import Ontology
 from memfolio.knowledge.ontology.term import Term, TermKind
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import Rules
-from memfolio.recall.library import Library
+from memfolio.recall.searcher import Searcher
 from memfolio.text import counted
 from memfolio.types import Origin, frozen
 from memfolio.vault.journal import Record
@@ -56,7 +58,7 @@ Answer = dict[str, Any]
 
 
 class TypeDBClient:
-    """Asks one server about one database. It signs in when the server wants it, and again when its token is old."""
+    """HTTP client for one TypeDB database; signs in when needed, and again when the token has expired."""
 
     def __init__(self, settings: Mirroring) -> None:
         self._settings = settings
@@ -67,8 +69,8 @@ class TypeDBClient:
 
     def version(self) -> str:
         """What the server is, which it says without a sign-in."""
-        said = self._checked(*self._ask("GET", "/v1/version"))
-        return f"{said.get('distribution', 'TypeDB')} {said.get('version', '')}".strip()
+        answer = self._checked(*self._ask("GET", "/v1/version"))
+        return f"{answer.get('distribution', 'TypeDB')} {answer.get('version', '')}".strip()
 
     def databases(self) -> list[str]:
         """The databases on the server."""
@@ -106,7 +108,12 @@ class TypeDBClient:
     def close(self) -> None:
         """Break off a request that is under way, and make no other."""
         self._is_closed = True
-        _end(self._socket)
+        self._break_off()
+
+    def _break_off(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def _transaction(self, kind: str) -> Answer:
         return {"databaseName": self._settings.database, "transactionType": kind}
@@ -138,14 +145,16 @@ class TypeDBClient:
         if not self._url or self._is_closed:
             message = "the mirror is closed" if self._is_closed else "there is no TypeDB server"
             raise MirrorError(message, hint="set typedb.url in memfolio.toml")
-        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        started, timeout = time.monotonic(), self._settings.timeout
+        timeout = self._settings.timeout
+
+        def late() -> MirrorError:
+            self._break_off()  # or a server that sends a letter now and then would keep the thread for ever
+            hint = "see how the server is doing, or raise typedb.timeout"
+            return self._failure(f"did not answer within {timeout:g} seconds", hint)
+
         try:
-            status, content = self._exchange(method, path, sent)
+            status, content = in_time(lambda: self._exchange(method, path, body), timeout, late)
         except (OSError, HTTPException, ValueError) as error:
-            if isinstance(error, TimeoutError) or time.monotonic() - started >= timeout:
-                hint = "see how the server is doing, or raise typedb.timeout"
-                raise self._failure(f"did not answer within {timeout:g} seconds", hint) from error
             why = self._cleaned(str(error)) or type(error).__name__
             raise self._failure(f"cannot be reached: {why}", "start it, or check typedb.url") from error
         try:
@@ -153,11 +162,12 @@ class TypeDBClient:
         except (ValueError, RecursionError):
             return status, None
 
-    def _exchange(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _exchange(self, method: str, path: str, body: Answer | None) -> tuple[int, bytes]:
         from http.client import HTTPConnection, HTTPSConnection
 
         headers = {"Content-Type": "application/json", "User-Agent": "memfolio", "Connection": "close"}
         headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         place = urlsplit(self._url)
         if not place.hostname:
             raise ValueError("the address names no host")  # which http.client would take for this machine
@@ -165,16 +175,9 @@ class TypeDBClient:
         with closing(scheme(place.netloc, timeout=self._settings.timeout)) as connection:
             connection.connect()
             self._socket = connection.sock
-            # A server that sends a letter now and then never lets a single wait grow long.
-            timer = threading.Timer(self._settings.timeout, _end, (connection.sock,))
-            timer.daemon = True
-            timer.start()
-            try:
-                connection.request(method, place.path.rstrip("/") + path, body, headers)
-                with connection.getresponse() as response:
-                    content = response.read(MOST_BYTES + 1)
-            finally:
-                timer.cancel()
+            connection.request(method, place.path.rstrip("/") + path, sent, headers)
+            with connection.getresponse() as response:
+                content = response.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             hint = "ask for less: add `limit 100;` to the query"
             raise self._failure(f"answered with more than {MOST_BYTES:,} bytes", hint)
@@ -189,10 +192,10 @@ class TypeDBClient:
             raise self._failure(f"answered {status}, a redirect, which is not followed", hint)
         fields: Answer = answer if isinstance(answer, dict) else {}
         if status >= 400:
-            said = self._cleaned(": ".join(str(fields[name]) for name in ("code", "message") if name in fields))
+            reason = self._cleaned(": ".join(str(fields[name]) for name in ("code", "message") if name in fields))
             is_locked = status in (_UNAUTHORIZED, _FORBIDDEN)
             hint = "check typedb.username and the password" if is_locked else "see the server's log"
-            raise self._failure(f"answered {status}{said and ': '}{said}", hint)
+            raise self._failure(f"answered {status}{reason and ': '}{reason}", hint)
         if not isinstance(answer, dict):
             raise self._strange("no JSON object")
         return fields
@@ -204,17 +207,11 @@ class TypeDBClient:
     def _failure(self, what: str, hint: str) -> MirrorError:
         return MirrorError(f"{self._url} {what}", hint=hint)
 
-    def _cleaned(self, said: str) -> str:
+    def _cleaned(self, text: str) -> str:
         """Words of others for a message: one short line, without secrets."""
         for secret in filter(None, (self._settings.password, self._token)):
-            said = said.replace(secret, "…")
-        return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_MOST_SAID]
-
-
-def _end(sock: socket.socket | None) -> None:
-    if sock is not None:
-        with suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
+            text = text.replace(secret, "…")
+        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_MOST_SAID]
 
 
 # The TypeQL 3 schema of the copy: the base model, and the classes and properties of the ontology beside it. Pure.
@@ -237,7 +234,7 @@ class SchemaRelation(NamedTuple):
 
 
 class Schema:
-    """Types, and which of them a word in a fact means."""
+    """The TypeQL schema, and the mapping of predicates and kinds in facts to its types."""
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.attributes = {kebab(name): value for name, value in ATTRIBUTES.items()} | OWN
@@ -543,7 +540,7 @@ class Synced:
 
 @frozen
 class MirrorStatus:
-    """How the copy stands; `synced` is the change up to which it is complete, None where it never was."""
+    """The state of the copy; `synced` is the last change it includes, None if nothing was sent yet."""
 
     url: str
     database: str
@@ -557,7 +554,7 @@ class MirrorStatus:
 
 @frozen
 class QueryRows:
-    """What a raw query found, as many rows as may be shown, and how many more there were."""
+    """The rows of a raw query up to the size limit, and how many were cut."""
 
     rows: tuple[Any, ...]
     cut: int
@@ -566,8 +563,8 @@ class QueryRows:
 class TypeDB:
     """The mirror of one agent. Without an address in the configuration it does nothing and contacts nobody."""
 
-    def __init__(self, vault: Vault, library: Library, agent: str, *, background: bool = False) -> None:
-        self._vault, self._library, self._agent = vault, library, agent
+    def __init__(self, vault: Vault, searcher: Searcher, agent: str, *, background: bool = False) -> None:
+        self._vault, self._searcher, self._agent = vault, searcher, agent
         self._settings = vault.config.typedb
         self._place = f"typedb {self._settings.url} {self._settings.database}"
         self._failure: str | None = None
@@ -589,7 +586,7 @@ class TypeDB:
         return self._schema().define()
 
     def _schema(self) -> Schema:
-        return Schema(Ontology(self._vault, self._library, self._agent).terms())
+        return Schema(Ontology(self._vault, self._searcher, self._agent).terms())
 
     def status(self) -> MirrorStatus:
         """How the server and the copy on it stand; a server that fails is told, not raised."""
@@ -654,8 +651,8 @@ class TypeDB:
         return Synced(added=added, removed=removed, head=head)
 
     def _rows(self, schema: Schema) -> Iterator[tuple[str, Iterable[TypeDBRow]]]:
-        place, group = (self._vault, self._library, self._agent), partial(RowGroup, self._agent, schema=schema)
-        read, asserted = self._library.index.read, FactFilter(derived=False, limit=ALL)
+        place, group = (self._vault, self._searcher, self._agent), partial(RowGroup, self._agent, schema=schema)
+        read, asserted = self._searcher.index.read, FactFilter(derived=False, limit=ALL)
         facts = read(lambda connection: find_facts(connection, asserted, self._agent))
         yield "fact", group("fact").things(facts)
         yield "graph", group("graph").graph(facts)
@@ -698,7 +695,7 @@ class TypeDB:
 
         It holds what every agent knows, so only who may read all of that may ask.
         """
-        readable = {index.agent for index in self._library.indexes()}
+        readable = {index.agent for index in self._searcher.indexes()}
         if self._vault.scope is not None and not set(self._vault.agents()) <= readable:
             hint = "ask the owner; `fact query` answers from what this agent may read"
             raise RefusedError(f"the server holds every agent's memory, so {self._agent} may not ask it", hint=hint)
@@ -715,12 +712,12 @@ class TypeDB:
     # Up to which change the server has everything: kept in the index, which is a cache. Without it all is compared.
 
     def _synced(self) -> int | None:
-        found = self._library.index.read(lambda connection: get_meta(connection, self._place))
+        found = self._searcher.index.read(lambda connection: get_meta(connection, self._place))
         return found if isinstance(found, int) else None
 
     def _mark(self, head: int) -> None:
         self._failure = None
-        self._library.index.write(lambda connection: set_meta(connection, self._place, head))
+        self._searcher.index.write(lambda connection: set_meta(connection, self._place, head))
 
     def _note(self, record: Record | None) -> None:
         """Have the thread look what changed; called under the write lock, so it only says so."""
@@ -758,9 +755,9 @@ class TypeDB:
                 self._thread.join(timeout=CALM)
 
 
-def catch_up(vault: Vault, library: Library, agent: str) -> str:
+def catch_up(vault: Vault, searcher: Searcher, agent: str) -> str:
     """Send what changed since the last sync, where a server is configured; what was done in a few words, or nothing."""
-    mirror = TypeDB(vault, library, agent)
+    mirror = TypeDB(vault, searcher, agent)
     if mirror.trouble() is None:
         return ""
     done = mirror.sync_data()

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, groupby, product
 from typing import Annotated, Any, Literal, NamedTuple
@@ -122,7 +122,6 @@ Key = tuple[Value, ...]
 Case = dict[str, Value]
 NAME = re.compile(r"[^\W\d]\w*")
 WORDS = {"true": 1.0, "false": 0.0}
-UNTURNED = "No single probability that was tried would turn it: it takes another model."
 
 
 @frozen
@@ -148,7 +147,9 @@ class Variable:
         place = f"{self.place}.equation"
         found = float(evaluate(place, self.equation, known))
         if not math.isfinite(found):
-            raise InputError(f"{place} has no value where {said(known):.80}", hint="see that nothing is divided by 0")
+            raise InputError(
+                f"{place} has no value where {event_text(known):.80}", hint="see that nothing is divided by 0"
+            )
         return found
 
 
@@ -184,16 +185,13 @@ class CausalModel:
         return table
 
     def _steps(self, wanted: set[str], seen: set[str], done: set[str]) -> Iterator[tuple[str, list[str]]]:
-        """The variables that matter, each with those that are still needed after it; what frees most comes first."""
+        """The variables that matter, causes first, each with those that are still needed after it."""
         # What leads to nothing that is asked for or seen adds up to 1.
         causes = {name: frozenset[str]() if name in done else self.graph.parents[name] for name in self.variables}
-        needed = _reached({*wanted, *seen}, causes)
-        waiting = dict.fromkeys(name for name in self.variables if name in needed)
-        uses, live = Counter(cause for name in waiting for cause in causes[name]), list[str]()
-        while waiting:
-            ready = [name for name in waiting if not causes[name] & waiting.keys()]
-            name = min(ready, key=lambda each: (uses[each] > 0) - sum(uses[cause] == 1 for cause in causes[each]))
-            del waiting[name]
+        relevant = _reached({*wanted, *seen}, causes)
+        order = [name for name in self.variables if name in relevant]
+        uses, live = Counter(cause for name in order for cause in causes[name]), list[str]()
+        for name in order:
             uses.subtract(causes[name])
             live = [each for each in (*live, name) if each in wanted or uses[each] > 0]
             yield name, live
@@ -223,38 +221,6 @@ class CausalModel:
             if not self.variables[each].equation and value not in known:
                 raise InputError(f"{place}.{each} is {_joined([value])}", hint=f"give one of {_joined(known)}")
         return case
-
-    def flips(self, margin: Callable[[CausalModel], float]) -> list[str]:
-        """At which probability a margin changes its sign, as far as the effort goes; it is linear in each row."""
-        found, before = list[str](), self.effort.left
-        margin(self)
-        cost, free = 4 * (before - self.effort.left), [each for each in self.variables.values() if not each.equation]
-        for variable, key, row in ((each, *item) for each in free for item in each.table.items()):
-            for value, share in list(row.items())[: 1 if len(row) < 3 else None]:
-                if self.effort.left < cost:
-                    return found
-                low, high = (self._shifted(variable, key, value, to, margin) for to in (0.0, 1.0))
-                if min(low, high) < 0 < max(low, high):
-                    edge, given = low / (low - high), f" given {_joined(key)}" if key else ""
-                    way = "fell below" if edge < share else "rose above"
-                    found.append(f"if P({said({variable.name: value})}{given}) {way} {edge:.4g} (it is {share:.4g})")
-        return found
-
-    def with_row(self, variable: Variable, key: Key, row: Row) -> CausalModel:
-        """The same model with one row of a table changed."""
-        changed = replace(variable, table={**variable.table, key: row})
-        return CausalModel([*self.variables.values(), changed], self.effort)
-
-    def _shifted(
-        self, variable: Variable, key: Key, value: Value, to: float, margin: Callable[[CausalModel], float]
-    ) -> float:
-        """The margin with one chance changed and the others of its row scaled to make room; 0 if it has none there."""
-        row, rest = variable.table[key], 1 - variable.table[key][value]
-        others = {each: (1 - to) * (row[each] / rest if rest else 1 / (len(row) - 1)) for each in row if each != value}
-        try:
-            return margin(self.with_row(variable, key, {**others, value: to}))
-        except InputError:
-            return 0.0
 
 
 class VariableInputs(NamedTuple):
@@ -318,7 +284,7 @@ def as_value(place: str, found: Any) -> Value:
     return number if math.isfinite(number) else found
 
 
-def said(event: Mapping[str, Value]) -> str:
+def event_text(event: Mapping[str, Value]) -> str:
     """An event in words."""
     return " and ".join(f"{name} = {_joined([value])}" for name, value in event.items())
 
@@ -353,8 +319,11 @@ def estimate(data: Any, named: Sequence[Any] | None, x: str, y: str, by: Names) 
         share = sizes[key] / math.fsum(sizes.values())
         one, other = (cells[level][1] / cells[level][0] for level in levels)
         high, low = high + share * one, low + share * other
-        where = f"Where {said(dict(zip(names, key, strict=True)))} ({share:.1%})" if names else "Without adjusting"
-        steps.append(f"{where}: {y} is {one:.4g} with {said({x: levels[0]})}, {other:.4g} with {said({x: levels[1]})}.")
+        where = (
+            f"Where {event_text(dict(zip(names, key, strict=True)))} ({share:.1%})" if names else "Without adjusting"
+        )
+        first, second = (event_text({x: level}) for level in levels)
+        steps.append(f"{where}: {y} is {one:.4g} with {first}, {other:.4g} with {second}.")
     return {"high": high, "low": low, "effect": high - low}, steps[:SHOWN_STRATA]
 
 
@@ -410,7 +379,7 @@ def causal(given: CausalInputs, world: World) -> Computed:
         raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
     free, cost = graph.above({x, y}) - hidden - graph.below({x}) - {y}, 10 * len(graph.parents)
     sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), world.effort(), cost)
-    roles, separated = _roles(graph, x, y, sets, hidden), graph.separated({x}, {y}, known)
+    roles, separated = _roles(graph, x, y, sets), graph.separated({x}, {y}, known)
     by = [frozenset[str](), *sets[:1]] if given.data is not None else []
     found = [estimate(given.data, given.levels, x, y, each) for each in by]
     estimates, effects = [each for each, _ in found], [each["effect"] for each, _ in found]
@@ -423,7 +392,7 @@ def causal(given: CausalInputs, world: World) -> Computed:
             f"Given {_listed(known)}, {x} and {y} are {'' if separated else 'not '}separated.",
             *(step for _, steps in found for step in steps),
         ],
-        would_change=_would_change(graph, x, y, sets[0]) if sets else (),
+        would_change=[f"A hidden cause of both {x} and {y} would spoil every one of these sets."] if sets else [],
         answer={
             "separated": separated,
             "back_door": [sorted(each) for each in sets],
@@ -438,17 +407,15 @@ def causal(given: CausalInputs, world: World) -> Computed:
     )
 
 
-def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names], hidden: Names) -> dict[str, Names]:
+def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names]) -> dict[str, Names]:
     """What each other variable is to the two; a collider, once it is adjusted for, opens a way that was closed."""
     cut, base = graph.without_effects({x}), sets[0] if sets else frozenset()
     before = frozenset(graph.parents) - graph.below({x}) - {y}
     opening = {each for each in before - base if sets and not cut.separated({x}, {y}, base | {each})}
-    telling = {each for each in before - hidden if cut.separated({each}, {y}) and not cut.separated({each}, {x})}
     return {
         "confounders": (graph.above({x}) & cut.above({y})) - {x, y},
         "mediators": (graph.below({x}) & graph.above({y})) - {x, y},
         "colliders": ((graph.below({x}) & graph.below({y})) - {x, y}) | opening,
-        "instruments": frozenset(telling),
     }
 
 
@@ -457,25 +424,10 @@ def _conclusion(graph: CausalGraph, x: str, y: str, sets: list[Names], effects: 
         return f"{x} has no effect on {y} in this graph."
     if not sets:
         return f"The effect of {x} on {y} cannot be told by adjusting."
-    told = f"The effect of {x} on {y} can be told by adjusting for {_listed(sets[0])}"
+    text = f"The effect of {x} on {y} can be told by adjusting for {_listed(sets[0])}"
     if not effects:
-        return f"{told}."
-    return f"{told}: it is {effects[1]:+.4g}; the plain association is {effects[0]:+.4g}."
-
-
-def _would_change(graph: CausalGraph, x: str, y: str, used: Names) -> Iterator[str]:
-    """Which single hidden cause of two variables, were there one, would spoil the set that is used."""
-    names = sorted(set(graph.order) - graph.below({x}) | {x, y})
-    for a in (x, y):
-        others = [b for b in names if b not in (x, y) or (a, b) == (x, y)]
-        if spoilt := [b for b in others if not _confounded(graph, a, b).is_back_door(x, y, used)]:
-            joined = f"{a} and {' or '.join(spoilt)}"
-            yield f"Adjusting for {_listed(used)} would not do if {joined} had a hidden cause in common."
-
-
-def _confounded(graph: CausalGraph, a: str, b: str) -> CausalGraph:
-    joined = {end: graph.parents[end] | {"<->"} for end in (a, b)}
-    return CausalGraph({**graph.parents, "<->": frozenset(), **joined})
+        return f"{text}."
+    return f"{text}: it is {effects[1]:+.4g}; the plain association is {effects[0]:+.4g}."
 
 
 def _listed(names: Collection[str]) -> str:
@@ -506,20 +458,19 @@ def interventional(given: Intervention, world: World) -> Computed:
     order = sorted(range(len(acts)), key=lambda at: -chances[at])
     act, rival = acts[order[0]], acts[order[1]] if order[1:] else {}
     top, effect = chances[order[0]], chances[order[0]] - (chances[order[1]] if rival else plain)
-    against = f"doing {said(rival)}" if rival else "doing nothing"
+    against = f"doing {event_text(rival)}" if rival else "doing nothing"
     rows: list[dict[str, Any]] = [
         {"do": act, "chance": chance, "observed": _when_seen(model, outcome, act)}
         for act, chance in zip(acts, chances, strict=True)
     ]
-    flips = model.flips(lambda it: it.chance(outcome, do=act) - it.chance(outcome, do=rival))
     return Computed(
-        f"Doing {said(act)} makes P({said(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
+        f"Doing {event_text(act)} makes P({event_text(outcome)}) {top:.4g}, {effect:+.4g} against {against}.",
         confidence=1.0,
-        steps=[f"Nothing done: P({said(outcome)}) = {plain:.4g}.", *map(_act_line, rows)],
-        would_change=[f"The order would turn {each}." for each in flips] or [UNTURNED],
-        answer={"best": said(act), "options": [said(each) for each in acts], "act": act}
+        steps=[f"Nothing done: P({event_text(outcome)}) = {plain:.4g}.", *map(_act_line, rows)],
+        would_change=[f"The order would turn once {against} gained more than {effect:.4g}."],
+        answer={"best": event_text(act), "options": [event_text(each) for each in acts], "act": act}
         | {"without": plain, "effect": effect, "acts": rows},
-        notes=[f"{said(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
+        notes=[f"{event_text(act)} and {against} come to the same." if abs(effect) < 1e-12 else ""],
     )
 
 
@@ -531,13 +482,11 @@ def _when_seen(model: CausalModel, outcome: Case, act: Case) -> float | None:
 
 def _act_line(row: dict[str, Any]) -> str:
     seen = "never seen" if row["observed"] is None else f"{row['observed']:.4g} when only seen"
-    return f"{said(row['do'])}: {row['chance']:.4g} when done, {seen}."
+    return f"{event_text(row['do'])}: {row['chance']:.4g} when done, {seen}."
 
 
 # What would have been, had something been otherwise, against the same background.
 
-Worlds = list[tuple[Case, float]]
-SHOWN_WORLDS = 8
 OPEN = "give an equation with a variable for chance: a table leaves open what would have been"
 
 
@@ -550,81 +499,40 @@ class Supposition(NamedTuple):
 
 @method
 def counterfactual(given: Supposition, world: World) -> Computed:
-    """The probability of the outcome in the other course of events, and how necessary and sufficient the cause was."""
+    """The probability of the outcome in the other course of events: abduction, action and prediction."""
     model = read_model(given.model, world.effort())
     if loose := [name for name, each in model.variables.items() if each.parents and not each.equation]:
         raise InputError(f"model.{loose[0]} has a table with parents", hint=OPEN)
     evidence = model.event(given.evidence, "evidence")
     had, outcome = model.event(given.had, "had", least=1), model.event(given.outcome, "outcome", least=1)
-    worlds = _worlds(model, evidence)
-    if not worlds:
-        raise InputError(f"evidence never happens: {said(evidence)}", hint="give what can be in the model")
-    would = _share_where(model, worlds, had, outcome)
-    causation = _causation(model, evidence, had, outcome)
-    flips = model.flips(lambda other: _margin(other, evidence, had, outcome))
+    possible = [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
+    total = math.fsum(share for _, share in possible)
+    if not possible:
+        raise InputError(f"evidence never happens: {event_text(evidence)}", hint="give what can be in the model")
+    would = min(1.0, math.fsum(share for case, share in possible if _holds(model, case, had, outcome)) / total)
+    happened = any(outcome.items() <= case.items() for case, _ in possible)
     but_for = "is" if would == 1 else "is not" if would == 0 else "may be"
-    happened = any(outcome.items() <= case.items() for case, _ in worlds)
     return Computed(
-        f"Had {said(had)} been, {said(outcome)} would {'' if would >= 0.5 else 'not '}have been"
+        f"Had {event_text(had)} been, {event_text(outcome)} would {'' if would >= 0.5 else 'not '}have been"
         f" (probability {would:.4g} that it would).",
         confidence=max(would, 1 - would),
         steps=[
-            f"Abduction: what happened ({said(evidence) or 'nothing known'}) leaves {_backgrounds(model, worlds)}.",
-            f"Action: what decides {', '.join(had)} is cut, and {said(had)} is set.",
-            f"Prediction: {said(outcome)} in backgrounds that weigh {would:.4g} together.",
-            *(f"Probability of {name}: {value:.4g}." for name, value in causation.items() if value is not None),
+            f"Abduction: what happened ({event_text(evidence) or 'nothing known'}) leaves {len(possible)} backgrounds.",
+            f"Action: what decides {', '.join(had)} is cut, and {event_text(had)} is set.",
+            f"Prediction: {event_text(outcome)} in backgrounds that weigh {would:.4g} together.",
         ],
-        would_change=[f"The answer would turn {each}." for each in flips] or [UNTURNED],
-        answer={"probability": would, **{name.replace(" ", "_"): value for name, value in causation.items()}},
+        would_change=[
+            f"The answer would turn once these backgrounds weighed {'less' if would >= 0.5 else 'more'} than half."
+        ],
+        answer={"probability": would},
         notes=["" if happened else f"What {', '.join(had)} was {but_for} a but-for cause."],
     )
-
-
-def _worlds(model: CausalModel, evidence: Case) -> Worlds:
-    return [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
 
 
 def _holds(model: CausalModel, case: Case, had: Case, outcome: Case) -> bool:
     """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
     background = {name: case[name] for name, each in model.variables.items() if not each.equation}
     return outcome.items() <= next(model.cases(background | had))[0].items()
-
-
-def _weight_where(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
-    return math.fsum(share for case, share in worlds if _holds(model, case, had, outcome))
-
-
-def _share_where(model: CausalModel, worlds: Worlds, had: Case, outcome: Case) -> float:
-    return min(1.0, _weight_where(model, worlds, had, outcome) / math.fsum(share for _, share in worlds))
-
-
-def _margin(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> float:
-    worlds = _worlds(model, evidence)
-    return _weight_where(model, worlds, had, outcome) - math.fsum(share for _, share in worlds) / 2
-
-
-def _causation(model: CausalModel, evidence: Case, had: Case, outcome: Case) -> dict[str, float | None]:
-    """Necessity and sufficiency of what happened, against what is supposed instead, for what came of it."""
-    if not {*had, *outcome} <= set(evidence):
-        return {}
-    cause, effect = ({name: evidence[name] for name in names} for names in (had, outcome))
-    both = _worlds(model, cause | effect)
-    neither = [each for each in _worlds(model, had) if not effect.items() <= each[0].items()]
-    needed = [each for each in _worlds(model, {}) if not _holds(model, each[0], had, effect)]
-    return {
-        "necessity": 1 - _share_where(model, both, had, effect) if both else None,
-        "sufficiency": _share_where(model, neither, cause, effect) if neither else None,
-        "necessity and sufficiency": _weight_where(model, needed, cause, effect),
-    }
-
-
-def _backgrounds(model: CausalModel, worlds: Worlds) -> str:
-    free = [name for name, each in model.variables.items() if not each.equation]
-    total = math.fsum(share for _, share in worlds)
-    told = [
-        f"{said({name: case[name] for name in free})} ({share / total:.4g})" for case, share in worlds[:SHOWN_WORLDS]
-    ]
-    return "; ".join(told) + (f" and {len(worlds) - SHOWN_WORLDS} more" if len(worlds) > SHOWN_WORLDS else "")
 
 
 # Which events, alone or together, are at the root of a failure, by a fault tree.
@@ -658,32 +566,30 @@ def root_cause(given: FaultTree, world: World) -> Computed:
     ranked = sorted(cuts, key=lambda cut: (-math.prod(chances.get(e, 1) for e in cut), len(cut), sorted(cut)))
     options = [" with ".join(sorted(cut)) for cut in ranked]
     ways = [f"{name}{_product(cut, chances)}" for name, cut in zip(options, ranked, strict=True)]
-    failing = CutSetProbability(chances, effort)
-    risk = failing.chance(cuts) if chances else None
-    weights = failing.importance(cuts)
-    leading = sorted(weights, key=lambda each: -weights[each])
+    risk = failure_chance(cuts, chances, effort) if chances else None
     total = f" P({top}) = {risk:.4g}." if risk is not None else ""
     return Computed(
         f"{top} comes about in {len(cuts)} ways, first of all by {ways[0]}.{total}",
         confidence=1.0,
-        steps=[
-            *(f"Minimal cut set: {way}." for way in ways[:SHOWN_WAYS]),
-            *(f"{name}: Birnbaum importance {weights[name]:.4g}." for name in leading[:SHOWN_WAYS]),
-        ],
-        would_change=[
-            f"Without {each}, P({top}) would be {(risk or 0) - chances[each] * weights[each]:.4g}."
-            for each in sorted(leading, key=lambda each: -chances[each] * weights[each])[:SHOWN_WAYS]
-        ]
-        or [f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN_WAYS]],
+        steps=[f"Minimal cut set: {way}." for way in ways[:SHOWN_WAYS]],
+        would_change=_preventions(top, cuts, chances, effort)
+        if chances
+        else [f"Preventing {' or '.join(sorted(cut))} closes a way." for cut in ranked[:SHOWN_WAYS]],
         answer={
             "best": options[0],
             "options": options,
             "cut_sets": [sorted(cut) for cut in ranked],
             "probability": risk,
-            "importance": {each: weights[each] for each in leading},
         },
         notes=[f"{min(cut)} alone is enough." for cut in ranked[:SHOWN_WAYS] if len(cut) == 1],
     )
+
+
+def _preventions(top: str, cuts: Sets, chances: Mapping[str, float], effort: Effort) -> Iterator[str]:
+    """The failure's probability without each event."""
+    for event in sorted(chances)[:SHOWN_WAYS]:
+        left = frozenset(cut for cut in cuts if event not in cut)
+        yield f"Without {event}, P({top}) would be {failure_chance(left, chances, effort):.4g}."
 
 
 def _event_chances(given: Mapping[str, float] | None, known: set[str], events: Names) -> dict[str, float]:
@@ -730,32 +636,19 @@ def _minimal(sets: Iterable[Names], effort: Effort) -> Sets:
     return frozenset(kept)
 
 
-class CutSetProbability:
+def failure_chance(cuts: Sets, chances: Mapping[str, float], effort: Effort) -> float:
     """The exact probability that some cut set happens: by one event after the other, happening or not."""
+    known: dict[Sets, float] = {frozenset(): 0.0}
 
-    def __init__(self, chances: Mapping[str, float], effort: Effort):
-        self.chances, self.effort = chances, effort
-        self.known: dict[Sets, float] = {frozenset(): 0.0, frozenset({frozenset()}): 1.0}
-        self.splits: dict[Sets, tuple[str, Sets, Sets]] = {}
+    def chance(left: Sets) -> float:
+        if frozenset() in left:
+            return 1.0
+        if left not in known:
+            effort.spend(len(left))
+            event = min(map(min, left))
+            happens = chance(frozenset(cut - {event} for cut in left))
+            otherwise = chance(frozenset(cut for cut in left if event not in cut))
+            known[left] = chances[event] * happens + (1 - chances[event]) * otherwise
+        return known[left]
 
-    def chance(self, cuts: Sets) -> float:
-        if cuts not in self.known:
-            self.effort.spend(len(cuts))
-            event = min(map(min, cuts))
-            happens = frozenset(cut - {event} for cut in cuts)
-            happens = frozenset({frozenset()}) if frozenset() in happens else happens
-            otherwise = frozenset(cut for cut in cuts if event not in cut)
-            share = self.chances[event]
-            self.known[cuts] = share * self.chance(happens) + (1 - share) * self.chance(otherwise)
-            self.splits[cuts] = event, happens, otherwise
-        return self.known[cuts]
-
-    def importance(self, cuts: Sets) -> dict[str, float]:
-        """Birnbaum's: how much more probable the failure is when an event happens than when it does not."""
-        reached, found = {cuts: 1.0}, dict.fromkeys(sorted(self.chances), 0.0)
-        # What a split leads to was split before it, so that backwards each is reached before what it leads to.
-        for each, (event, happens, otherwise) in reversed(self.splits.items()):
-            found[event] += reached[each] * (self.known[happens] - self.known[otherwise])
-            reached[happens] = reached.get(happens, 0.0) + reached[each] * self.chances[event]
-            reached[otherwise] = reached.get(otherwise, 0.0) + reached[each] * (1 - self.chances[event])
-        return found
+    return chance(cuts)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
 from memfolio.knowledge.cases import SimilarCase
-from memfolio.reason.inputs import Computed, Several, Share, Texts, World, between, method, number_in, only, sized
-from memfolio.types import EMPTY
+from memfolio.reason.inputs import Computed, Several, Share, Texts, World, between, method, number_in
 
 # Cases: what was done before in like situations, how that went, and what is different this time.
 
@@ -24,36 +23,6 @@ class SituationInputs(NamedTuple):
     context: str = ""
     beliefs: Texts = ()
     desires: Texts = ()
-    limit: Limit = 5
-
-
-class GivenCase(NamedTuple):
-    features: Mapping[str, Any]
-    solution: str
-    name: str = ""
-    success: bool = True
-
-
-class Likeness(NamedTuple):
-    """How alike the values of a feature are: numbers by a range, words by a table."""
-
-    range: Annotated[float, between(1e-9, math.inf)] | None = None
-    values: Mapping[str, Mapping[str, Share]] = EMPTY
-
-    def of(self, name: str, one: Any, other: Any) -> float:
-        if one == other:
-            return 1.0
-        if self.range is not None:
-            return max(0.0, 1 - abs(number_in(name, one) - number_in(name, other)) / self.range)
-        rows = [self.values.get(str(first), {}).get(str(second)) for first, second in ((one, other), (other, one))]
-        return next((each for each in rows if each is not None), 0.0)
-
-
-class Compared(NamedTuple):
-    features: Mapping[str, Any]
-    cases: Sequence[GivenCase]
-    weights: Mapping[str, Annotated[float, between(0, math.inf)]] = EMPTY
-    similarities: Mapping[str, Likeness] = EMPTY
     limit: Limit = 5
 
 
@@ -70,14 +39,10 @@ class Candidate(NamedTuple):
 
 
 @method
-def case_based(given: SituationInputs | Compared, world: World) -> Computed:
+def case_based(given: SituationInputs, world: World) -> Computed:
     """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
-    degraded: tuple[str, ...] = ()
-    if isinstance(given, Compared):
-        found = sorted(_compared(given), key=lambda each: -each.similarity)[: given.limit]
-    else:
-        kept = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
-        found, degraded = [_kept(each, {*given.beliefs, *given.desires}) for each in kept], kept.degraded
+    kept = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
+    found = [_kept(each, {*given.beliefs, *given.desires}) for each in kept]
     worked = [each for each in found if not each.is_warning and each.similarity]
     first = worked[0] if worked else None
     others = [each for each in worked if first and each.solution != first.solution]
@@ -95,7 +60,7 @@ def case_based(given: SituationInputs | Compared, world: World) -> Computed:
             "similarities": {each.name: each.similarity for each in found},
             "warnings": {each.name: each.solution for each in found if each.is_warning},
         },
-        notes=[*degraded, SURE if first else NONE],
+        notes=[*kept.degraded, SURE if first else NONE],
     )
 
 
@@ -105,41 +70,12 @@ def _kept(found: SimilarCase, here: set[str]) -> Candidate:
     differs += [f"here also {', '.join(sorted(here - there))}"] if here - there else []
     done = ", ".join(case.solution.actions) or case.solution.plan_id
     why = "; ".join(each for each in found.why if not each.endswith(": a warning"))
-    return Candidate(case.id, done, found.similarity, case.standing, found.is_warning, why, _adapted(differs))
+    different = f" (different: {'; '.join(differs)})" if differs else ""
+    return Candidate(case.id, done, found.similarity, case.standing, found.is_warning, why, different)
 
 
-def _compared(given: Compared) -> list[Candidate]:
-    """The given cases with how alike their features are: the weighted mean over the features that both have."""
-    only("features", (*given.weights, *given.similarities), given.features)
-    found = [_candidate(case, number, given) for number, case in enumerate(given.cases, 1)]
-    uses = Counter(each.solution for each in found)
-    worked = Counter(each.solution for each in found if not each.is_warning)
-    return [each._replace(standing=(worked[each.solution] + 1) / (uses[each.solution] + 2)) for each in found]
+# Patterns: to which of known kinds something belongs.
 
-
-def _candidate(case: GivenCase, number: int, given: Compared) -> Candidate:
-    here, there = given.features, case.features
-    plain = Likeness()
-    alike = {
-        name: given.similarities.get(name, plain).of(name, here[name], there[name]) for name in here if name in there
-    }
-    weights = {name: given.weights.get(name, 1.0) for name in alike}
-    total = math.fsum(weights.values())
-    similarity = math.fsum(weights[name] * each for name, each in alike.items()) / total if total else 0.0
-    why = ", ".join(f"{name} {each:.2f}" for name, each in alike.items()) or "no feature in common"
-    differs = [f"{name} was {there.get(name, 'unknown')}" for name in here if here[name] != there.get(name)]
-    name = case.name or f"case {number}"
-    return Candidate(name, case.solution, similarity, 0.0, not case.success, why, _adapted(differs))
-
-
-def _adapted(differs: Sequence[str]) -> str:
-    return f" (different: {'; '.join(differs)})" if differs else ""
-
-
-# Patterns: to which of known kinds something belongs, and which rhythm numbers have.
-
-LAGS = 500
-"""Periods of a series are looked for up to this length."""
 SHOWN = 10
 
 
@@ -154,17 +90,9 @@ class Unknown(NamedTuple):
     k: int | None = None
 
 
-class Series(NamedTuple):
-    series: Annotated[Sequence[float], sized(4)]
-
-
 @method
-def pattern_recognition(given: Unknown | Series, world: World) -> Computed:
-    """The label or the period, with the distances or correlations it rests on."""
-    return _period(given.series) if isinstance(given, Series) else _recognise(given)
-
-
-def _recognise(given: Unknown) -> Computed:
+def pattern_recognition(given: Unknown, world: World) -> Computed:
+    """The label that most of the nearest examples have."""
     item, examples = given.item, given.examples
     if odd := [each for each in examples if len(each.values) != len(item)]:
         hint = "give as many for each"
@@ -189,27 +117,6 @@ def _vote(labels: Sequence[str], k: int) -> tuple[str, Counter[str]]:
     """What most of the first k say; among equals, what comes first."""
     votes = Counter(labels[:k])
     return max(votes, key=lambda label: votes[label]), votes
-
-
-def correlations(series: Sequence[float], lags: int) -> list[float]:
-    """The autocorrelations of a series at lags 0, 1, ... as Box and Jenkins estimate them."""
-    mean = fmean(series)
-    around = [each - mean for each in series]
-    whole = math.fsum(each * each for each in around) or 1.0
-    return [math.fsum(a * b for a, b in zip(around, around[lag:], strict=False)) / whole for lag in range(lags + 1)]
-
-
-def _period(series: Sequence[float]) -> Computed:
-    found, band = correlations(series, min(LAGS, len(series) // 2)), 1.96 / math.sqrt(len(series))
-    tops = [lag for lag in range(2, len(found) - 1) if found[lag - 1] < found[lag] >= found[lag + 1]]
-    peaks = sorted((lag for lag in tops if found[lag] > band), key=lambda lag: -found[lag])
-    return Computed(
-        f"It repeats about every {peaks[0]} steps." if peaks else "No period shows.",
-        steps=[f"at lag {lag} the autocorrelation is {found[lag]:.2f}" for lag in peaks[:SHOWN]],
-        would_change=[f"an autocorrelation within ±{band:.2f} could be chance"],
-        answer={"period": peaks[0] if peaks else None, "autocorrelations": found[1:], "band": band},
-        notes=["a trend raises all autocorrelations: take it out first where there is one"],
-    )
 
 
 # How well forecasts, or the judgements of the past, were calibrated: how sure one was against what came true.

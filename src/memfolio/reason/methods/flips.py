@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
-GRID = 64
-"""In how many steps a range is searched on each side of the present value."""
 CLOSE = 1e-9
 MOST_SHOWN = 20
 
@@ -66,23 +63,3 @@ def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leade
     at, rises = min(found, key=lambda each: abs(each[0] - present))
     past = at + (rises - at) * 1e-6
     return Flip(at, max(at_zero, key=lambda name: at_zero[name] * (1 - past) + at_one[name] * past), rises)
-
-
-def searched_flip(leader_at: Callable[[float], str], present: float, low: float, high: float) -> Flip | None:
-    """The nearest value inside a range at which another leads, found in steps and then by halving."""
-    leader, found = leader_at(present), []
-    for end in (low, high):
-        tried = [present + (end - present) * (1 - CLOSE) * step / GRID for step in range(GRID + 1)]
-        for near, far in pairwise(tried):
-            if leader_at(far) != leader:
-                found.append(_halved(leader_at, leader, near, far))
-                break
-    return min(found, key=lambda flip: abs(flip.at - present), default=None)
-
-
-def _halved(leader_at: Callable[[float], str], leader: str, near: float, far: float) -> Flip:
-    rises = far > near
-    for _ in range(40):
-        middle = (near + far) / 2
-        near, far = (middle, far) if leader_at(middle) == leader else (near, middle)
-    return Flip(far, leader_at(far), rises)

@@ -7,33 +7,32 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import combinations, islice, pairwise, product
-from math import exp, fsum, inf, log, nan, prod
+from itertools import combinations, islice, product
+from math import nan, prod
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.knowledge.prove import At, Gap, Hypothesis, Prover, abduce, gaps
+from memfolio.knowledge.prove import Gap, Hypothesis, Prover, RelationsAt, abduce, gaps
 from memfolio.knowledge.rule import render_part
 from memfolio.knowledge.tree import called, sentence
-from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, expression, worked_out
+from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, evaluate_term, expression
 from memfolio.reason.inputs import (
     Computed,
     Effort,
     Inputs,
-    Named,
     Several,
     Share,
     Texts,
     World,
     between,
     method,
+    minimal_subset,
     number_in,
     read,
     sized,
-    smallest,
     wilson,
 )
-from memfolio.reason.methods.logic import Supposed, triple_in
+from memfolio.reason.methods.logic import GivenKnowledge, triple_in
 from memfolio.types import EMPTY
 
 # What can be generalised from cases: rules that most cases follow.
@@ -96,7 +95,9 @@ def inductive(given: Generalising, world: World) -> Computed:
         f"what is {laws[0]}" if laws else "no rule holds in enough cases",
         confidence=succession(laws[0].right, laws[0].seen) if laws else None,
         steps=[f"{len(cases)} cases were compared", *map(str, laws[:SHOWN])],
-        would_change=_law_changes(laws),
+        would_change=[
+            f"{max(1, 2 * best.right - best.seen + 1)} more against it: then most cases would be" for best in laws[:1]
+        ],
         answer={"rules": [each.as_values() for each in laws[:MOST]]},
         notes=[f"against it: {', '.join(each.against[:SHOWN])}" for each in laws[:1] if each.against],
     )
@@ -119,16 +120,6 @@ def _laws(cases: Cases, target: str | None, is_closed: bool, size: int, effort: 
             judged = held if is_closed else held & naming[then[0]]
             if then[0] not in features and (right := judged & having[then]):
                 yield Law(when, then, len(judged), len(right), sorted(judged - right))
-
-
-def _law_changes(laws: list[Law]) -> Iterator[str]:
-    """How many cases against the best rule would let the next one win, or most be against it."""
-    for best, rival in pairwise(laws[:2]):
-        floor = rival.interval[0]
-        more = next((n for n in range(MOST) if wilson(best.right, best.seen + n, Z)[0] < floor), None)
-        yield from [f"{more} more against it: then {rival} would be better supported"] if more else []
-    for best in laws[:1]:
-        yield f"{max(1, 2 * best.right - best.seen + 1)} more against it: then most cases would be"
 
 
 def _from_given(instances: Sequence[Inputs] | None) -> Cases:
@@ -159,8 +150,6 @@ def _from_store(subjects: str, world: World) -> Cases:
 
 # What would best explain what was observed.
 
-Some = frozenset[str]
-
 
 class Observation(NamedTuple):
     observation: str
@@ -169,33 +158,14 @@ class Observation(NamedTuple):
     only_given: bool = False
 
 
-class Cause(NamedTuple):
-    """What a cause brings about, each with its chance, and how likely it is beforehand."""
-
-    effects: Several[str] | Named[Share]
-    prior: Share | None = None
-
-    @property
-    def chances(self) -> Mapping[str, float]:
-        return self.effects if isinstance(self.effects, Mapping) else dict.fromkeys(self.effects, 1.0)
-
-
-class Effects(NamedTuple):
-    causes: Named[Cause]
-    observations: Annotated[Texts, sized(1, 300)]
-    absent: Texts = ()
-
-
 @method
-def abductive(given: Observation | Effects, world: World) -> Computed:
+def abductive(given: Observation, world: World) -> Computed:
     """The hypotheses that explain an observation, the best first."""
-    if isinstance(given, Effects):
-        return _by_causes(given, world.effort())
     observed = triple_in(given.observation, "observation")
-    known = Supposed(given.facts, given.rules, given.only_given, world)
+    known = GivenKnowledge(given.facts, given.rules, given.only_given, world)
 
     def explained(prover: Prover) -> tuple[list[Hypothesis], list[Gap]]:
-        now = At(prover, known.now)
+        now = RelationsAt(prover, known.now)
         return abduce(observed, now, prover.rules), gaps(observed, now, prover.rules)
 
     # What was observed does not explain itself, though it may be among the facts.
@@ -227,88 +197,6 @@ def _joined(parts: Iterable[str]) -> str:
     return " and ".join(parts) or "nothing"
 
 
-class Covering:
-    """Parsimonious covering (Peng & Reggia 1990): sets of causes that explain all, with none to spare."""
-
-    def __init__(self, given: Effects, effort: Effort) -> None:
-        self.effects = {name: cause.chances for name, cause in given.causes.items()}
-        self.priors = {name: cause.prior for name, cause in given.causes.items()}
-        self.absent, self.effort = given.absent, effort
-
-    def ranked(self, seen: list[str]) -> list[tuple[float, Some]]:
-        """The minimal explanations with the logarithms of their weights, the likeliest first, then the smallest."""
-        least = [each for each in set(self._covers(seen, frozenset())) if self._is_irredundant(each, seen)]
-        weighed = [(self._weight(one, seen), one) for one in least]
-        return sorted(weighed, key=lambda each: (-each[0], len(each[1]), sorted(each[1])))
-
-    def _covers(self, left: list[str], chosen: Some) -> Iterator[Some]:
-        self.effort.spend(len(self.effects))
-        if not left:
-            yield chosen
-        for name, effects in self.effects.items() if left else ():
-            if left[0] in effects:
-                yield from self._covers([each for each in left if each not in effects], chosen | {name})
-
-    def _is_irredundant(self, some: Some, seen: list[str]) -> bool:
-        """Whether each of these causes alone explains something."""
-        alone = [[name for name in some if each in self.effects[name]] for each in seen]
-        return {names[0] for names in alone if len(names) == 1} == some
-
-    def _weight(self, some: Some, seen: list[str]) -> float:
-        """Prior odds, times that the causes bring about what was seen, times that they spare the rest."""
-        missed = {each: prod(1 - self.effects[name].get(each, 0) for name in some) for each in (*seen, *self.absent)}
-        factors = [prior / max(1 - prior, 1e-12) for name in some if (prior := self.priors[name]) is not None]
-        factors += [*(1 - missed[each] for each in seen), *(missed[each] for each in self.absent)]
-        return fsum(map(log, factors)) if all(factors) else -inf
-
-    def changes(self, seen: list[str], best: Some) -> Iterator[str]:
-        """Which observation, left out, would let another explanation win, and which would speak against this one."""
-        sure = {each for name in best for each, chance in self.effects[name].items() if chance == 1}
-        yield from (f"if {each} were looked for and not found" for each in sorted(sure - {*seen, *self.absent})[:SHOWN])
-        for gone in seen if len(seen) > 1 else ():
-            _, other = self.ranked([each for each in seen if each != gone])[0]
-            if other != best:
-                yield f"without the observation {gone}: {_joined(sorted(other))}"
-
-
-def _by_causes(given: Effects, effort: Effort) -> Computed:
-    seen, problem = list(dict.fromkeys(given.observations)), Covering(given, effort)
-    for each in seen:
-        if not any(each in effects for effects in problem.effects.values()):
-            raise InputError(f"no cause has the effect {each!r:.60}", hint="add a cause for it, or leave it out")
-        if each in given.absent:
-            raise InputError(f"{each!r:.60} is observed and absent", hint="say one of both")
-    ranked = problem.ranked(seen)
-    explanations = [sorted(one) for _, one in ranked]
-    has_priors = None not in problem.priors.values()
-    shares = _shares([weight for weight, _ in ranked]) if has_priors else [None] * len(ranked)
-    options = [" and ".join(each) for each in explanations]
-    shown = [name if share is None else f"{name} ({share:.3f})" for name, share in zip(options, shares, strict=True)]
-    explained = {name: [each for each in seen if each in problem.effects[name]] for name in explanations[0]}
-    return Computed(
-        f"best explained by {shown[0]}",
-        confidence=shares[0],
-        steps=[
-            *(f"{name} explains {', '.join(effects)}" for name, effects in explained.items()),
-            *(f"minimal explanation: {each}" for each in shown[:SHOWN]),
-        ],
-        would_change=problem.changes(seen, ranked[0][1]),
-        answer={"best": options[0], "options": options, "explanations": explanations, "shares": shares},
-        notes=[
-            "chances are among the minimal explanations only" if has_priors else "chances need all priors",
-            "every explanation is excluded by what was not found" if ranked[0][0] == -inf else "",
-        ],
-    )
-
-
-def _shares(logarithms: list[float]) -> list[float | None]:
-    """Weights as shares of their sum, the heaviest first; None where all are nothing."""
-    if logarithms[0] == -inf:
-        return [None] * len(logarithms)
-    weights = [exp(each - logarithms[0]) for each in logarithms]
-    return [each / fsum(weights) for each in weights]
-
-
 # How intervals of time lie to each other, in Allen's interval algebra.
 
 INVERSES = {"before": "after", "meets": "met by", "overlaps": "overlapped by", "starts": "started by"}
@@ -320,10 +208,10 @@ INVERSES |= {inverse: name for name, inverse in INVERSES.items()}
 ALL = frozenset(INVERSES)
 _NAME = "|".join(sorted((each.replace(" ", r"[\s-]") for each in ALL), key=len, reverse=True))
 _OR = r"\s*(?:,\s*(?:or\b)?|\bor\b)\s*"
-_SAID = re.compile(rf"(.+?)\s+((?:{_NAME})(?:{_OR}(?:{_NAME}))*)\s+(.+)", re.IGNORECASE | re.DOTALL)
+_STATEMENT = re.compile(rf"(.+?)\s+((?:{_NAME})(?:{_OR}(?:{_NAME}))*)\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 Span = tuple[float, float]
-Said = tuple[str, frozenset[str], str]
+Statement = tuple[str, frozenset[str], str]
 Network = dict[tuple[str, str], frozenset[str]]
 
 
@@ -366,17 +254,19 @@ def temporal(given: Intervals, world: World) -> Computed:
     spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
     if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
         raise InputError("intervals have numbers and dates", hint="give all as numbers, or all as dates")
-    said = {each: _said(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
+    statements = {each: _statement(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
     for one, other in combinations(spans, 2):
         known = relation(spans[one], spans[other])
-        said[f"{one} {known} {other}"] = one, frozenset({known}), other
-    names = list(dict.fromkeys([*spans, *(name for one, _, other in said.values() for name in (one, other))]))
+        statements[f"{one} {known} {other}"] = one, frozenset({known}), other
+    names = list(dict.fromkeys([*spans, *(name for one, _, other in statements.values() for name in (one, other))]))
     asked, effort = given.between, world.effort()
     if len(names) < 2 or (asked and (len(asked) != 2 or not set(asked) <= set(names))):
         raise InputError("there are no two intervals to compare", hint="name two in intervals, constraints and between")
-    if network := solve(names, said.values(), effort):
-        return _follows(said, network, names, asked, effort)
-    core = smallest(list(said), lambda some: solve(names, [said[each] for each in some], effort) is None)
+    if network := solve(names, statements.values(), effort):
+        return _follows(statements, network, names, asked, effort)
+    core = minimal_subset(
+        list(statements), lambda some: solve(names, [statements[each] for each in some], effort) is None
+    )
     return Computed(
         f"this cannot all be so: {'; '.join(core)}",
         confidence=1.0,
@@ -386,13 +276,13 @@ def temporal(given: Intervals, world: World) -> Computed:
     )
 
 
-def solve(names: list[str], said: Iterable[Said], effort: Effort) -> Network | None:
-    """The relations that are left where all is consistent; None where no order of the ends agrees with all."""
+def solve(names: list[str], statements: Iterable[Statement], effort: Effort) -> Network | None:
+    """The relations that are left where no three intervals contradict each other; None where some do."""
     network = {(one, other): ALL if one != other else frozenset({"equals"}) for one in names for other in names}
-    for one, relations, other in said:
+    for one, relations, other in statements:
         network[one, other] &= relations
         network[other, one] &= {INVERSES[each] for each in relations}
-    return network if close(network, names, effort) and _has_scenario(dict(network), names, effort) else None
+    return network if close(network, names, effort) else None
 
 
 def close(network: Network, names: list[str], effort: Effort) -> bool:
@@ -410,49 +300,34 @@ def close(network: Network, names: list[str], effort: Effort) -> bool:
     return all(network.values())
 
 
-def _has_scenario(network: Network, names: list[str], effort: Effort) -> bool:
-    """Whether each pair can be given one relation: path consistency alone does not promise that."""
-    open_pairs = [pair for pair in network if len(network[pair]) > 1]
-    for pair in sorted(open_pairs, key=lambda one: len(network[one]))[:1]:
-        return any(_has_scenario(trial, names, effort) for trial in _narrower(network, pair, names, effort))
-    return True
-
-
-def _narrower(network: Network, pair: tuple[str, str], names: list[str], effort: Effort) -> Iterator[Network]:
-    """The networks in which a pair has one of its relations, as far as they are consistent on the face of it."""
-    for each in sorted(network[pair]):
-        trial = {**network, pair: frozenset({each}), pair[::-1]: frozenset({INVERSES[each]})}
-        if close(trial, names, effort):
-            yield trial
-
-
-def _follows(said: Mapping[str, Said], network: Network, names: list[str], asked: Texts, effort: Effort) -> Computed:
+def _follows(
+    statements: Mapping[str, Statement], network: Network, names: list[str], asked: Texts, effort: Effort
+) -> Computed:
     pairs = [(asked[0], asked[1])] if asked else list(combinations(names, 2))
     left = {pair: network[pair] for pair in pairs}
-    if asked:
-        possible = (each for each in _narrower(network, pairs[0], names, effort) if _has_scenario(each, names, effort))
-        left[pairs[0]] = frozenset[str]().union(*(each[pairs[0]] for each in possible))
     shown = [f"{one} {' or '.join(sorted(some))} {other}" for (one, other), some in left.items() if some != ALL]
-    is_loose = not asked and any(len(some) > 1 for some in left.values())
     return Computed(
         "; ".join(shown) or "nothing follows",
         confidence=1.0,
-        steps=[*(f"given: {each}" for each in said), *(f"so: {each}" for each in shown)],
-        would_change=_relation_changes(said, network, names, pairs, effort),
+        steps=[*(f"given: {each}" for each in statements), *(f"so: {each}" for each in shown)],
+        would_change=_relation_changes(statements, network, names, pairs, effort),
         answer={
             "consistent": True,
             "relations": {f"{one} | {other}": sorted(some) for (one, other), some in left.items()},
         },
-        notes=["of several relations that are left, some may be impossible: ask between two" if is_loose else ""],
     )
 
 
 def _relation_changes(
-    said: Mapping[str, Said], network: Network, names: list[str], pairs: list[tuple[str, str]], effort: Effort
+    statements: Mapping[str, Statement],
+    network: Network,
+    names: list[str],
+    pairs: list[tuple[str, str]],
+    effort: Effort,
 ) -> Iterator[str]:
     """Without which words less would be known."""
-    for gone in said:
-        rest = solve(names, [said[each] for each in said if each != gone], effort)
+    for gone in statements:
+        rest = solve(names, [statements[each] for each in statements if each != gone], effort)
         looser = (pair for pair in pairs if rest and rest[pair] != network[pair])
         yield from (f"without {gone!r} less is known of {one} and {other}" for one, other in islice(looser, 1))
 
@@ -474,8 +349,8 @@ def _moment(value: float | str, place: str, world: World) -> float:
         raise InputError(f"{place} is {value!r:.60}", hint="give a number or a date such as 2026-11-15") from error
 
 
-def _said(text: str, place: str) -> Said:
-    found = _SAID.fullmatch(text)
+def _statement(text: str, place: str) -> Statement:
+    found = _STATEMENT.fullmatch(text)
     if not found:
         hint = f"write: A before or meets B; there are {', '.join(sorted(ALL))}"
         raise InputError(f"{place} is {text!r:.80}", hint=hint)
@@ -493,7 +368,7 @@ HIGHEST = 20
 """The largest power that is raised to, of numbers up to a million."""
 
 
-def _reckoned(function: Callable[..., Any]) -> Callable[..., Any]:
+def _arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
     """Arithmetic of numbers only; what is divided by 0 is no number, and no comparison with it is met."""
 
     def reckoned(*parts: Any) -> Any:
@@ -515,8 +390,8 @@ def _power(base: Any, power: Any) -> Any:
 
 OPERATIONS: Operations = {
     **OPERATORS,
-    **{sign: _reckoned(OPERATORS[sign]) for sign in ("+", "-", "*", "/", "//", "%", "neg")},
-    "**": _reckoned(_power),
+    **{sign: _arithmetic(OPERATORS[sign]) for sign in ("+", "-", "*", "/", "//", "%", "neg")},
+    "**": _arithmetic(_power),
     "!=": lambda left, right: left == left and right == right and left != right,
     "value": lambda value: value,
     "abs": abs,
@@ -563,7 +438,7 @@ class Check:
     def _is_met(self, values: Values) -> bool:
         self._effort.spend(self._cost)
         try:
-            return bool(worked_out(self.term, values, OPERATIONS))
+            return bool(evaluate_term(self.term, values, OPERATIONS))
         except (TypeError, OverflowError) as error:
             hint = f"compare like with like; powers go up to {HIGHEST}"
             raise InputError(f"{self.term!s:.80} cannot be worked out for {_shown(values):.80}", hint=hint) from error
@@ -639,9 +514,9 @@ def constraint_satisfaction(given: Constraints, world: World) -> Computed:
     """The solutions, or the smallest set of constraints that cannot be met together."""
     domains = {name: _domain(values, f"variables.{name}") for name, values in given.variables.items()}
     texts = {f"constraints[{at}]": each for at, each in enumerate(given.constraints)}
-    said = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
-    problem, wanted = Problem(domains, said, world.effort()), given.solutions
-    found = list(islice(problem.solutions(list(said)), wanted))
+    constraints = {each: checked(expression(each, at), at, domains, OPERATIONS) for at, each in texts.items()}
+    problem, wanted = Problem(domains, constraints, world.effort()), given.solutions
+    found = list(islice(problem.solutions(list(constraints)), wanted))
     if not found:
         return _contradiction(problem)
     is_all = len(found) < wanted
@@ -652,7 +527,7 @@ def constraint_satisfaction(given: Constraints, world: World) -> Computed:
         confidence=1.0,
         steps=[
             f"{len(domains)} variables have {prod(map(len, domains.values())):,} combinations of values",
-            f"values that some constraint of {len(said)} excludes were struck out, and the rest searched",
+            f"values that some constraint of {len(constraints)} excludes were struck out, and the rest searched",
         ],
         would_change=_solution_changes(problem),
         answer={"solutions": found, "complete": is_all},
@@ -670,7 +545,7 @@ def _solution_changes(problem: Problem) -> Iterator[str]:
 
 def _contradiction(problem: Problem) -> Computed:
     every = list(problem.constraints)
-    core = smallest(every, lambda some: next(problem.solutions(some), None) is None)
+    core = minimal_subset(every, lambda some: next(problem.solutions(some), None) is None)
     freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
     return Computed(
         f"there is no solution: these cannot be met together: {'; '.join(core)}",

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.arguments import nearest
 from memfolio.errors import InputError
 from memfolio.reason.expression import Expression, expression
 from memfolio.reason.inputs import Amount, Computed, Named, Texts, World, method, number_in, only, sized
-from memfolio.reason.methods.flips import brief, leaders, listed, searched_flip
+from memfolio.reason.methods.flips import brief, leaders, listed
 from memfolio.types import frozen
 
-SHAPES = {"triangle": 3, "trapezoid": 4, "gaussian": 2}
 POINTS = 1001
-STEPS = [step / 4 for step in range(-24, 25)]
-"""At how many points of its range a conclusion is looked at, and at which widths from the middle of a gaussian set."""
-MOST_VARIED = 400
-"""How many rules, times values that are varied, are looked at to find where a conclusion turns over."""
+"""At how many points of its range a conclusion is looked at."""
 FORM = "write: if A is x and (B is y or C is not z) then D is w; variables and words are single words"
 
 
 @frozen
 class FuzzyVariable:
-    """A quantity and the words for it, each with the four corners of a trapezoid or a middle and a width."""
+    """A quantity and the words for it, each with the four corners of a trapezoid."""
 
     low: float
     high: float
@@ -37,11 +32,8 @@ class FuzzyVariable:
         """How far a number, or each of several, is what the word says."""
         import numpy
 
-        numbers, at = self.sets[word], numpy.asarray(at, dtype=float)
+        (a, b, c, d), at = self.sets[word], numpy.asarray(at, dtype=float)
         with numpy.errstate(over="ignore"):
-            if len(numbers) == 2:
-                return numpy.exp(-(((at - numbers[0]) / numbers[1]) ** 2) / 2)
-            a, b, c, d = numbers
             rising = (at - a) / (b - a) if b > a else numpy.where(at >= a, 1.0, 0.0)
             falling = (d - at) / (d - c) if d > c else numpy.where(at <= d, 1.0, 0.0)
         return numpy.clip(numpy.minimum(rising, falling), 0, 1)
@@ -64,7 +56,7 @@ class FuzzyRules:
 
     def degrees(self, values: Mapping[str, float]) -> list[float]:
         """How far each rule holds."""
-        return [self._held(condition, values) for condition, _, _ in self.rules]
+        return [self._degree(condition, values) for condition, _, _ in self.rules]
 
     def conclude(self, values: Mapping[str, float]) -> dict[str, float | None]:
         """The centre of what the rules say about each variable, cut to how far they hold; None where none holds."""
@@ -73,33 +65,29 @@ class FuzzyRules:
         found: dict[str, float | None] = {}
         degrees = self.degrees(values)
         for name in dict.fromkeys(variable for _, variable, _ in self.rules):
-            said = [(word, degree) for (_, each, word), degree in zip(self.rules, degrees, strict=True) if each == name]
+            concluded = [
+                (word, degree) for (_, each, word), degree in zip(self.rules, degrees, strict=True) if each == name
+            ]
             at = self.variables[name].points
-            cut = [numpy.minimum(self.variables[name].degree(word, at), degree) for word, degree in said]
+            cut = [numpy.minimum(self.variables[name].degree(word, at), degree) for word, degree in concluded]
             height = numpy.max(cut, axis=0)
             area = float(numpy.trapezoid(height, at))
             found[name] = float(numpy.trapezoid(height * at, at)) / area if area > 0 else None
         return found
 
-    def _held(self, term: Expression, values: Mapping[str, float]) -> float:
+    def _degree(self, term: Expression, values: Mapping[str, float]) -> float:
         """How far a condition holds; what is none is refused."""
-        match term:
-            case Expression(
-                op="is", parts=(Expression(op="name"), Expression(op="not", parts=(Expression(op="name") as word,)))
-            ):
-                return 1 - self._held(Expression("is", (term.parts[0], word)), values)
-            case Expression(
-                op="is", parts=(Expression(op="name", value=str(name)), Expression(op="name", value=str(word)))
-            ):
-                self.check(name, word)
-                if name not in values:
-                    raise InputError(f"values.{name} is missing", hint="give a number for it")
-                return float(self.variables[name].degree(word, values[name]))
-            case Expression(op="and" | "or" as op, parts=parts):
-                return (min if op == "and" else max)([self._held(part, values) for part in parts])
-            case Expression(op="not", parts=(part,)):
-                return 1 - self._held(part, values)
-        raise InputError(f"a rule has {str(term)[:60]!r} where a condition belongs", hint=FORM)
+        if term.op in ("and", "or"):
+            return (min if term.op == "and" else max)(self._degree(part, values) for part in term.parts)
+        if term.op == "not":
+            return 1 - self._degree(term.parts[0], values)
+        if term.op == "is" and term.parts[1].op == "not":
+            return 1 - self._degree(Expression("is", (term.parts[0], term.parts[1].parts[0])), values)
+        name, word = _statement(term)
+        self.check(name, word)
+        if name not in values:
+            raise InputError(f"values.{name} is missing", hint="give a number for it")
+        return float(self.variables[name].degree(word, values[name]))
 
     def check(self, name: str, word: str) -> None:
         """Refuse a variable that there is not, or a word that it does not have."""
@@ -112,16 +100,13 @@ class FuzzyRules:
 class Shape(NamedTuple):
     triangle: Sequence[Amount] = ()
     trapezoid: Sequence[Amount] = ()
-    gaussian: Sequence[Amount] = ()
 
     def corners(self, place: str) -> list[float]:
-        """Four corners, or the middle and the width of a gaussian set."""
-        [(shape, numbers)] = [each for each in self._asdict().items() if each[1]] or [("", ())]
-        is_rising = sorted(numbers) == [*numbers] != [*numbers][::-1]
-        if len(numbers) != SHAPES.get(shape) or not (numbers[1] > 0 if shape == "gaussian" else is_rising):
-            hint = "give a rising triangle or trapezoid, or gaussian [middle, width]"
-            raise InputError(f"{place} is no set", hint=hint)
-        return [numbers[0], numbers[1], numbers[1], numbers[2]] if shape == "triangle" else [*numbers]
+        """The four corners; a triangle has two of them in one place."""
+        a, *middle, d = corners = [*self.triangle, *self.trapezoid]
+        if (len(self.triangle), len(self.trapezoid)) not in ((3, 0), (0, 4)) or corners != sorted(corners) or a == d:
+            raise InputError(f"{place} is no set", hint="give a rising triangle or trapezoid")
+        return [a, middle[0], middle[-1], d]
 
 
 class Quantity(NamedTuple):
@@ -157,7 +142,7 @@ def fuzzy(given: Fuzzy, world: World) -> Computed:
             *(f"{name} {brief(at)}: {listed(variables[name].fits(at))}." for name, at in values.items()),
             *(f"{brief(degree)}: {text}." for degree, text in zip(degrees, texts, strict=True)),
         ],
-        would_change=_flips(rules, values, list(found)),
+        would_change=[f"With other values than {listed(values)} other rules would hold."],
         answer={"values": found, "words": words, "rules": degrees},
     )
 
@@ -169,29 +154,21 @@ def _variable(given: Quantity, place: str) -> FuzzyVariable:
     number_in(f"{place}.high", high, math.nextafter(low, math.inf))
     sets, points = {}, list(numpy.linspace(low, high, POINTS))
     for word, shape in given.sets.items():
-        sets[word] = numbers = shape.corners(f"{place}.sets.{word}")
-        corners = numbers if len(numbers) == 4 else [numbers[0] + numbers[1] * step for step in STEPS]
+        sets[word] = corners = shape.corners(f"{place}.sets.{word}")
         points += corners
-        if min(corners) >= high or max(corners) <= low:
+        if corners[0] >= high or corners[-1] <= low:
             raise InputError(f"{place}.sets.{word} lies outside its range", hint=f"let it reach {low:g} to {high:g}")
     return FuzzyVariable(low=low, high=high, sets=sets, points=numpy.unique(numpy.clip(points, low, high)))
 
 
 def _rule(place: str, text: str) -> tuple[Expression, str, str]:
-    start, _, said = text.removeprefix("if ").partition(" then ")
-    match expression(said, place, FORM):
-        case Expression(
-            op="is", parts=(Expression(op="name", value=str(variable)), Expression(op="name", value=str(word)))
-        ):
-            return expression(start, place, FORM), variable, word
-    raise InputError(f"{place} concludes {said!r:.60}", hint=FORM)
+    condition, _, conclusion = text.removeprefix("if ").partition(" then ")
+    return expression(condition, place, FORM), *_statement(expression(conclusion, place, FORM))
 
 
-def _flips(rules: FuzzyRules, values: Mapping[str, float], outputs: list[str]) -> Iterator[str]:
-    def word_at(name: str, output: str, moved: float) -> str:
-        return rules.variables[output].word(rules.conclude({**values, name: moved})[output])
-
-    for name, output in [(name, output) for name in values for output in outputs][: MOST_VARIED // len(rules.rules)]:
-        variable = rules.variables[name]
-        if flip := searched_flip(partial(word_at, name, output), values[name], variable.low, variable.high):
-            yield f"{output} becomes {flip.leader} once {name} {flip.past(values[name])}."
+def _statement(term: Expression) -> tuple[str, str]:
+    """The variable and the word of `service is poor`."""
+    if term.op != "is" or any(part.op != "name" for part in term.parts):
+        raise InputError(f"a rule has {str(term)[:60]!r} where a statement belongs", hint=FORM)
+    name, word = term.parts
+    return str(name.value), str(word.value)

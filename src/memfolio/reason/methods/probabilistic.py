@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -29,10 +27,9 @@ from memfolio.reason.inputs import (
     one_of,
     only,
     read,
-    sized,
 )
 from memfolio.reason.methods.causal import Case, CausalModel, Model, Value, read_model
-from memfolio.reason.methods.flips import CLOSE, brief, either, leaders, linear_flip, listed, searched_flip
+from memfolio.reason.methods.flips import CLOSE, brief, either, leaders, linear_flip, listed
 from memfolio.types import EMPTY
 
 # Bayes: how likely each hypothesis is after the evidence, or a node of a network after what was observed.
@@ -40,7 +37,6 @@ from memfolio.types import EMPTY
 MOST_VARIED = 20
 MOST_STEPS = 50
 INDEPENDENT = "The pieces of evidence are taken as independent of each other, given each hypothesis."
-ONLY_ROOTS = "Only the priors of nodes without parents were varied, each alone."
 
 
 class Hypotheses(NamedTuple):
@@ -112,7 +108,7 @@ def _prior_flips(prior: Mapping[str, float], likely: Mapping[str, float], after:
 
 
 def _bayesian_finding(
-    what: str, when: str, after: Mapping[str, float], steps: list[str], flips: Iterator[str], notes: list[str]
+    what: str, when: str, after: Mapping[str, float], steps: list[str], flips: Iterable[str], notes: list[str]
 ) -> Computed:
     best = leaders(after)
     return Computed(
@@ -151,26 +147,12 @@ def _by_network(given: Nodes, effort: Effort) -> Computed:
         f"What is observed ({shown}) has the probability {brief(total)}.",
         f"All other nodes summed out one by one, {query}: {listed(after)}.",
     ]
-    flips = _root_flips(network, lambda other: chances(other, observed), observed, leaders(after)[0])
-    return _bayesian_finding(f"{query} ", f"given {shown}", after, steps, flips, [ONLY_ROOTS])
+    change = [f"Without the observation that {shown}: {listed(before)}."] if observed else []
+    return _bayesian_finding(f"{query} ", f"given {shown}", after, steps, change, [])
 
 
 def _label(value: Value) -> str:
     return value if isinstance(value, str) else {1.0: "true", 0.0: "false"}.get(value, f"{value:g}")
-
-
-def _root_flips(
-    network: CausalModel, chances: Callable[[CausalModel], dict[str, float]], observed: Collection[str], best: str
-) -> Iterator[str]:
-    """For each node without parents, the prior of its first state at which another state of the query leads."""
-    roots = [each for each in network.variables.values() if not each.parents and each.name not in observed]
-    for root in roots[:MOST_VARIED]:
-        (state, present), *others = root.table[()].items()
-        if present < 1:
-            rows = {state: 0.0, **{each: share / (1 - present) for each, share in others}}, {state: 1.0}
-            zero, one = (chances(network.with_row(root, (), row)) for row in rows)
-            if flip := linear_flip(zero, one, best, present):
-                yield f"{flip.leader} leads once the prior of {root.name} {_label(state)} {flip.past(present)}."
 
 
 # PayoffTable theory: which option to take, by every usual criterion, and what knowing the state would be worth.
@@ -215,7 +197,6 @@ def decision_theory(given: PayoffTable, world: World) -> Computed:
         would_change=[
             *(f"{name} would take {either(each)}." for name, each in others.items()),
             *(_probability_flips(payoffs, chances, choices["expected-value"][0]) if chances else ()),
-            *_optimism_flip(payoffs, choices["hurwicz"][0], optimism),
         ],
         answer={
             "best": best,
@@ -268,16 +249,7 @@ def _probability_flips(payoffs: Payoffs, chances: Mapping[str, float], best: str
     return found
 
 
-def _optimism_flip(payoffs: Payoffs, best: str, optimism: float) -> list[str]:
-    worst, top = ({name: pick(row.values()) for name, row in payoffs.items()} for pick in (min, max))
-    flip = linear_flip(worst, top, best, optimism)
-    return [f"hurwicz takes {flip.leader} once optimism {flip.past(optimism)}."] if flip else []
-
-
 # Expected utility: which lottery somebody with given tastes prefers, and which certain amount each is worth.
-
-MOST_OUTCOMES_VARIED = 2000
-"""Up to how many outcomes tastes are varied to find where the choice turns over."""
 
 Lottery = Sequence[tuple[float, float]]
 
@@ -299,11 +271,7 @@ def expected_utility(given: Lotteries, world: World) -> Computed:
     sure = {name: equivalent(lottery, kind, risk, wealth) for name, lottery in lotteries.items()}
     means = {name: equivalent(lottery) for name, lottery in lotteries.items()}
     best, premiums = leaders(sure), {name: means[name] - sure[name] for name in sure}
-    flips = _taste_flips(lotteries, kind, risk, wealth)
-    if kind in ("linear", "exponential") and len(best) < len(sure):
-        second = leaders({name: each for name, each in sure.items() if name not in best})[0]
-        gap = brief(sure[best[0]] - sure[second])
-        flips.append(f"{second} is preferred to {best[0]} once every outcome of {best[0]} is over {gap} less.")
+    others = {name: each for name, each in sure.items() if name not in best}
     return Computed(
         f"{either(best)} is preferred: it is worth {brief(sure[best[0]])} for certain.",
         steps=[
@@ -311,7 +279,10 @@ def expected_utility(given: Lotteries, world: World) -> Computed:
             f"Worth for certain with {kind} utility: {listed(sure)}.",
             f"Given up for certainty: {listed(premiums)}.",
         ],
-        would_change=flips,
+        would_change=[
+            f"{name} is preferred once it is worth over {brief(sure[best[0]] - sure[name])} more for certain."
+            for name in (leaders(others)[:1] if others else ())
+        ],
         answer={"best": best, "options": list(sure), "equivalents": sure, "means": means, "premiums": premiums},
         notes=[f"{len(best)} lotteries are worth the same." if len(best) > 1 else ""],
     )
@@ -329,69 +300,29 @@ def _lottery(rows: Sequence[Sequence[float]], place: str) -> Lottery:
 
 
 def equivalent(lottery: Lottery, kind: str = "linear", risk: float = 1.0, wealth: float = 0.0) -> float:
-    """The certain amount with the same utility, counted from an end of the lottery so that nothing overflows."""
-    low, high = min(amount for amount, _ in lottery), max(amount for amount, _ in lottery)
+    """The certain amount with the same utility."""
     if kind == "exponential" and risk:
-        end = low if risk > 0 else high
-        return end - _log_mean([(-risk * (amount - end), chance) for amount, chance in lottery]) / risk
-    if kind in ("log", "power"):
-        if low + wealth <= 1 / LARGEST:
-            hint = "give a wealth that keeps every amount above 0"
-            raise InputError(f"{kind} utility meets {brief(low + wealth)}", hint=hint)
-        end, left = low if risk >= 1 else high, 1 - risk
-        growths = [(_log_ratio(amount, end, wealth), chance) for amount, chance in lottery]
-        if abs(left) < CLOSE:
-            growth = math.fsum(each * chance for each, chance in growths)
-        else:
-            growth = _log_mean([(left * each, chance) for each, chance in growths]) / left
-        return end + (end + wealth) * math.expm1(growth)
-    return math.fsum(amount * chance for amount, chance in lottery)
-
-
-def _log_ratio(amount: float, end: float, wealth: float) -> float:
-    """The logarithm of one fortune over another, exact also where they are nearly the same."""
-    ratio = (amount + wealth) / (end + wealth)
-    return math.log1p((amount - end) / (end + wealth)) if 0.5 < ratio < 2 else math.log(ratio)
+        return -_log_mean([(-risk * amount, chance) for amount, chance in lottery]) / risk
+    if kind not in ("log", "power"):
+        return math.fsum(amount * chance for amount, chance in lottery)
+    if (low := min(amount for amount, _ in lottery) + wealth) <= 1 / LARGEST:
+        raise InputError(f"{kind} utility meets {brief(low)}", hint="give a wealth that keeps every amount above 0")
+    logs, left = [(math.log(amount + wealth), chance) for amount, chance in lottery], 1 - risk
+    if abs(left) < CLOSE:
+        return math.exp(math.fsum(each * chance for each, chance in logs)) - wealth
+    return math.exp(_log_mean([(left * each, chance) for each, chance in logs]) / left) - wealth
 
 
 def _log_mean(exponents: Lottery) -> float:
-    """The logarithm of a mean of powers of e whose exponents are at most 0."""
-    change = math.fsum(chance * math.expm1(each) for each, chance in exponents)
-    return math.log1p(change) if change > -0.5 else math.log(math.fsum(c * math.exp(each) for each, c in exponents))
-
-
-def _taste_flips(lotteries: dict[str, Lottery], kind: str, risk: float, wealth: float) -> list[str]:
-    """At which risk aversion, and at which wealth, another lottery is preferred."""
-
-    def led(risk: float, wealth: float) -> str:
-        return leaders({name: equivalent(each, kind, risk, wealth) for name, each in lotteries.items()})[0]
-
-    amounts = [amount for lottery in lotteries.values() for amount, _ in lottery]
-    if len(lotteries) == 1 or len(amounts) > MOST_OUTCOMES_VARIED:
-        return []
-    least, size = -min(amounts), max(map(abs, amounts))
-    tried = []
-    if kind in ("exponential", "power"):
-        ends = min(0, 10 * risk), max(10 * risk, 1 / (size or 1) if kind == "exponential" else 1)
-        tried.append(("risk", risk, searched_flip(lambda each: led(each, wealth), risk, *ends)))
-    if kind in ("log", "power"):
-        ends = least + size * 1e-6, max(wealth, least) + 10 * size
-        tried.append(("wealth", wealth, searched_flip(lambda each: led(risk, each), wealth, *ends)))
-    return [f"{flip.leader} is preferred once {what} {flip.past(at)}." for what, at, flip in tried if flip]
+    """The logarithm of a mean of powers of e, counted from the largest so that nothing overflows."""
+    top = max(each for each, _ in exponents)
+    return top + math.log(math.fsum(chance * math.exp(each - top) for each, chance in exponents))
 
 
 # Information theory: which attribute or which question tells most about what is not known, in bits.
 
-MOST_PRIORS_VARIED = 2000
-"""Up to which number of hypotheses squared, times questions, the priors are varied."""
-
 Rows = list[dict[str, str]]
 Answers = Mapping[str, Mapping[str, float]]
-
-
-class Examples(NamedTuple):
-    examples: Annotated[Sequence[Inputs], sized(2)]
-    label: str
 
 
 class QuestionInputs(NamedTuple):
@@ -401,78 +332,32 @@ class QuestionInputs(NamedTuple):
 
 
 @method
-def info_theory(given: Examples | QuestionInputs, world: World) -> Computed:
-    """What tells most, and what would make something else tell more."""
-    return _attributes(given, world.settings.work) if isinstance(given, Examples) else _questions(given)
-
-
-def entropy(chances: Iterable[float]) -> float:
-    """In bits."""
-    return -math.fsum(each * math.log2(each) for each in chances if each) + 0.0
-
-
-def _attributes(given: Examples, work: int) -> Computed:
-    label, rows = given.label, [{name: str(value) for name, value in row.items()} for row in given.examples]
-    attributes = [name for name in rows[0] if name != label]
-    if not attributes or any(set(row) != {*attributes, label} for row in rows):
-        raise InputError("the examples differ in their attributes", hint=f"give each {label!r} and the same others")
-    gains = {name: _gain(rows, name, label) for name in attributes}
-    best, flips = leaders(gains, 1), []
-    for left in range(len(rows)) if len(rows) ** 2 * len(attributes) <= work else ():
-        fewer = rows[:left] + rows[left + 1 :]
-        if (other := leaders({name: _gain(fewer, name, label) for name in attributes}, 1)) != best:
-            flips.append(f"Without example {left + 1}, {either(other)} tells most.")
-    step = f"{label} has {brief(entropy(_label_shares(rows, label)))} bits over {len(rows)} examples."
-    return _telling(gains, best, f"about {label}", [step], flips, "An attribute with many values gains by that alone.")
-
-
-def _label_shares(rows: Rows, name: str) -> list[float]:
-    return [count / len(rows) for count in Counter(row[name] for row in rows).values()]
-
-
-def _gain(rows: Rows, name: str, label: str) -> float:
-    groups: dict[str, Rows] = {}
-    for row in rows:
-        groups.setdefault(row[name], []).append(row)
-    left = math.fsum(len(group) / len(rows) * entropy(_label_shares(group, label)) for group in groups.values())
-    return max(0.0, entropy(_label_shares(rows, label)) - left)
-
-
-def _telling(
-    gains: Mapping[str, float], best: list[str], about: str, steps: list[str], flips: list[str], note: str
-) -> Computed:
-    return Computed(
-        f"{either(best)} tells most {about}: {brief(gains[best[0]])} bits.",
-        steps=[*steps, f"Expected gain in bits: {listed(gains)}."],
-        would_change=flips[:20] or ["No single change that was tried leads to another one."],
-        answer={"best": best, "options": list(gains), "gains": dict(gains)},
-        notes=[note, f"{len(best)} tell the same." if len(best) > 1 else ""],
-    )
-
-
-def _questions(given: QuestionInputs) -> Computed:
+def info_theory(given: QuestionInputs, world: World) -> Computed:
+    """The question that tells most for its cost."""
     prior, asked = given.prior, given.questions
     only("costs", given.costs, asked)
     costs = {name: given.costs.get(name, 1.0) for name in asked}
     answers = {name: _answers(part, f"questions.{name}", prior) for name, part in asked.items()}
     gains = {name: _expected_gain(prior, table) for name, table in answers.items()}
-    rates, best = {name: gains[name] / costs[name] for name in gains}, _best(prior, answers, costs)
-    flips, rivals = [], {name: rate for name, rate in rates.items() if name != best[0] and rate > 1e-9}
-    if rivals:
-        limit = gains[best[0]] / max(rivals.values())
-        now = brief(costs[best[0]])
-        flips.append(f"{leaders(rivals)[0]} is better once {best[0]} costs over {brief(limit)} (it costs {now}).")
+    rates = {name: gains[name] / costs[name] for name in gains}
+    best = leaders(rates, 1 / min(costs.values()))
+    others = {name: rate for name, rate in rates.items() if name not in best}
+    return Computed(
+        f"{either(best)} tells most for its cost: {brief(gains[best[0]])} bits.",
+        steps=[
+            f"The hypotheses have {brief(entropy(prior.values()))} bits.",
+            f"Expected gain in bits: {listed(gains)}.",
+            f"Bits for the cost: {listed(rates)}.",
+        ],
+        would_change=[f"{either(leaders(others))} is better once {either(best)} costs more."] if others else [],
+        answer={"best": best, "options": list(gains), "gains": gains},
+        notes=["Only the next question is weighed.", f"{len(best)} tell the same." if len(best) > 1 else ""],
+    )
 
-    def best_at(name: str, share: float) -> str:
-        left = 1 - prior[name]
-        moved = {each: share if each == name else p * (1 - share) / left for each, p in prior.items()}
-        return _best(moved, answers, costs)[0]
 
-    for each, share in prior.items() if len(prior) ** 2 * len(asked) <= MOST_PRIORS_VARIED else ():
-        if share < 1 and (flip := searched_flip(partial(best_at, each), share, 0, 1)):
-            flips.append(f"{flip.leader} is better once the prior of {each} {flip.past(share)}.")
-    steps = [f"The hypotheses have {brief(entropy(prior.values()))} bits.", f"Bits for the cost: {listed(rates)}."]
-    return _telling(gains, best, "for its cost", steps, flips, "Only the next question is weighed.")
+def entropy(chances: Iterable[float]) -> float:
+    """In bits."""
+    return -math.fsum(each * math.log2(each) for each in chances if each) + 0.0
 
 
 def _answers(table: Inputs, place: str, prior: Mapping[str, float]) -> Answers:
@@ -483,11 +368,6 @@ def _answers(table: Inputs, place: str, prior: Mapping[str, float]) -> Answers:
         each: read(Chances, answer, f"{place}.{each}") if isinstance(answer, Mapping) else {str(answer): 1.0}
         for each, answer in found.items()
     }
-
-
-def _best(prior: Mapping[str, float], answers: Mapping[str, Answers], costs: Mapping[str, float]) -> list[str]:
-    rates = {name: _expected_gain(prior, table) / costs[name] for name, table in answers.items()}
-    return leaders(rates, 1 / min(costs.values()))
 
 
 def _expected_gain(prior: Mapping[str, float], table: Answers) -> float:

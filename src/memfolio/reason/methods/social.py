@@ -1,12 +1,11 @@
-"""Social methods: games, bargains, votes and disputes."""
+"""Social methods: disputes, games, bargains and votes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import combinations, islice, permutations, product
+from itertools import combinations, permutations, product
 from math import comb, lcm, prod
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -20,7 +19,6 @@ from memfolio.reason.inputs import (
     Texts,
     Whole,
     World,
-    betters,
     exact,
     method,
     one_of,
@@ -28,65 +26,57 @@ from memfolio.reason.inputs import (
     read,
     sized,
 )
-from memfolio.types import EMPTY, frozen
+from memfolio.types import EMPTY
 
-# Which arguments can be accepted together, given which attack which (Dung 1995).
+SHOWN = 12
+"""How many equilibria, pairs or changes a result lists."""
 
-Attack = tuple[str, str]
+# Argumentation: which arguments can be accepted together, given which attack which (Dung 1995).
+
+Arguments = frozenset[str]
 
 
 class Framework:
-    """Arguments and the attacks between them; sets of arguments are bits of a number."""
+    """Arguments and the attacks between them."""
 
-    def __init__(self, names: Sequence[str], attacks: Sequence[Attack], effort: Effort) -> None:
-        self.names, self.effort, self._numbers = names, effort, range(len(names))
-        place = {name: number for number, name in enumerate(names)}
-        self._hit_by = [0] * len(names)
-        for one, other in attacks:
-            self._hit_by[place[other]] |= 1 << place[one]
+    def __init__(self, names: Sequence[str], attacks: Iterable[tuple[str, str]], effort: Effort) -> None:
+        self.names, self.effort = names, effort
+        self.attackers: dict[str, set[str]] = {name: set() for name in names}
+        for attacker, attacked in attacks:
+            self.attackers[attacked].add(attacker)
 
-    def attacked(self, some: int) -> int:
-        return sum(1 << number for number in self._numbers if self._hit_by[number] & some)
+    def attacked(self, some: Arguments) -> Arguments:
+        return frozenset(name for name, attackers in self.attackers.items() if attackers & some)
 
-    def defended(self, some: int) -> int:
+    def defended(self, some: Arguments) -> Arguments:
         """The arguments all of whose attackers are attacked by some."""
         self.effort.spend(len(self.names))
         beaten = self.attacked(some)
-        return sum(1 << number for number in self._numbers if not self._hit_by[number] & ~beaten)
+        return frozenset(name for name, attackers in self.attackers.items() if attackers <= beaten)
 
-    def grounded(self) -> int:
+    def grounded(self) -> Arguments:
         """What is defended, step by step, from nothing."""
-        found = 0
-        while (more := self.defended(found)) != found:
-            found = more
-        return found
+        accepted: Arguments = frozenset()
+        while (defended := self.defended(accepted)) != accepted:
+            accepted = defended
+        return accepted
 
-    def complete(self, chosen: int, left_out: int) -> Iterator[int]:
-        """All sets that attack none of their own and have just what they defend, between two bounds."""
-        rest = (1 << len(self.names)) - 1 & ~(chosen | left_out)
-        beatable = self.attacked(chosen | rest)
-        is_defensible = all(not self._hit_by[each] & ~beatable for each in self._numbers if chosen >> each & 1)
-        if self.attacked(chosen) & chosen or not is_defensible or self.defended(chosen) & left_out:
+    def complete(self, accepted: Arguments, rejected: Arguments) -> Iterator[Arguments]:
+        """The sets without an attack inside that contain exactly what they defend, between two bounds."""
+        self.effort.spend()
+        undecided = [name for name in self.names if name not in accepted and name not in rejected]
+        if not undecided:
+            if self.defended(accepted) == accepted:
+                yield accepted
             return
-        if rest:
-            pick = rest & -rest
-            clash = self.attacked(pick) | self._hit_by[pick.bit_length() - 1]
-            if not clash & (chosen | pick):
-                yield from self.complete(chosen | pick, left_out | clash)
-            yield from self.complete(chosen, left_out | pick)
-        elif self.defended(chosen) == chosen:
-            yield chosen
+        pick = frozenset(undecided[:1])
+        clashing = self.attacked(pick) | self.attackers[undecided[0]]
+        if not clashing & (accepted | pick):
+            yield from self.complete(accepted | pick, rejected | clashing)
+        yield from self.complete(accepted, rejected | pick)
 
-    def largest(self, sets: Sequence[int]) -> list[int]:
-        """Those of some sets that are part of no other."""
-        found: list[int] = []
-        for each in sorted(sets, key=lambda one: -one.bit_count()):
-            self.effort.spend(len(found))
-            found += [each] if all(each & ~larger for larger in found) else []
-        return found
-
-    def named(self, some: int) -> list[str]:
-        return [name for number, name in enumerate(self.names) if some >> number & 1]
+    def listed(self, some: Arguments) -> list[str]:
+        return [name for name in self.names if name in some]
 
 
 class Dispute(NamedTuple):
@@ -97,31 +87,31 @@ class Dispute(NamedTuple):
 
 @method
 def argumentation(given: Dispute, world: World) -> Computed:
-    """The grounded, complete, preferred and stable extensions, and how each argument stands."""
-    says = {name: name for name in given.arguments} if not isinstance(given.arguments, Mapping) else given.arguments
-    names, attacks, asked = list(says), _pairs(given.attacks, set(says)), given.question
+    """The grounded, complete, preferred and stable extensions, and the status of each argument."""
+    says = given.arguments if isinstance(given.arguments, Mapping) else {name: name for name in given.arguments}
+    names, attacks, asked = list(says), _attacks(given.attacks, set(says)), given.question
     if asked:
         one_of("question", asked, names)
     framework = Framework(names, attacks, world.effort())
     grounded = framework.grounded()
     beaten = framework.attacked(grounded)
     complete = list(framework.complete(grounded, beaten))
-    preferred = framework.largest(complete)
-    stable = [one for one in complete if (one | framework.attacked(one)).bit_count() == len(names)]
-    status = {name: _status(1 << number, grounded, preferred) for number, name in enumerate(names)}
-    lines = {name: f"{name}{f' ({said})' if said != name else ''} is {status[name]}" for name, said in says.items()}
-    standing = ", ".join(framework.named(grounded)) or "nothing"
-    sets = {"complete": complete, "preferred": preferred, "stable": stable}
-    answer: dict[str, Any] = {kind: [framework.named(each) for each in found] for kind, found in sets.items()}
-    answer |= {"grounded": framework.named(grounded), "status": status}
+    framework.effort.spend(len(complete) ** 2)
+    preferred = [one for one in complete if not any(one < other for other in complete)]
+    stable = [one for one in complete if len(one | framework.attacked(one)) == len(names)]
+    status = {name: _status(name, grounded, preferred) for name in names}
+    lines = {name: f"{name}{f' ({text})' if text != name else ''} is {status[name]}" for name, text in says.items()}
+    undisputed = ", ".join(framework.listed(grounded)) or "nothing"
+    extensions = {"complete": complete, "preferred": preferred, "stable": stable}
+    answer: dict[str, Any] = {kind: list(map(framework.listed, sets)) for kind, sets in extensions.items()}
+    answer |= {"grounded": framework.listed(grounded), "status": status}
     if asked:
-        holds = True if asked in framework.named(grounded) else False if asked in framework.named(beaten) else None
-        answer |= {"holds": holds, "claim": says[asked]}
-    positions = [", ".join(framework.named(each)) or "to accept nothing" for each in preferred]
+        answer |= {"holds": True if asked in grounded else False if asked in beaten else None, "claim": says[asked]}
+    positions = [", ".join(framework.listed(each)) or "to accept nothing" for each in preferred]
     return Computed(
-        lines[asked] if asked else f"beyond dispute: {standing}",
+        lines[asked] if asked else f"beyond dispute: {undisputed}",
         steps=[
-            f"unattacked, or defended by what is, step by step: {standing}",
+            f"unattacked, or defended by what is, step by step: {undisputed}",
             *(f"a tenable position: {each}" for each in positions),
             *lines.values(),
         ],
@@ -131,70 +121,71 @@ def argumentation(given: Dispute, world: World) -> Computed:
     )
 
 
-def _status(argument: int, grounded: int, preferred: Sequence[int]) -> str:
-    held = sum(bool(argument & each) for each in preferred)
-    if argument & grounded:
+def _status(name: str, grounded: Arguments, preferred: Sequence[Arguments]) -> str:
+    count = sum(name in each for each in preferred)
+    if name in grounded:
         return "accepted beyond dispute"
-    return "rejected" if not held else "accepted in every position" if held == len(preferred) else "tenable"
+    return "rejected" if not count else "accepted in every position" if count == len(preferred) else "tenable"
 
 
-def _attack_changes(attacks: Sequence[Attack], asked: str | None, framework: Framework) -> Iterator[str]:
+def _attack_changes(attacks: Sequence[tuple[str, str]], asked: str | None, framework: Framework) -> Iterator[str]:
     """Which attack, left out, would change what is beyond dispute."""
-    names = framework.names
-    looked_at = 1 << names.index(asked) if asked else -1
+    looked_at = frozenset([asked] if asked else framework.names)
     before = framework.grounded() & looked_at
     for gone in attacks:
-        rest = Framework(names, [each for each in attacks if each != gone], framework.effort)
-        after = rest.grounded() & looked_at
-        ends = {"would stand": framework.named(after & ~before), "would fall": framework.named(before & ~after)}
+        others = Framework(framework.names, [each for each in attacks if each != gone], framework.effort)
+        after = others.grounded() & looked_at
         if after != before:
-            what = "; ".join(f"{', '.join(some)} {verb}" for verb, some in ends.items() if some)
+            ends = {"would stand": after - before, "would fall": before - after}
+            what = "; ".join(f"{', '.join(framework.listed(some))} {verb}" for verb, some in ends.items() if some)
             yield f"if {gone[0]} did not attack {gone[1]}: {what}"
-    if before and asked:
-        yield f"if something that stands attacked {asked}"
 
 
-def _pairs(attacks: Sequence[Texts], names: set[str]) -> list[Attack]:
+def _attacks(attacks: Sequence[Texts], names: set[str]) -> list[tuple[str, str]]:
     for at, each in enumerate(attacks):
         if len(each) != 2 or not names.issuperset(each):
             raise InputError(f"attacks[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
-    return list(dict.fromkeys((one, other) for one, other in attacks))
+    return list(dict.fromkeys((attacker, attacked) for attacker, attacked in attacks))
 
 
-# Game theory: which choices of two players hold each other in place, in exact fractions.
+# Game theory: the equilibria of two players, pure and mixed, in exact fractions.
 
 Play = tuple[int, int]
 Mix = tuple[Fraction, ...]
-Pair = tuple[Mix, Mix]
-PLAYERS = ("row", "column")
-PLAYS_SHOWN = 12
+Payoff = tuple[Fraction, ...]
 
 
-@frozen
-class Game:
+class Game(NamedTuple):
     """The choices of both players, and what each gets from every play."""
 
     choices: tuple[list[str], list[str]]
-    payoffs: dict[Play, tuple[Fraction, Fraction]]
+    payoffs: dict[Play, Payoff]
 
     def margin(self, play: Play, player: int) -> Fraction:
         """How much a player loses by the best other choice; below 0, what is gained."""
-        others = [each for each in range(len(self.choices[player])) if each != play[player]]
-        own = self.payoffs[play][player]
-        return own - max((self.payoffs[_put(play, player, each)][player] for each in others), default=own)
+        own, fixed = self.payoffs[play][player], 1 - player
+        others = [
+            payoff[player]
+            for other, payoff in self.payoffs.items()
+            if other[fixed] == play[fixed] and other[player] != play[player]
+        ]
+        return own - max(others, default=own)
 
-    def named(self, play: Play) -> str:
+    def play_name(self, play: Play) -> str:
         return f"({self.choices[0][play[0]]}, {self.choices[1][play[1]]})"
 
-    def told(self, pair: Pair) -> str:
-        sides = zip(self.choices, pair, strict=True)
+    def mix_names(self, mixes: tuple[Mix, Mix]) -> str:
+        sides = zip(self.choices, mixes, strict=True)
         return " against ".join(
-            " + ".join(f"{p} {a}" if p < 1 else a for a, p in zip(*each, strict=True) if p) for each in sides
+            " + ".join(f"{share} {name}" if share < 1 else name for name, share in zip(*side, strict=True) if share)
+            for side in sides
         )
 
-    def worth(self, pair: Pair) -> list[Fraction]:
-        each = [(pair[0][r] * pair[1][c], gains) for (r, c), gains in self.payoffs.items() if pair[0][r] * pair[1][c]]
-        return [sum((share * gains[player] for share, gains in each), Fraction(0)) for player in (0, 1)]
+    def expected(self, mixes: tuple[Mix, Mix]) -> list[Fraction]:
+        shares = {(r, c): mixes[0][r] * mixes[1][c] for r, c in self.payoffs}
+        return [
+            sum((shares[play] * each[player] for play, each in self.payoffs.items()), Fraction(0)) for player in (0, 1)
+        ]
 
 
 class Payoffs(NamedTuple):
@@ -206,37 +197,52 @@ class Payoffs(NamedTuple):
 
 @method
 def game_theory(given: Payoffs, world: World) -> Computed:
-    """All extreme equilibria, pure and mixed, and by how much they hold."""
+    """All extreme equilibria, pure and mixed."""
     effort, game = world.effort(), _game(given)
     effort.spend(4 * len(game.payoffs) ** 2)
     pure = [play for play in game.payoffs if all(game.margin(play, player) >= 0 for player in (0, 1))]
     gains = game.payoffs.values()
-    efficient = [game.named(play) for play, own in game.payoffs.items() if not any(betters(e, own) for e in gains)]
-    pairs, degenerate = _equilibria(game, effort)
-    found = [game.told(pair) for pair in pairs]
-    value = str(game.worth(pairs[0])[0]) if len({sum(each) for each in gains}) == 1 else None
-    worth = f", worth {value} to row" if value is not None else ""
-    several = f"{len(found)} equilibria" if len(found) > 1 else "One equilibrium"
+    efficient = [game.play_name(play) for play, own in game.payoffs.items() if not any(_betters(e, own) for e in gains)]
+    mixes, is_degenerate = _equilibria(game, effort)
+    names = [game.mix_names(each) for each in mixes]
+    is_zero_sum = len({sum(each) for each in gains}) == 1
+    value = str(game.expected(mixes[0])[0]) if is_zero_sum else None
+    count = f"{len(names)} equilibria" if len(names) > 1 else "One equilibrium"
+    bad = [name for play in pure if (name := game.play_name(play)) not in efficient]
     return Computed(
-        f"{several}: {'; '.join(found[:PLAYS_SHOWN])}{worth}.",
-        confidence=1.0 if len(found) == 1 and not degenerate else None,
+        f"{count}: {'; '.join(names[:SHOWN])}{f', worth {value} to row' if is_zero_sum else ''}.",
+        confidence=1.0 if len(names) == 1 and not is_degenerate else None,
         steps=[
-            f"Plays that nobody gains by leaving: {', '.join(map(game.named, pure[:PLAYS_SHOWN])) or 'none'}.",
-            *(f"{game.told(each)} gives {' and '.join(map(str, game.worth(each)))}." for each in pairs[:PLAYS_SHOWN]),
-            f"Plays that no other betters for one without loss to the other: {', '.join(efficient[:PLAYS_SHOWN])}.",
+            f"Plays that nobody gains by leaving: {', '.join(map(game.play_name, pure[:SHOWN])) or 'none'}.",
+            *(f"{game.mix_names(each)} gives {' and '.join(map(str, game.expected(each)))}." for each in mixes[:SHOWN]),
+            f"Plays that no other betters for one without loss to the other: {', '.join(efficient[:SHOWN])}.",
         ],
-        would_change=_equilibrium_changes(game, pairs[:PLAYS_SHOWN]),
+        would_change=[
+            f"{game.play_name(play)} breaks once {side} gets more than {game.margin(play, player)} less there."
+            for play in pure[:SHOWN]
+            for player, side in enumerate(("row", "column"))
+            if len(game.choices[player]) > 1
+        ],
         answer={
             "best": sorted({game.choices[0][play[0]] for play in pure}),
             "options": list(game.choices[0]),
-            "pure": [game.named(play) for play in pure],
-            "equilibria": [[list(map(str, mix)) for mix in pair] for pair in pairs],
-            "payoffs": [list(map(str, game.worth(pair))) for pair in pairs],
+            "pure": [game.play_name(play) for play in pure],
+            "equilibria": [[list(map(str, mix)) for mix in each] for each in mixes],
+            "payoffs": [list(map(str, game.expected(each))) for each in mixes],
             "value": value,
             "efficient": efficient,
         },
-        notes=_notes(found, [game.named(each) for each in pure], efficient, degenerate),
+        notes=[
+            "The game is degenerate: mixes between these equilibria may be equilibria too." if is_degenerate else "",
+            "The payoffs alone do not say which of the equilibria is played." if len(names) > 1 else "",
+            f"Another play is better for somebody and worse for nobody than {', '.join(bad[:SHOWN])}." if bad else "",
+        ],
     )
+
+
+def _betters(one: Payoff, other: Payoff) -> bool:
+    """Whether something is worth more to somebody and less to nobody."""
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def _game(given: Payoffs) -> Game:
@@ -245,23 +251,21 @@ def _game(given: Payoffs) -> Game:
     shape = len(row), len(row[0])
     if (len(column), len(column[0])) != shape:
         raise InputError("column_payoffs has another shape than row_payoffs", hint="give a number for each play")
-    payoffs = {
+    payoffs: dict[Play, Payoff] = {
         (r, c): (exact(f"row_payoffs[{r}][{c}]", row[r][c]), exact(f"column_payoffs[{r}][{c}]", column[r][c]))
         for r, c in product(*map(range, shape))
     }
-    return Game(
-        choices=(_names("rows", given.rows, shape[0]), _names("columns", given.columns, shape[1])), payoffs=payoffs
-    )
+    return Game((_choices("rows", given.rows, shape[0]), _choices("columns", given.columns, shape[1])), payoffs)
 
 
-def _names(side: str, given: Texts, size: int) -> list[str]:
+def _choices(side: str, given: Texts, size: int) -> list[str]:
     names = list(given or [f"{side[:-1]} {number + 1}" for number in range(size)])
     if len(names) != size or len(set(names)) != size:
         raise InputError(f"{side} has {len(set(names))} different names", hint=f"give {size}")
     return names
 
 
-def _equilibria(game: Game, effort: Effort) -> tuple[list[Pair], bool]:
+def _equilibria(game: Game, effort: Effort) -> tuple[list[tuple[Mix, Mix]], bool]:
     """All extreme equilibria, and whether the game is degenerate, so that there may be more between them."""
     rows, columns = (range(len(names)) for names in game.choices)
     mine = _vertices([[game.payoffs[r, c][1] for c in columns] for r in rows], effort)
@@ -269,6 +273,10 @@ def _equilibria(game: Game, effort: Effort) -> tuple[list[Pair], bool]:
     effort.spend(len(mine) * len(theirs))
     found = [(x, y) for x, best in mine.items() for y, back in theirs.items() if _used(x) <= back and _used(y) <= best]
     return found, any(len(best) > len(_used(mix)) for mix, best in (*mine.items(), *theirs.items()))
+
+
+def _used(mix: Mix) -> set[int]:
+    return {place for place, share in enumerate(mix) if share}
 
 
 def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[int]]:
@@ -281,8 +289,9 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
     whole = [[int(each * scale) for each in line] for line in payoffs]
     for size in sizes:
         for own, other in product(combinations(rows, size), combinations(columns, size)):
-            alike = [[*(whole[i][j] for i in own), -1, 0] for j in other]
-            solved = _solved([*alike, [*[1] * size, 0, 1]])
+            # With these shares of its own choices, the others' choices are worth the same, and the shares add up to 1.
+            equal = [[*(whole[i][j] for i in own), -1, 0] for j in other]
+            solved = _solved([*equal, [*[1] * size, 0, 1]])
             if solved and min(solved[:size]) >= 0:
                 worth = [sum(solved[k] * whole[i][j] for k, i in enumerate(own)) for j in columns]
                 if max(worth) == solved[size]:
@@ -294,7 +303,7 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
 def _solved(lines: list[list[int]]) -> list[Fraction] | None:
     """The one solution of linear equations in whole numbers, each with its right side last; None if there is not one.
 
-    Every line is cleared by Bareiss' rule, by which all divisions come out even.
+    Lines are cleared by Bareiss' rule, by which all divisions come out even.
     """
     before = 1
     for at in range(len(lines)):
@@ -311,87 +320,57 @@ def _solved(lines: list[list[int]]) -> list[Fraction] | None:
     return [Fraction(line[-1], line[at]) for at, line in enumerate(lines)]
 
 
-def _equilibrium_changes(game: Game, pairs: list[Pair]) -> Iterator[str]:
-    """By how much less for somebody a pure equilibrium breaks; a mixed one moves with the payoffs."""
-    free = [player for player in (0, 1) if len(game.choices[player]) > 1]
-    for pair in pairs:
-        if any(len(_used(mix)) > 1 for mix in pair):
-            yield f"In {game.told(pair)}, the mix of each side hangs on the payoffs of the other."
-        elif free:
-            play = pair[0].index(Fraction(1)), pair[1].index(Fraction(1))
-            margin, player = min((game.margin(play, each), each) for each in free)
-            yield f"{game.named(play)} breaks once {PLAYERS[player]} gets more than {margin} less there."
+# Negotiation: a fair and efficient deal, by the rules of bargaining theory.
 
-
-def _notes(found: list[str], pure: list[str], efficient: list[str], degenerate: bool) -> Iterator[str]:
-    if degenerate:
-        yield "The game is degenerate: mixes between the equilibria that are named may be equilibria too."
-    if len(found) > 1:
-        yield "There are several equilibria: the payoffs alone do not say which one is played."
-    if bad := [each for each in pure if each not in efficient]:
-        yield f"Another play is better for somebody and worse for nobody than {', '.join(bad[:PLAYS_SHOWN])}."
-
-
-def _put(play: Play, player: int, choice: int) -> Play:
-    return (choice, play[1]) if player == 0 else (play[0], choice)
-
-
-def _used(mix: Mix) -> set[int]:
-    return {place for place, share in enumerate(mix) if share}
-
-
-# Negotiation: what is a fair and efficient deal, by the rules of bargaining theory.
-
-Worth = tuple[Fraction, ...]
-Deals = dict[str, Worth]
+Deals = dict[str, Payoff]
 Worths = Mapping[str, float]
-"""What something is worth to each party, as it is given."""
-BARGAINING_RULES: dict[str, Callable[[Worth, Worth], Fraction]] = {
-    "nash": lambda ideal, gain: prod(gain, start=Fraction(1)),
-    "kalai-smorodinsky": lambda ideal, gain: min(
-        (a / b for a, b in zip(gain, ideal, strict=True) if b), default=Fraction(0)
-    ),
-    "egalitarian": lambda ideal, gain: min(gain),
-    "utilitarian": lambda ideal, gain: sum(gain, Fraction(0)),
+"""What something is worth to each party."""
+BARGAINING_RULES: dict[str, Callable[[Payoff, Payoff], Fraction]] = {
+    "nash": lambda gain, most: prod(gain, start=Fraction(1)),
+    "kalai-smorodinsky": lambda gain, most: min(map(_share, gain, most)),
+    "egalitarian": lambda gain, most: min(gain),
+    "utilitarian": lambda gain, most: sum(gain, Fraction(0)),
 }
+"""The score of a deal by what each party gains, and by the most each could gain."""
 
 
 class Bargain(NamedTuple):
     outcomes: Named[Worths] | None = None
     issues: Named[Mapping[str, Worths]] | None = None
     disagreement: Worths = EMPTY
-    lotteries: bool = False
 
 
 @method
 def negotiation(given: Bargain, world: World) -> Computed:
-    """The deal that each rule picks, where they part, and how much better a way out would turn it."""
+    """The deal that each rule picks, and how good a party's alternative must be to refuse it."""
     effort = world.effort()
     deals, parties = _packages(given.issues, effort) if given.issues else _outcomes(given.outcomes)
     only("disagreement", given.disagreement, parties)
     floor = tuple(exact(f"disagreement.{each}", given.disagreement.get(each, 0)) for each in parties)
     gains = {name: tuple(map(Fraction.__sub__, worth, floor)) for name, worth in deals.items()}
-    efficient = _efficient(gains, effort)
-    points, ideal = _points(efficient, given.lotteries, effort)
-    picked = {name: _picked(points, partial(rule, ideal)) for name, rule in BARGAINING_RULES.items()}
+    gains = {name: gain for name, gain in _efficient(gains, effort).items() if min(gain) >= 0}
+    if not gains:
+        raise InputError("no deal is as good for all as no deal", hint="give other outcomes, or see disagreement")
+    most = tuple(map(max, zip(*gains.values(), strict=True)))
+    picked = {name: _picked(gains, most, rule) for name, rule in BARGAINING_RULES.items()}
     nash, others = picked["nash"], {name: each for name, each in picked.items() if each != picked["nash"]}
-    worth = {
-        name: {each: float(a + b) for each, a, b in zip(parties, points[deal[0]], floor, strict=True)}
-        for name, deal in picked.items()
-    }
+    worth = {name: dict(zip(parties, map(float, deals[deal[0]]), strict=True)) for name, deal in picked.items()}
     rest = "".join(f"; {name}: {' or '.join(each)}" for name, each in others.items())
     return Computed(
         f"By {'the Nash rule' if others else 'every rule'}: {' or '.join(nash)}{rest}.",
         confidence=1.0 if not others and len(nash) == 1 else None,
         steps=[
-            f"Without a deal: {_gains(parties, floor)}. The most each can gain: {_gains(parties, ideal)}.",
-            f"Of {len(deals)} deals, {len(efficient)} are such that no other is better for all.",
-            *(f"{n}: {each[0]}, worth {_gains(worth[n], worth[n].values())}." for n, each in picked.items()),
+            f"Without a deal: {_worth(zip(parties, floor, strict=True))}.",
+            f"The most each can gain: {_worth(zip(parties, most, strict=True))}.",
+            f"Of {len(deals)} deals, {len(gains)} are worth no less than none to anybody and bettered by no other.",
+            *(f"{name}: {deal[0]}, worth {_worth(worth[name].items())}." for name, deal in picked.items()),
         ],
-        would_change=_deal_changes(points, nash[0], parties, fixed=not given.lotteries),
-        answer={"best": nash, "options": list(deals), "deals": picked, "worth": worth}
-        | {"efficient": [name for name in efficient if name in points]},
-        notes=[f"By {n}, {len(each)} deals are equally good." for n, each in picked.items() if each[1:]],
+        would_change=[
+            f"If {party} had over {float(gain):.4g} more without a deal, it would refuse this one."
+            for party, gain in zip(parties, gains[nash[0]], strict=True)
+        ],
+        answer={"best": nash, "options": list(deals), "deals": picked, "worth": worth, "efficient": list(gains)},
+        notes=[f"By {name}, {len(each)} deals are equally good." for name, each in picked.items() if each[1:]],
     )
 
 
@@ -413,18 +392,17 @@ def _packages(issues: Mapping[str, Mapping[str, Worths]], effort: Effort) -> tup
     if len(parties) < 2 or not all(issues.values()):
         raise InputError(f"issues is for {', '.join(parties)}", hint="give each issue options, worth something to 2")
     effort.spend(prod(map(len, issues.values())) * len(issues) * len(parties))
-    worths = {
-        (issue, option, party): exact(f"issues.{issue}.{option}.{party}", worth.get(party, 0))
-        for issue, options in issues.items()
-        for option, worth in options.items()
-        for party in parties
-    }
-    deals = {}
-    for package in product(*issues.values()):
-        chosen = [*zip(issues, package, strict=True)]
-        deals[", ".join(f"{issue}: {option}" for issue, option in chosen)] = tuple(
-            sum((worths[issue, option, party] for issue, option in chosen), Fraction(0)) for party in parties
-        )
+    deals: Deals = {"": (Fraction(0),) * len(parties)}
+    for issue, options in issues.items():
+        worths = {
+            f"{issue}: {option}": [exact(f"issues.{issue}.{option}.{each}", worth.get(each, 0)) for each in parties]
+            for option, worth in options.items()
+        }
+        deals = {
+            f"{deal}, {choice}".removeprefix(", "): tuple(map(Fraction.__add__, total, worth))
+            for deal, total in deals.items()
+            for choice, worth in worths.items()
+        }
     return deals, parties
 
 
@@ -433,119 +411,31 @@ def _efficient(gains: Deals, effort: Effort) -> Deals:
     kept: Deals = {}
     for name, gain in sorted(gains.items(), key=lambda each: each[1], reverse=True):
         effort.spend(2 * (1 + len(kept)))
-        if not any(betters(each, gain) for each in kept.values()):
+        if not any(_betters(each, gain) for each in kept.values()):
             kept[name] = gain
     return {name: gain for name, gain in gains.items() if name in kept}
 
 
-def _points(efficient: Deals, lots: bool, effort: Effort) -> tuple[Deals, Worth]:
-    """What can be agreed on, and the most that each party can gain by it."""
-    parties = len(next(iter(efficient.values())))
-    if lots and parties != 2:
-        raise InputError(f"lotteries are for two parties, not {parties}", hint="leave lotteries out")
-    effort.spend(60 * len(efficient) ** 2 if lots else 0)
-    points = _agreeable(efficient, (Fraction(1),) * 2, lots)
-    if not points:
-        raise InputError("no deal is as good for all as no deal", hint="give other outcomes, or see disagreement")
-    ideal = tuple(map(max, zip(*points.values(), strict=True)))
-    return points | _agreeable(efficient, ideal, lots), ideal
+def _picked(gains: Deals, most: Payoff, rule: Callable[[Payoff, Payoff], Fraction]) -> list[str]:
+    """The best deals by a rule; those that are worth the same to all count as one."""
+    top = max(rule(gain, most) for gain in gains.values())
+    return sorted({gain: name for name, gain in reversed(gains.items()) if rule(gain, most) == top}.values())
 
 
-def _agreeable(deals: Deals, ratio: Worth, lots: bool) -> Deals:
-    """The deals that nobody loses by; with lots, also those points between two of them where a rule may be at its best.
-
-    These are where the gains stand in a ratio, where their product is largest, and where one of them is nothing.
-    """
-    found = dict(deals)
-    for (one, a), (other, b) in combinations(deals.items(), 2) if lots else ():
-        d = (b[0] - a[0], b[1] - a[1])
-        lines = [(a[0], d[0]), (a[1], d[1]), (a[0] * d[1] + a[1] * d[0], 2 * d[0] * d[1])]
-        lines.append((a[0] * ratio[1] - a[1] * ratio[0], d[0] * ratio[1] - d[1] * ratio[0]))
-        for share in {-constant / slope for constant, slope in lines if slope}:
-            if 0 < share < 1:
-                name = f"{_short(1 - share)} {one} + {_short(share)} {other}"
-                found[name] = (a[0] + share * d[0], a[1] + share * d[1])
-    return {name: gain for name, gain in found.items() if min(gain) >= 0}
+def _share(gain: Fraction, most: Fraction) -> Fraction:
+    return gain / most if most else Fraction(1)
 
 
-def _picked(points: Deals, score: Callable[[Worth], Fraction]) -> list[str]:
-    """The best deals by a score; those that are worth the same to all count as one."""
-    top = max(map(score, points.values()))
-    return sorted({gain: name for name, gain in reversed(points.items()) if score(gain) == top}.values())
-
-
-def _deal_changes(points: Deals, nash: str, parties: list[str], *, fixed: bool) -> Iterator[str]:
-    """How much better a party's way out must be for another deal to be picked, or, where lots move, for no deal."""
-    for place, party in enumerate(parties):
-        rest = {name: prod((*gain[:place], *gain[place + 1 :]), start=Fraction(1)) for name, gain in points.items()}
-        mine, own = points[nash][place], rest[nash]
-        more = {name: gain[place] for name, gain in points.items() if gain[place] > mine and rest[name] < own}
-        if more and fixed:
-            rises = (((mine * own - gain * rest[name]) / (own - rest[name]), name) for name, gain in more.items())
-            rise, name = min(rises)
-            yield f"If {party} had {float(rise):.4g} more without a deal, the Nash rule would go over to {name}."
-        yield f"If {party} had over {float(mine):.4g} more without a deal, it would refuse this one."
-
-
-def _short(share: Fraction) -> str:
-    return str(share) if len(str(share)) < 10 else f"{float(share):.4g}"
-
-
-def _gains(names: Iterable[str], values: Iterable[Fraction | float]) -> str:
-    return ", ".join(f"{name} {float(each):.4g}" for name, each in zip(names, values, strict=True))
+def _worth(amounts: Iterable[tuple[str, Fraction | float]]) -> str:
+    return ", ".join(f"{name} {float(each):.4g}" for name, each in amounts)
 
 
 # Social choice: who is elected by ranked ballots under several rules, and where the rules disagree.
 
 Ranking = tuple[str, ...]
-Score = dict[str, Fraction]
-MOST_CANDIDATES, SHOWN_PAIRS = 100, 50
+Score = Mapping[str, Fraction | int]
+MOST_CANDIDATES = 100
 SHORT = "Some ballots leave candidates out: these count as equal and last; in run-offs such a ballot may run out."
-
-
-class Profile:
-    """The ballots of one election, counted."""
-
-    def __init__(self, ballots: Counter[Ranking], candidates: list[str], effort: Effort):
-        self.ballots, self.candidates, self.effort = +ballots, candidates, effort
-
-    @cached_property
-    def over(self) -> dict[tuple[str, str], int]:
-        """How many voters put one candidate above another."""
-        self.effort.spend(len(self.ballots) * len(self.candidates) ** 2)
-        over = dict.fromkeys(permutations(self.candidates, 2), 0)
-        for ranking, count in self.ballots.items():
-            below = [each for each in self.candidates if each not in ranking]
-            for better in reversed(ranking):
-                for worse in below:
-                    over[better, worse] += count
-                below.append(better)
-        return over
-
-    def beats(self, one: str, other: str) -> bool:
-        return self.over[one, other] > self.over[other, one]
-
-    def firsts(self, among: Iterable[str]) -> Score:
-        """How many ballots put each of some candidates before the others of them."""
-        self.effort.spend(10 * (len(self.ballots) + len(self.candidates)))
-        score = dict.fromkeys(among, Fraction(0))
-        for ranking, count in self.ballots.items():
-            if first := next((each for each in ranking if each in score), None):
-                score[first] += count
-        return score
-
-    def borda(self) -> Score:
-        """A point for each candidate ranked below; those left out share what is left equally."""
-        self.effort.spend(len(self.ballots) * len(self.candidates))
-        size, score = len(self.candidates), dict.fromkeys(self.candidates, Fraction(0))
-        for ranking, count in self.ballots.items():
-            points = {each: Fraction(size - 1 - place) for place, each in enumerate(ranking)}
-            for each in self.candidates:
-                score[each] += count * points.get(each, Fraction(size - len(ranking) - 1, 2))
-        return score
-
-    def beats_all(self, who: str) -> bool:
-        return all(self.beats(who, other) for other in self.candidates if other != who)
 
 
 class Ballot(NamedTuple):
@@ -556,46 +446,115 @@ class Ballot(NamedTuple):
 class Election(NamedTuple):
     ballots: Several[Ballot]
     candidates: Texts = ()
-    rule: Literal["", "plurality", "instant-runoff", "borda", "copeland", "schulze"] = ""
+    rule: Literal["", "plurality", "instant-runoff", "borda", "copeland"] = ""
+
+
+class Profile:
+    """The ballots of one election, counted."""
+
+    def __init__(self, ballots: Counter[Ranking], candidates: list[str], effort: Effort):
+        self.ballots, self.candidates = +ballots, candidates
+        effort.spend(len(self.ballots) * len(candidates) ** 2)
+        self.over = dict.fromkeys(permutations(candidates, 2), 0)
+        """How many voters put one candidate above another."""
+        for ranking, count in self.ballots.items():
+            below = set(candidates)
+            for better in ranking:
+                below.discard(better)
+                for worse in below:
+                    self.over[better, worse] += count
+
+    def beats(self, one: str, other: str) -> bool:
+        return self.over[one, other] > self.over[other, one]
+
+    def victories(self) -> dict[str, int]:
+        """How many others each candidate beats in pairs, less those that beat it (Copeland's score)."""
+        score = dict.fromkeys(self.candidates, 0)
+        for one, other in self.over:
+            score[one] += self.beats(one, other) - self.beats(other, one)
+        return score
+
+    def firsts(self, among: Iterable[str]) -> dict[str, int]:
+        """How many ballots put each of some candidates before the others of them."""
+        score = dict.fromkeys(among, 0)
+        for ranking, count in self.ballots.items():
+            if first := next((each for each in ranking if each in score), None):
+                score[first] += count
+        return score
+
+    def borda(self) -> dict[str, Fraction]:
+        """A point for each candidate ranked below; those left out share what is left equally."""
+        size, score = len(self.candidates), dict.fromkeys(self.candidates, Fraction(0))
+        for ranking, count in self.ballots.items():
+            points = {each: Fraction(size - 1 - place) for place, each in enumerate(ranking)}
+            for each in self.candidates:
+                score[each] += count * points.get(each, Fraction(size - len(ranking) - 1, 2))
+        return score
+
+    def instant_runoff(self) -> set[str]:
+        """Who is left when the weakest go again and again; those that tie for the last place go together."""
+        left = set(self.candidates)
+        while len(left) > 1:
+            votes = self.firsts(left)
+            stronger = {each for each, count in votes.items() if count > min(votes.values())}
+            if not stronger:
+                break
+            left = stronger
+        return left
 
 
 @method
 def social_choice(given: Election, world: World) -> Computed:
-    """Who wins by each rule, what the rules fail in on these ballots, and how few voters would change it."""
-    profile, named = _profile(given, world.effort()), given.rule
-    winners = {name: tuple(sorted(rule(profile))) for name, rule in VOTING_RULES.items()}
-    chosen = winners[named] if named else Counter(winners.values()).most_common(1)[0][0]
-    agree = [name for name, each in winners.items() if each == chosen]
-    rest = "".join(f"; {name} elects {_and(each)}" for name, each in winners.items() if each != chosen)
-    by = named or (f"{len(agree)} of {len(winners)} rules" if rest else "every rule")
-    champion = next((each for each in profile.candidates if profile.beats_all(each)), None)
-    cycle = next((t for t in permutations(profile.candidates, 3) if all(map(profile.beats, t, (*t[1:], t[0])))), ())
-    pairs = {a: {b: profile.over[a, b] for b in profile.candidates if b != a} for a in profile.candidates}
-    duels = [f"{a} against {b}: {pairs[a][b]} to {pairs[b][a]}." for a, b in combinations(profile.candidates, 2)]
-    borda = profile.borda()
+    """Who wins by each rule, and how few voters would change a pair."""
+    profile, rule = _profile(given, world.effort()), given.rule
+    candidates, over, borda, firsts = (
+        profile.candidates,
+        profile.over,
+        profile.borda(),
+        profile.firsts(profile.candidates),
+    )
+    victories = profile.victories()
+    elected = {
+        "plurality": _best(firsts),
+        "instant-runoff": profile.instant_runoff(),
+        "borda": _best(borda),
+        "copeland": _best(victories),
+    }
+    winners = {name: tuple(sorted(each)) for name, each in elected.items()}
+    chosen = winners[rule] if rule else Counter(winners.values()).most_common(1)[0][0]
+    rest = "".join(f"; {name} elects {' and '.join(each)}" for name, each in winners.items() if each != chosen)
+    agreeing = sum(each == chosen for each in winners.values())
+    by = rule or (f"{agreeing} of {len(winners)} rules" if rest else "every rule")
+    champion = next((each for each in candidates if victories[each] == len(candidates) - 1), None)
+    cycle = next((t for t in permutations(candidates, 3) if all(map(profile.beats, t, (*t[1:], t[0])))), ())
+    duels = [f"{a} against {b}: {over[a, b]} to {over[b, a]}." for a, b in combinations(candidates, 2)]
     return Computed(
-        f"{_and(chosen)} {'wins' if len(chosen) == 1 else 'tie'} by {by}{'' if named else rest}.",
-        confidence=1.0 if named or not rest else None,
+        f"{' and '.join(chosen)} {'wins' if len(chosen) == 1 else 'tie'} by {by}{'' if rule else rest}.",
+        confidence=1.0 if rule or not rest else None,
         steps=[
-            f"First places: {_listed_score(profile.firsts(profile.candidates))}. Borda points: {_listed_score(borda)}.",
-            *duels[:SHOWN_PAIRS],
-            *(f"By {name}: {_and(each)}." for name, each in winners.items()),
+            f"First places: {_listed(firsts)}. Borda points: {_listed(borda)}.",
+            *duels[: 4 * SHOWN],
+            *(f"By {name}: {' and '.join(each)}." for name, each in winners.items()),
         ],
-        would_change=islice(_vote_changes(profile, chosen), SHOWN_PAIRS),
+        would_change=_vote_changes(profile, chosen)[:SHOWN],
         answer={
             "best": list(chosen),
-            "options": list(profile.candidates),
+            "options": list(candidates),
             "condorcet_winner": champion,
             "winners": {name: list(each) for name, each in winners.items()},
             "cycle": list(cycle),
-            "pairwise": pairs,
+            "pairwise": {a: {b: over[a, b] for b in candidates if b != a} for a in candidates},
             "borda": {name: float(each) for name, each in borda.items()},
         },
         notes=[
             f"The majority runs in a circle: {' beats '.join((*cycle, cycle[0]))}." if cycle else "",
             "" if champion else "Nobody beats each other candidate in pairs: there is no Condorcet winner.",
-            *(note for name, elected in winners.items() for note in _failures(profile, name, elected, champion)),
-            SHORT if any(len(each) < len(profile.candidates) - 1 for each in profile.ballots) else "",
+            *(
+                f"{name} passes over {champion}, who beats each other candidate in pairs."
+                for name, each in winners.items()
+                if champion and champion not in each
+            ),
+            SHORT if any(len(each) < len(candidates) - 1 for each in profile.ballots) else "",
         ],
     )
 
@@ -618,68 +577,16 @@ def _best(score: Score) -> set[str]:
     return {each for each, points in score.items() if points == top}
 
 
-def _instant_runoff(profile: Profile) -> set[str]:
-    """Who can be the last one left when the weakest goes again and again; ties are followed every way."""
-    winners, rounds = set[str](), {frozenset(profile.candidates)}
-    while rounds:
-        winners.update(*(left for left in rounds if len(left) == 1))
-        rounds = {after for left in rounds if len(left) > 1 for after in _without_weakest(profile, left)}
-    return winners
-
-
-def _without_weakest(profile: Profile, left: frozenset[str]) -> list[frozenset[str]]:
-    votes = profile.firsts(left)
-    fewest = min(votes.values())
-    last = {each for each, count in votes.items() if count == fewest}
-    # Whoever is first on no ballot passes no vote on, so that all such can go at once.
-    return [left - last] if not fewest and last != left else [left - {each} for each in last]
-
-
-def _copeland(profile: Profile) -> set[str]:
-    score = dict.fromkeys(profile.candidates, Fraction(0))
-    for one, other in profile.over:
-        score[one] += profile.beats(one, other) - profile.beats(other, one)
-    return _best(score)
-
-
-def _schulze(profile: Profile) -> set[str]:
-    """Those whose strongest chain of victories over each other candidate is as strong as the one back."""
-    profile.effort.spend(len(profile.candidates) ** 3 // 2)
-    path = {pair: votes * profile.beats(*pair) for pair, votes in profile.over.items()}
-    for via, one, other in permutations(profile.candidates, 3):
-        path[one, other] = max(path[one, other], min(path[one, via], path[via, other]))
-    return {a for a in profile.candidates if all(path[a, b] >= path[b, a] for b in profile.candidates if b != a)}
-
-
-VOTING_RULES: dict[str, Callable[[Profile], set[str]]] = {
-    "plurality": lambda profile: _best(profile.firsts(profile.candidates)),
-    "instant-runoff": _instant_runoff,
-    "borda": lambda profile: _best(profile.borda()),
-    "copeland": _copeland,
-    "schulze": _schulze,
-}
-
-
-def _failures(profile: Profile, name: str, elected: Ranking, champion: str | None) -> Iterator[str]:
-    """What a rule fails in on these ballots; what some other ballots would show is not said."""
-    firsts, voters = profile.firsts(profile.candidates), profile.ballots.total()
-    for each in (each for each, votes in firsts.items() if 2 * votes > voters and each not in elected):
-        yield f"{name} fails the majority criterion: more than half rank {each} first."
-    if champion and champion not in elected:
-        yield f"{name} fails the Condorcet criterion: {champion} beats each other candidate in pairs."
-
-
-def _vote_changes(profile: Profile, chosen: Ranking) -> Iterator[str]:
+def _vote_changes(profile: Profile, chosen: Ranking) -> list[str]:
     """How few voters would turn each pair that a winner wins."""
-    for winner, other in ((a, b) for a in chosen for b in profile.candidates if profile.over.get((a, b), 0)):
-        margin = profile.over[winner, other] - profile.over[other, winner]
-        if margin > 0:
-            yield f"{margin // 2 + 1} voters who put {other} above {winner} instead would turn that pair."
+    return [
+        f"{(profile.over[winner, other] - profile.over[other, winner]) // 2 + 1} voters who put {other} above {winner}"
+        " instead would turn that pair."
+        for winner in chosen
+        for other in profile.candidates
+        if other != winner and profile.beats(winner, other)
+    ]
 
 
-def _and(names: Iterable[str]) -> str:
-    return " and ".join(sorted(names))
-
-
-def _listed_score(score: Score) -> str:
+def _listed(score: Score) -> str:
     return ", ".join(f"{name} {float(points):g}" for name, points in score.items())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError, MemfolioError
+from memfolio.index.database import Connection
+from memfolio.index.search import ARCHIVED, NOT_UNDONE, QUARANTINED, SUPERSEDED, Filter
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
 from memfolio.stores import edit
-from memfolio.stores.edit import dependents_of
-from memfolio.tend.digest import without_citations
+from memfolio.stores.edit import dependents_of, without_citations
 from memfolio.types import Attribution
 from memfolio.verbs.verb import AGENT, Verb, tools_of
 
@@ -47,11 +48,11 @@ def schema_of(tool: Verb) -> dict[str, Any]:
 
 def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
     """Forget memories as one change, with what was made of them alone; whoever calls this holds the write lock."""
-    vault, library = memory.vault, memory.library
-    kin = dependents_of(library.index, ids)
-    going = [found[1] for name in (*ids, *kin.going) if (found := library.locate(name))]
-    with_places = [(each, library.places(library.index, each.item.id)) for each in going]
-    pages = partial(without_citations, vault, library.index, [each.item.id for each in going])
+    vault, searcher = memory.vault, memory.searcher
+    kin = dependents_of(searcher.index, ids)
+    going = [found[1] for name in (*ids, *kin.going) if (found := searcher.locate(name))]
+    with_places = [(each, searcher.places(searcher.index, each.item.id)) for each in going]
+    pages = partial(without_citations, vault, searcher.index, [each.item.id for each in going])
     edit.forget(vault, with_places, by, freed=kin.freed, pages=pages, dry_run=False)
 
 
@@ -61,3 +62,83 @@ def check_size(memory: Memory, value: Any) -> None:
     if size > most:
         hint = "keep files elsewhere and refer to them, or raise max_content_bytes"
         raise ContentError(f"a value has {size} bytes, more than {most}", hint=hint)
+
+
+# Memories that hold something for another library: items of a session in their order, values under their names.
+
+OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
+ALL = -1
+"""How many items SQLite takes for no limit, as it does every number below 0."""
+BESIDE = 8
+"""How much may be among the last of a session that is no item, such as what was learned from it."""
+_LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
+    AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
+    ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
+_RECENT = """AND m.row IN (
+    WITH RECURSIVE each(file) AS (
+        SELECT max(file) FROM memories WHERE session = ?
+        UNION ALL
+        SELECT (SELECT max(file) FROM memories WHERE session = ? AND file < each.file) FROM each WHERE file IS NOT NULL
+    ) SELECT n.row FROM each JOIN memories n ON n.row IN (SELECT row FROM memories
+        WHERE session = ? AND file = each.file ORDER BY happened_at DESC, ordinal DESC LIMIT ?))"""
+"""The last of a session in each file, without a look at all the others: places are in JSON, and reading it is slow."""
+_IS_VALUE = "".join(
+    f" AND json_type(m.more, '$.attributes.{name}') = '{kind}'"
+    for name, kind in (("namespace", "array"), ("key", "text"), ("value", "object"), ("version", "integer"))
+)
+"""Whether a memory is a value, and nobody has changed its attributes beyond use."""
+_STANDS = """ AND (m.superseded_by IS NULL OR EXISTS (SELECT 1 FROM memories n
+    WHERE n.id = m.superseded_by AND json_type(n.more, '$.attributes.version') IS NULL))"""
+"""What a later version took the place of is past, even when that one is forgotten.
+
+What something else took the place of, such as a fact that was learned later, is a value all the same.
+"""
+
+
+class AdapterItem(NamedTuple):
+    """A memory that holds something for another library in its attributes; times are microseconds."""
+
+    id: str
+    made: int
+    happened: int
+    text: str
+    attributes: dict[str, Any]
+
+
+def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
+    """The last items of a session in their order."""
+    near = (session, session, session, most + BESIDE, most)
+    found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
+    if len(found) != most:
+        found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
+    return found[::-1]
+
+
+def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterItem]:
+    """The values with a tag, those that were written last at the end; with `past`, also what they took the place of."""
+    rest = f"{'' if past else _STANDS}{_IS_VALUE} ORDER BY m.created_at, m.file, m.ordinal"
+    return _adapter_items(db, rest, tags=(tag,))
+
+
+def value(db: Connection, id: str) -> AdapterItem | None:
+    """The value that a memory holds; None where it is past, or holds none."""
+    return next(_adapter_items(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
+
+
+def namespaces(db: Connection, tag: str) -> list[tuple[str, ...]]:
+    """The namespaces of the values with a tag."""
+    named = "DISTINCT json_extract(m.more, '$.attributes.namespace')"
+    return [tuple(json.loads(each)) for (each,) in _rows(db, named, _STANDS + _IS_VALUE, tags=(tag,))]
+
+
+def _adapter_items(db: Connection, rest: str, *given: object, **wanted: Any) -> Iterator[AdapterItem]:
+    columns = "m.id, m.created_at, m.happened_at, m.content, json_extract(m.more, '$.attributes')"
+    for name, made, happened, text, attributes in _rows(db, columns, rest, *given, **wanted):
+        yield AdapterItem(name, made, happened, text, json.loads(attributes))
+
+
+def _rows(db: Connection, columns: str, rest: str, *given: object, **wanted: Any) -> Iterable[Any]:
+    """Columns of memories that were neither forgotten nor undone, whatever else became of them."""
+    condition, values = Filter(forms=("memory",), include=OUT_OF_SIGHT, **wanted).where()
+    sql = f"SELECT {columns} FROM memories m WHERE {condition} AND {NOT_UNDONE} {rest}"
+    return db.execute(sql, (*values, *given))

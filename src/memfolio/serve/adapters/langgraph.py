@@ -14,13 +14,24 @@ from typing import Any
 
 from memfolio.arguments import draft_of, nearest
 from memfolio.errors import InputError
-from memfolio.index.lookup import OUT_OF_SIGHT, AdapterItem, namespaces, value, values
 from memfolio.index.rows import from_us
-from memfolio.serve.adapters import Given, check_size, forget_all, memory_of, missing
+from memfolio.serve.adapters import (
+    OUT_OF_SIGHT,
+    AdapterItem,
+    Given,
+    check_size,
+    forget_all,
+    memory_of,
+    missing,
+    namespaces,
+    value,
+    values,
+)
 from memfolio.state import Op
 from memfolio.types import CORRECTION, Action, Attribution
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.fields import Draft, plain_object
+from memfolio.vault.fields import Draft
+from memfolio.vault.lines import plain_object
 from memfolio.vault.paths import state_ledger
 
 try:
@@ -73,7 +84,7 @@ class MemfolioStore(base.BaseStore):
 
     def _values(self, tag: str, *, past: bool = False) -> list[AdapterItem]:
         """The values with a tag, the last that were written last."""
-        index = self.memory.library.index
+        index = self.memory.searcher.index
         return index.read(lambda connection: [*values(connection, tag, past=past)])
 
     def _versions(self, place: Place, *, past: bool = False) -> list[AdapterItem]:
@@ -102,11 +113,11 @@ class MemfolioStore(base.BaseStore):
         """The values that answer a question, best first."""
         agents = [self.memory.agent]
         for hit in self.memory.recall(query, tags=[_tag(prefix)], limit=MOST, agents=agents, include=OUT_OF_SIGHT):
-            if found := self.memory.library.index.read(partial(value, id=hit.memory.id)):
+            if found := self.memory.searcher.index.read(partial(value, id=hit.memory.id)):
                 yield found, hit.score
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
-        known = self.memory.library.index.read(lambda connection: namespaces(connection, _tag(())))
+        known = self.memory.searcher.index.read(lambda connection: namespaces(connection, _tag(())))
         fitting = [each for each in known if all(_matches(each, one) for one in op.match_conditions or ())]
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
@@ -134,7 +145,7 @@ class MemfolioStore(base.BaseStore):
         for draft, written in zip(added.items, clean.items, strict=True):  # type: ignore[union-attr]
             if any(draft.attributes[name] != written.attributes[name] for name in ("namespace", "key")):
                 raise InputError("a namespace or key looks like a secret", hint="nobody would find it: use another one")
-        self.memory.library.attend()
+        self.memory.searcher.prepare()
         self.memory.vault.apply(change)
 
 

@@ -10,10 +10,20 @@ from typing import Any
 
 from memfolio.clock import EPOCH
 from memfolio.errors import InputError
-from memfolio.index.lookup import ALL, AdapterItem, session_items
 from memfolio.index.rows import from_us
 from memfolio.memory import Memory
-from memfolio.serve.adapters import Given, caller_of, check_size, forget_all, memory_of, missing, schema_of
+from memfolio.serve.adapters import (
+    ALL,
+    AdapterItem,
+    Given,
+    caller_of,
+    check_size,
+    forget_all,
+    memory_of,
+    missing,
+    schema_of,
+    session_items,
+)
 from memfolio.serve.mcp.caller import Caller
 from memfolio.types import Attribution, check_token
 from memfolio.vault.fields import normalise_content
@@ -73,14 +83,17 @@ class MemfolioSession:
 
     def _latest(self, limit: int | None) -> list[AdapterItem]:
         most = ALL if limit is None else max(ALL, limit)
-        return self.memory.library.index.read(lambda connection: session_items(connection, self.session_id, most))
+        return self.memory.searcher.index.read(lambda connection: session_items(connection, self.session_id, most))
 
     def _add(self, items: Sequence[Any]) -> None:
         with self.memory.vault.exclusive():  # of several who add at once, each takes the places after the last
             last = next(iter(self._latest(1)), None)
             first, then = (int(last.attributes["place"]) + 1, from_us(last.happened)) if last else (0, EPOCH)
             at = then if self.memory.vault.home.clock.now() < then else None  # nothing happens before what came before
-            self.memory.observe_many(self._turn(item, place, at) for place, item in enumerate(items, first))
+            noted = self.memory.observe_many(self._turn(item, place, at) for place, item in enumerate(items, first))
+        for each in noted:
+            if each.role == "user":
+                self.memory.act_on(each.content, user=self.user)
 
     def _turn(self, item: Any, place: int, at: datetime | None) -> dict[str, Any]:
         if not isinstance(item, Mapping):

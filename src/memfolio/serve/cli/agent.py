@@ -2,77 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer
-from memfolio.serve.cli.derive import makes_home
-from memfolio.serve.cli.output import Screen, diff, fields_of, page, pairs, seq_of, table
+from memfolio.serve.cli.call import Answer
+from memfolio.serve.cli.output import Screen, fields_of, table
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agent
     from memfolio.memory import Memory
     from memfolio.serve.tokens import Token, Tokens
-    from memfolio.vault.past.past import UndoResult
 
 
-def agent_list(memory: Memory) -> Answer:
-    found = memory.agents.list()
+def agent_list(found: Sequence[Agent]) -> Answer:
     shown = table(("id", "policy", "reads", "memories", "last", "role"), list(map(_row, found)), wide="role")
     return Answer({"agents": list(map(_agent, found))}, shown)
 
 
 def agent_show(memory: Memory, id: str | None = None, /) -> Answer:
-    document = _agent(memory.agents.get(id or memory.agent))
-    return Answer(document, pairs(document, 12))
+    return Answer(_agent(memory.agents.get(id or memory.agent)))
 
 
-def agent_create(memory: Memory, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
-    given = _settings(settings or ())
-    return _changed(memory.agents.create(id, by=PERSON, dry_run=dry_run, **given), f"There is {id}")
-
-
-def agent_set(memory: Memory, id: str, settings: list[str] | None = None, /, dry_run: bool = False) -> Answer:
-    given = _settings(settings or ())
-    return _changed(memory.agents.update(id, by=PERSON, dry_run=dry_run, **given), f"{id} is set")
-
-
-def agent_instructions(memory: Memory, id: str | None = None, /) -> Answer:
-    text = memory.agents.instructions(id)
-    return Answer({"agent": id or memory.agent, "text": text}, page(text))
-
-
-def agent_rename(memory: Memory, id: str, new: str, dry_run: bool = False) -> Answer:
-    return _changed(memory.agents.rename(id, new, by=PERSON, dry_run=dry_run), f"{id} is {new}")
-
-
-def agent_move(memory: Memory, to: str, ids: list[str], dry_run: bool = False) -> Answer:
-    return _changed(memory.agents.move(ids, to, by=PERSON, dry_run=dry_run), f"{to} has them")
-
-
-def agent_retire(memory: Memory, id: str, dry_run: bool = False) -> Answer:
-    return _changed(memory.agents.retire(id, by=PERSON, dry_run=dry_run), f"{id} is retired")
-
-
-def agent_unretire(memory: Memory, id: str, dry_run: bool = False) -> Answer:
-    return _changed(memory.agents.unretire(id, by=PERSON, dry_run=dry_run), f"{id} writes again")
-
-
-def _settings(settings: Iterable[str]) -> dict[str, Any]:
-    """Settings as they are typed: a switch is true or false, and `reads` is a list."""
-    from memfolio.vault.agents import KEYS
-
-    given = [each.partition("=") for each in settings]
-    if lost := next((name for name, sign, _ in given if not sign or name not in KEYS), None):
-        hint = f"write it like policy=proposes; there are {', '.join(KEYS)}"
-        raise InputError(f"{lost[:40]!r} is no setting", hint=hint)
-    switches = {"true": True, "false": False}
-    return {
-        name: tuple(filter(None, value.split(","))) if name == "reads" else switches.get(value, value)
-        for name, _, value in given
-    }
+def agent_instructions(text: str, memory: Memory, id: str | None) -> Answer:
+    return Answer({"agent": id or memory.agent, "text": text})
 
 
 def _row(found: Agent) -> tuple[str, ...]:
@@ -88,14 +41,6 @@ def _agent(found: Agent) -> dict[str, Any]:
     return {"id": found.id} | settings | numbers
 
 
-def _changed(outcome: UndoResult, done: str) -> Answer:
-    seq = seq_of(outcome)
-    undo = f"{done}, as change {seq}; `memfolio undo {seq}` takes that back"
-    document = {"diff": outcome.diff, "seq": seq, "paths": list(outcome.paths)}
-    return Answer(document, [diff(outcome.diff), ("Nothing was changed." if seq is None else undo, "bold")])
-
-
-@makes_home
 def token_create(memory: Memory, name: str, scope: str = "write") -> Answer:
     token, secret = _tokens(memory).create(name, memory.agent, scope, now=memory.vault.home.now())
 
@@ -109,14 +54,12 @@ def token_create(memory: Memory, name: str, scope: str = "write") -> Answer:
 
 def token_list(memory: Memory) -> Answer:
     found = _tokens(memory).all()
-    rows = [(each.id, each.agent, each.scope, each.revoked_at or "", each.name) for each in found]
-    shown = table(("id", "agent", "scope", "revoked", "for"), rows, wide="for")
-    return Answer({"tokens": [*map(_token, found)]}, shown)
+    return Answer({"tokens": [*map(_token, found)]})
 
 
 def token_revoke(memory: Memory, id: str) -> Answer:
     token = _tokens(memory).revoke(id, now=memory.vault.home.now())
-    return Answer(_token(token), (f"{token.id} ({token.name}) is revoked", "bold"))
+    return Answer(_token(token))
 
 
 def _tokens(memory: Memory) -> Tokens:

@@ -1,4 +1,4 @@
-"""The commands `bench retrieval` and `bench speed`: how much is found, and how quickly."""
+"""The commands of `bench`: how much is found, what contexts show, and how quickly."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memfolio.serve.cli.output import Screen, fields_of
 from memfolio.text import counted
 
 if TYPE_CHECKING:
+    from memfolio.bench.context import ContextTally
     from memfolio.bench.retrieval import Measured, QuestionTally
 
 
@@ -40,6 +41,20 @@ def bench_retrieval(
             screen.say(table(measured, list(variants)))
 
     return Answer({"files": list(map(document, measured))}, draw)
+
+
+def bench_context(options: Options, files: list[Path], limit_cases: int | None = None) -> Answer:
+    from memfolio.bench.context import measure_contexts
+
+    with waiting(options, "Reading cases"):
+        measured = measure_contexts(files, limit=limit_cases, progress=partial(options.wait.step, "cases"))
+
+    def draw(screen: Screen) -> None:
+        options.tell(sorted({each for tally in measured for each in tally.degraded}))
+        for tally in measured:
+            draw_contexts(screen, tally)
+
+    return Answer({"files": list(map(contexts_document, measured))}, draw)
 
 
 def bench_speed(options: Options, sizes: str = "1000,10000,100000") -> Answer:
@@ -118,3 +133,35 @@ def draw_measured(screen: Screen, found: Measured, ways: Sequence[str]) -> None:
         p50, p95 = (found.tallies[way].milliseconds(share) for share in (0.5, 0.95))
         screen.say(f"{way}: {p50:.1f} ms a question (p50), {p95:.1f} ms (p95)")
     screen.say()
+
+
+def contexts_document(tally: ContextTally) -> dict[str, Any]:
+    """The figures of one file's contexts for programs."""
+    return {
+        "file": tally.file,
+        "cases": tally.cases,
+        "foreign": len(tally.foreign),
+        "degraded": sorted(tally.degraded),
+        **tally.figures(),
+        "kinds": {kind: tally.figures(kind) for kind in tally.kinds()},
+        "reliability": [dict(zip(RELIABILITY, each, strict=True)) for each in tally.reliability()],
+    }
+
+
+RELIABILITY = ("hits", "fit", "gold")
+
+
+def draw_contexts(screen: Screen, tally: ContextTally) -> None:
+    counts = (counted(tally.cases, "case"), counted(len(tally.own), "question"))
+    screen.say(f"{tally.file}: {', '.join(counts)}, {counted(len(tally.foreign), 'question')} of other cases\n", "bold")
+    rows = {"all": tally.figures()} | {kind: tally.figures(kind) for kind in tally.kinds()}
+    heads = [name.replace("_", " ") for name in rows["all"]]
+    screen.table(("kind", *heads), [(name, *map(_figure, figures.values())) for name, figures in rows.items()])
+    screen.say()
+    bins = [(f"{count:,}", f"{fit:.3f}", f"{gold:.3f}") for count, fit, gold in tally.reliability()]
+    screen.table(RELIABILITY, bins)
+    screen.say()
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.{1 if value > 1 else 3}f}"

@@ -69,15 +69,18 @@ def in_empty_folder(folder: Path) -> bool:
 
 @dataclass(slots=True)
 class Answer:
-    """What a command has to say: a document for programs, a way to show it to people, and the exit code."""
+    """What a command has to say: a document for programs, lines for people, and the exit code.
+
+    Without lines, people are shown of the document what the command's row says.
+    """
 
     document: dict[str, Any]
-    lines: Lines
+    lines: Lines | None = None
     status: int = 0
     as_json: bool = False
 
     def show(self, screen: Screen) -> None:
-        screen.show(self.lines)
+        screen.show(self.lines or [])
 
 
 @frozen
@@ -112,6 +115,8 @@ class Options:
     def memory(self, *, create: Place = nowhere) -> Iterator[Memory]:
         """The memory that is meant, without threads; what was mended on the way is told when the command is done."""
         from memfolio.memory import Memory
+        from memfolio.serve.finish import leave
+        from memfolio.vault.git.project import project_of
 
         config = self.config(create=create)
         leave_logging_to_us()
@@ -119,13 +124,15 @@ class Options:
             if not self.as_json:
                 self.wait.start(f"Opening {config.home}")
             speaker = config.speaker or "owner"
-            with Memory.open(config.home, config.agent, background=False, speaker=speaker) as memory:
-                for index in memory.library.indexes():
+            project = project_of(Path.cwd(), only_git=True)
+            with Memory.open(config.home, config.agent, background=False, speaker=speaker, project=project) as memory:
+                for index in memory.searcher.indexes():
                     index.progress = self.wait
                 try:
                     yield memory
+                    leave(memory)
                 finally:
-                    self.tell([*memory.library.notices(), *unknown_agent(config.home, self.agent)])
+                    self.tell([*memory.searcher.notices(), *unknown_agent(config.home, self.agent)])
         finally:
             self.wait.stop()
 
@@ -155,9 +162,9 @@ def no_home(folder: Path) -> HomeMissingError:
 
 
 def is_home(config: Config) -> bool:
-    from memfolio.vault import home
+    from memfolio.vault import paths
 
-    return home.is_home(config.home)
+    return paths.is_home(config.home)
 
 
 def unknown_agent(home: Path, agent: str | None) -> Iterator[str]:
@@ -185,11 +192,17 @@ def read_text(text: str) -> str:
         raise ContentError("standard input is not UTF-8 text", hint="convert it first") from error
 
 
+def read_bytes(name: str, hint: str) -> bytes:
+    """What is in a file, or comes from standard input for `-`."""
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}", hint=hint) from error
+
+
 def read_file(name: str, hint: str) -> str:
     """The text of a file, or of standard input for `-`."""
-    if name == "-":
-        return read_text(name)
     try:
-        return Path(name).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bytes(name, hint).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise InputError(f"{name} cannot be read: {error}", hint=hint) from error

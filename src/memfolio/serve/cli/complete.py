@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -50,22 +51,15 @@ def with_words(text: str) -> str:
     return text
 
 
-def includable(incomplete: str) -> list[str]:
-    from memfolio.index.search import INCLUDABLE
-
-    return among(INCLUDABLE)(incomplete)
-
-
-def sources(incomplete: str) -> list[str]:
-    from memfolio.exchange.sources import SOURCES
-
-    return among(("memfolio", *SOURCES))(incomplete)
-
-
-def levels(incomplete: str) -> list[str]:
-    from memfolio.index.search import LEVELS
-
-    return among(LEVELS)(incomplete)
+def offering(words: list[str] | str) -> Callable[..., list[str]] | None:
+    """What offers these words, a function of this module, or what a room lists, such as "index.search:LEVELS"."""
+    if isinstance(words, list):
+        return among(words) if words else None
+    module, _, name = words.rpartition(":")
+    if not module:
+        return cast(Callable[..., list[str]], globals()[name])
+    # Loaded when somebody presses tab.
+    return lambda incomplete: among(getattr(import_module(f"memfolio.{module}"), name))(incomplete)
 
 
 def agents(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Everyday commands: init, remember, observe, context, show, status; and reindex."""
+"""Everyday commands: init, remember, observe, context, show, status, cost; and reindex."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from memfolio.serve.cli.output import (
     note,
     page,
     picked,
+    readable,
     safe,
     standing,
     tagged,
@@ -33,12 +34,12 @@ from memfolio.vault.paths import agent_root
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.memory import Memory
-    from memfolio.status import Status
+    from memfolio.recall.context import Context
+    from memfolio.status import Cost, DayTold, Status
     from memfolio.types import MemoryItem
     from memfolio.vault.fields import Draft
 
 MARGIN = 11
-UNITS = ("B", "kB", "MB", "GB", "TB")
 ASIDE = ("superseded", "quarantined", "archived", "forgotten")
 """What is not in plain sight."""
 
@@ -51,8 +52,7 @@ def init(options: Options, yes: bool = False) -> Answer:
         raise RefusedError(f"{config.home} is a git repository of something else", hint=hint)
     with options.memory(create=anywhere) as memory:
         home, agent = memory.vault.config.home, memory.agent
-    word = "was a home already" if existed else "is a home now"
-    return Answer({"home": home, "agent": agent, "created": not existed}, f"{home} {word}")
+    return Answer({"home": home, "agent": agent, "created": not existed})
 
 
 def remember(
@@ -71,6 +71,8 @@ def remember(
     at: str | None = None,
     valid_from: str | None = None,
     valid_until: str | None = None,
+    project: str | None = None,
+    audience: str | None = None,
 ) -> Answer:
     from memfolio.arguments import draft_of
 
@@ -89,6 +91,8 @@ def remember(
         "at": read_moment(config, at),
         "valid_from": read_moment(config, valid_from),
         "valid_until": read_moment(config, valid_until),
+        "project": project,
+        "audience": audience,
     }
     made = _made_for(draft_of(content=text, **given), config)
     with options.memory(create=in_empty_folder) as memory:
@@ -103,11 +107,14 @@ def observe(
     user: str | None = None,
     source: str | None = None,
     at: str | None = None,
+    project: str | None = None,
+    audience: str | None = None,
 ) -> Answer:
     from memfolio.arguments import turn_of
 
     config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
+    given |= {"project": project, "audience": audience}
     made = _made_for(turn_of({"role": role, "content": text, **given}), config)
     with options.memory(create=in_empty_folder) as memory:
         return _stored(memory, memory.observe(role, text, **given), made)
@@ -149,31 +156,13 @@ def _place(memory: Memory, item: MemoryItem) -> str | None:
     return found.path if found else None
 
 
-def context(
-    memory: Memory,
-    prompt: Text,
-    budget: int | None = None,
-    user: str | None = None,
-    task: str | None = None,
-    topic: list[str] | None = None,
-    include: list[str] | None = None,
-) -> Answer:
+def context(found: Context, prompt: str) -> Answer:
     from memfolio.recall.context import STANDING
 
-    found = memory.compose(prompt, budget=budget, user=user, task=task, topics=topic or (), include=include or ())
-
-    def draw(screen: Screen) -> None:
-        beside = Screen(errors=True)
-        if found.degraded:
-            beside.say(f"memfolio: {'; '.join(found.degraded)}", "yellow")
-        for name in found.crowded:
-            beside.say(f"{STANDING[name]} has no room in {found.budget:,} tokens.", "dim")
-        if found.text is None and not found.crowded:
-            beside.say("Nothing that is remembered is worth its tokens here.", "dim")
-        elif found.text is not None:
-            screen.say(found.text)
-
-    return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), draw)
+    crowded = [f"{STANDING[name]} has no room in {found.budget:,} tokens." for name in found.crowded]
+    nothing = ["Nothing that is remembered is worth its tokens here."] if not found.text and not crowded else []
+    lines = [*map(note, (*found.degraded, *crowded, *nothing)), *([found.text] if found.text else [])]
+    return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), lines)
 
 
 def show(memory: Memory, what: str = "today", /) -> Answer:
@@ -200,7 +189,7 @@ def _day(memory: Memory, day: date, *, missing_ok: bool) -> Answer:
 def _memory(memory: Memory, id: str) -> Answer:
     found = memory.find(id)
     if found is None:
-        raise memory.library.not_found(id)
+        raise memory.searcher.not_found(id)
     item = found.item
     at = local(item.event_time or item.created_at, memory.vault.home.zone)
     marks = [*standing(item), *(["archived"] if found.archived else [])]
@@ -219,14 +208,38 @@ def _page(memory: Memory, name: str) -> Answer:
     return Answer({"path": path, "hash": found.hash, "text": found.text}, page(found.text))
 
 
-def status(memory: Memory) -> Answer:
+def status(found: Status, memory: Memory) -> Answer:
     from memfolio.serve.hooks.kept import Health, health
 
-    found, zone = memory.status(), memory.vault.home.zone
+    zone = memory.vault.home.zone
     hooks = health(found.home) if memory.vault.scope is None else Health()
     waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
     notes = yellow([*_concerns(found), *waiting, *(f"hook: {safe(line)}" for line in hooks.troubles)])
     return Answer({**fields_of(found), "hooks": hooks}, [lambda screen: _draw_status(screen, found, zone), *notes])
+
+
+def cost(found: Cost, memory: Memory) -> Answer:
+    budget = memory.vault.config.model.budget
+    limit = f" of {budget:,} a day" if budget else ""
+    lines: list[Line] = [("language models" + (f"{limit}, for all processes of the home" if limit else ""), "bold")]
+    for each in found.models:
+        dropped = "".join(f", {count:,} {why}" for why, count in each.dropped.items())
+        waits = f", {each.reserved:,} reserved" if each.reserved else ""
+        parts = f"{each.tokens_in:,} in ({each.overhead:,} of the host's own), {each.tokens_out:,} out{waits}{dropped}"
+        lines.append(f"{each.day}  {counted(each.calls, 'question')}: {parts}")
+        lines += yellow([f"stopped: {safe(each.stopped)}"] if each.stopped else [])
+    lines += ["nothing was asked"] * (not found.models)
+    lines.append(("\ntold unasked, through hooks", "bold"))
+    for day in found.told:
+        lines.append(f"{day.day}  {_told(day)}")
+    lines += ["nothing was told"] * (not found.told)
+    return Answer(fields_of(found), lines)
+
+
+def _told(day: DayTold) -> str:
+    heard = f"{day.told:,} memories, {day.cited:,} cited, {day.corrected:,} corrected"
+    spoken = f"told {counted(day.times, 'time')}, silent {counted(day.silent, 'time')}"
+    return f"{day.tokens:,} tokens, {day.tokens_each:,} a conversation; {spoken}; {heard}"
 
 
 def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
@@ -265,6 +278,8 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
 
 
 def _home(found: Status) -> Iterator[tuple[str, str]]:
+    if found.told:
+        yield "told today", _told(found.told)
     yield "changes", f"{found.changes:,}"
     waiting = counted(found.waiting, "change waits", "changes wait")
     yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"
@@ -293,19 +308,10 @@ def _parts(numbers: Mapping[str, int]) -> str:
     return " · ".join(f"{name} {number:,}" for name, number in numbers.items())
 
 
-def readable(size: int) -> str:
-    """Bytes as a person says them."""
-    power = min(len(UNITS) - 1, max(0, len(str(size)) - 1) // 3)
-    value = size / 1000**power
-    return f"{value:.1f} {UNITS[power]}" if power and value < 10 else f"{value:.0f} {UNITS[power]}"
-
-
 def reindex(options: Options) -> Answer:
     started = time.monotonic()
     with options.memory() as memory:
         files = memory.reindex(options.wait)
-        memories, degraded = memory.status().memories, memory.library.degraded()
+        memories, degraded = memory.status().memories, memory.searcher.degraded()
     seconds = round(time.monotonic() - started, 1)
-    document = {"files": files, "memories": memories, "seconds": seconds, "degraded": degraded}
-    words = f"{counted(files, 'file')} with {counted(memories, 'memory', 'memories')} indexed in {seconds} s"
-    return Answer(document, [*map(note, degraded), words])
+    return Answer({"files": files, "memories": memories, "seconds": seconds, "degraded": degraded})

@@ -11,24 +11,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import PERSON, Answer, Options, leave_logging_to_us
-from memfolio.serve.cli.output import DIFF, PAGE, Screen
+from memfolio.serve.cli.output import DIFF, PAGE, Line, Screen
+from memfolio.serve.cli.recall import FURTHERED
 from memfolio.text import terms
 from memfolio.vault.disk import Disk
-from memfolio.vault.paths import day_log, state_ledger
+from memfolio.vault.paths import day_log
 
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.memory import Memory
-    from memfolio.recall.hit import Hit
-    from memfolio.vault.past.view import TrailEntry
+    from memfolio.types import MemoryItem
 
 WIDTH = 80
 MARGIN = "   │ "
-OP = '"op":'
 PAGE_BYTES = 4096
 PATIENCE = 10.0
 """Seconds within which an edit must be noticed."""
@@ -44,7 +43,6 @@ TALK = (
 DRINK = "Which hot beverage should I serve?"
 NUMBER = "What is Priya's number?"
 QUESTIONS = (LAUNCH, DRINK, NUMBER, "Why is there no SQL?", "note in a hurry")
-BY = {"text": "by its words", "vector": "by its meaning"}
 
 WRITER = """
 import sys
@@ -97,21 +95,26 @@ class Story:
         self.held.append(words)
         self.say(f"   ✓ {words}", "green")
 
-    def ask(self, question: str) -> Hit:
+    def ask(self, question: str) -> MemoryItem:
         """Recall, and tell the best answer with how it was found."""
         hits = self.memory.recall(question, limit=3)
         if not hits:
             raise MemfolioError(f"nothing was found for {question!r}", hint=f"look into {self.root}")
-        found = " and ".join(BY.get(reason.strategy, reason.strategy) for reason in hits[0].why)
+        found = " and ".join(each.strategy for each in hits[0].why if each.score > 0 and each.strategy not in FURTHERED)
         self.say(f"   ? {question}", "bold cyan")
         self.say(f"     {hits[0].memory.content}")
-        self.say(f"     found {found}, in {hits.took_ms:.0f} ms", "dim")
-        return hits[0]
+        self.say(f"     found by {found}, in {hits.took_ms:.0f} ms", "dim")
+        return hits[0].memory
 
-    def settle(self) -> None:
-        """Wait for the vectors that are otherwise made in the background."""
-        library = self.memory.library
-        library.vectorizer.fill(library.index)
+    def answers(self) -> list[list[tuple[str, float]]]:
+        """What the questions find, in order and with scores, when every memory has its vector."""
+        self.memory.sync(embed=True)
+        found = [self.memory.recall(question, limit=20) for question in QUESTIONS]
+        return [[(hit.memory.id, round(hit.score, 4)) for hit in hits] for hits in found]
+
+    def of_the_night(self) -> list[str]:
+        """The ids of what the killed process wrote."""
+        return [item.id for item in self.memory.vault.entries("main") if item.session == "night"]
 
     @property
     def root(self) -> Path:
@@ -123,19 +126,6 @@ class Story:
         home = self.memory.vault.home
         return self.root / day_log("main", home.now().astimezone(home.zone).date()).part(1)
 
-    @property
-    def state(self) -> Path:
-        """What is said about memories after they were made, as a file."""
-        return self.root / state_ledger("main").part(1)
-
-    def last_said(self) -> str:
-        """What the newest of these lines says; who said it and when stands before that."""
-        line = self.state.read_text("utf-8").splitlines()[-1]
-        return f"…{line[line.index(OP) - 1 :]}"
-
-    def newest(self) -> TrailEntry:
-        return self.memory.audit.log(limit=1)[0]
-
 
 def remembering(story: Story) -> None:
     """An agent remembers, in plain Markdown"""
@@ -146,19 +136,16 @@ def remembering(story: Story) -> None:
     story.say(f"   {story.day.relative_to(story.root).as_posix()} reads:\n")
     text = story.day.read_text("utf-8")
     story.quote(text)
-    found = len(memory.vault.entries("main"))
-    story.check(text.count("^M-") == found == 5, "five memories, each on disk when the call returned")
+    story.check(text.count("^M-") == 5, "five memories, each on disk when the call returned")
 
 
 def recalling(story: Story) -> None:
     """It finds them again, also without a common word"""
-    story.settle()
-    launch = story.ask(LAUNCH)
-    story.check("Thursday" in launch.memory.content, "the right one of five comes first")
-    story.say()
-    tea = story.ask(DRINK)
-    common = {word.lower() for word in terms(DRINK)} & {word.lower() for word in terms(tea.memory.content)}
-    story.check("tea" in tea.memory.content and not common, "question and answer share no word")
+    story.memory.sync(embed=True)
+    story.check("Thursday" in story.ask(LAUNCH).content, "the right one of five comes first")
+    tea = story.ask(DRINK).content
+    common = {word.lower() for word in terms(DRINK)} & {word.lower() for word in terms(tea)}
+    story.check("tea" in tea and not common, "question and answer share no word")
     status = story.memory.status()
     on_machine = status.embedder == "local" and not status.degraded
     story.check(on_machine, "answered on this machine, with no key and no server; nothing is degraded")
@@ -168,21 +155,14 @@ def editing(story: Story) -> None:
     """You edit the file, with any editor"""
     text = story.day.read_text("utf-8")
     story.day.write_text(text.replace("tea to coffee.", "tea, but never after four."), "utf-8")
-    change = noticed(story)
-    story.memory.vault.commit()
-    story.quote("\n".join(story.memory.audit.diff(change.seq).splitlines()[2:]))
-    story.check(change.actor == "human", f"noticed by itself: change {change.seq} is recorded as yours, and in git")
-    story.say()
-    answer = story.ask("May Alex have tea at five?")
-    story.check("never after four" in answer.memory.content, "the next question is answered with your words")
-
-
-def noticed(story: Story) -> TrailEntry:
-    """The newest change, when the open home has seen that a file was edited; it is told by nobody."""
     deadline = time.monotonic() + PATIENCE
-    while (newest := story.newest()).actor != "human" and time.monotonic() < deadline:
+    while (newest := story.memory.audit.log(limit=1)[0]).actor != "human" and time.monotonic() < deadline:
         time.sleep(0.05)
-    return newest
+    story.memory.vault.commit()
+    story.quote("\n".join(story.memory.audit.diff(newest.seq).splitlines()[2:]))
+    story.check(newest.actor == "human", f"noticed by itself: change {newest.seq} is recorded as yours, and in git")
+    answer = story.ask("May Alex have tea at five?")
+    story.check("never after four" in answer.content, "the next question is answered with your words")
 
 
 def correcting(story: Story) -> None:
@@ -190,9 +170,7 @@ def correcting(story: Story) -> None:
     memory = story.memory
     old = memory.recall(LAUNCH)[0].memory
     new = memory.correct(old.id, "The launch is on Friday: the contract came late.")
-    story.check(story.ask(LAUNCH).memory.id == new.id, "the correction is the answer")
-    story.say(f"\n   {story.state.relative_to(story.root).as_posix()} says what it replaces:\n")
-    story.quote(story.last_said())
+    story.check(story.ask(LAUNCH).id == new.id, "the correction is the answer")
     story.check(memory.explain(new.id).supersedes[0].id == old.id, "it can explain where it comes from")
     known = memory.recall(LAUNCH, as_of=old.created_at)[0].memory
     story.check(known.id == old.id, "what was known before can still be asked")
@@ -200,17 +178,6 @@ def correcting(story: Story) -> None:
 
 def killing(story: Story) -> None:
     """A writing process is killed with kill -9"""
-    acknowledged = hurry_and_die(story)
-    story.memory.sync()
-    there = [item.id for item in story.memory.vault.entries("main") if item.session == "night"]
-    story.check(len(acknowledged) >= ENOUGH, f"it had acknowledged {len(acknowledged)} memories")
-    story.check(there[: len(acknowledged)] == acknowledged, "all of them are in the file, whole, once and in order")
-    last = story.memory.recall(f"Note {len(acknowledged) - 1}", limit=1)[0].memory.id
-    story.check(last == acknowledged[-1], "and the last of them is found")
-
-
-def hurry_and_die(story: Story) -> list[str]:
-    """Have another process write as fast as it can, kill it, and return what it had acknowledged."""
     command = [sys.executable, "-c", WRITER, str(story.root), str(story.config.cache.parent)]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
@@ -221,47 +188,40 @@ def hurry_and_die(story: Story) -> list[str]:
             writer.kill()
         lines += acknowledgements.readlines()
     story.say(f"   process {writer.pid} was writing as fast as it could, and is dead (exit {writer.wait()})")
-    return [line.strip() for line in lines if line.endswith("\n")]
+    acknowledged = [line.strip() for line in lines if line.endswith("\n")]
+    story.memory.sync()
+    story.check(len(acknowledged) >= ENOUGH, f"it had acknowledged {len(acknowledged)} memories")
+    there = story.of_the_night()
+    story.check(there[: len(acknowledged)] == acknowledged, "all of them are in the file, whole, once and in order")
+    last = story.memory.recall(f"Note {len(acknowledged) - 1}", limit=1)[0].memory.id
+    story.check(last == acknowledged[-1], "and the last of them is found")
 
 
 def losing(story: Story) -> None:
     """The search index is overwritten, then deleted"""
-    before = answers(story)
+    before = story.answers()
     story.memory.close()
-    story.say(f"   all of {overwrite(story.config.cache)} but its first page is noise")
+    index = max(story.config.cache.glob("main.*.db"))
+    data = index.read_bytes()
+    Disk().put(index, data[:PAGE_BYTES] + bytes(range(256)) * (len(data[PAGE_BYTES:]) // 256))
+    story.say(f"   all of {index.name} but its first page is noise")
     story.open()
-    same = answers(story) == before and all(before)
-    story.quote("\n".join(story.memory.library.notices()) or "nothing was noticed")
+    same = story.answers() == before and all(before)
+    story.quote("\n".join(story.memory.searcher.notices()) or "nothing was noticed")
     story.check(same, f"rebuilt by itself: {len(QUESTIONS)} questions, the same answers in the same order")
     story.memory.close()
     shutil.rmtree(story.config.cache)
     story.say("\n   the folder of the index is deleted, with everything in it")
     story.open()
-    story.check(answers(story) == before, "the same answers again: it held nothing that the files do not")
-
-
-def overwrite(cache: Path) -> str:
-    """Write noise over the newest index, and return its name."""
-    index = max(cache.glob("main.*.db"))
-    data = index.read_bytes()
-    Disk().put(index, data[:PAGE_BYTES] + bytes(range(256)) * (len(data[PAGE_BYTES:]) // 256))
-    return index.name
-
-
-def answers(story: Story) -> list[list[tuple[str, float]]]:
-    """What the questions find, in order and with scores, when every memory has its vector."""
-    story.settle()
-    found = [story.memory.recall(question, limit=20) for question in QUESTIONS]
-    return [[(hit.memory.id, round(hit.score, 4)) for hit in hits] for hits in found]
+    story.check(story.answers() == before, "the same answers again: it held nothing that the files do not")
 
 
 def undoing(story: Story) -> None:
     """Everything the killed process did is taken back"""
-    memory = story.memory
-    outcome = memory.audit.undo(session="night", by=PERSON)
-    story.say(f"   undo of session night: {len(outcome.seqs)} changes, as change {story.newest().seq}")
-    left = [item for item in memory.vault.entries("main") if item.session == "night"]
-    story.check(not left and not memory.recall("note said in a hurry", session="night"), "none is left to be found")
+    outcome = story.memory.audit.undo(session="night", by=PERSON)
+    story.say(f"   undo of session night: {len(outcome.seqs)} changes")
+    found = story.memory.recall("note said in a hurry", session="night")
+    story.check(not story.of_the_night() and not found, "none is left to be found")
     story.check("never after four" in story.day.read_text("utf-8"), "your edit and everything else are still there")
 
 
@@ -269,11 +229,10 @@ def forgetting(story: Story) -> None:
     """A person wants something forgotten"""
     memory = story.memory
     story.ask(NUMBER)
-    mended = memory.forget("Priya's private number", by=PERSON)
-    story.say("\n   forgotten by its description: what goes, and what stays in the state file\n")
-    cut = mended.diff.partition("\n--- ")[0].splitlines()[2:]
+    forgotten = memory.forget("Priya's private number", by=PERSON)
+    story.say("\n   forgotten by its description: what goes\n")
+    cut = forgotten.diff.partition("\n--- ")[0].splitlines()[2:]
     story.quote("\n".join(line for line in cut if line.startswith("-")).removesuffix("\n-"))
-    story.quote(story.last_said())
     story.check("555 0142" not in story.day.read_text("utf-8"), "it is cut out of the log")
     story.check(not finds(story, "555 0142"), "no question finds it, not even one for what is archived")
     memory.reindex()
@@ -291,17 +250,14 @@ def finds(story: Story, words: str) -> bool:
 def verifying(story: Story) -> None:
     """Everything that happened, checked"""
     waiting = story.memory.vault.commit()
-    log = [each for each in story.memory.audit.log(limit=200) if each.session != "night"]
-    story.quote("\n".join(map(line_of, log)))
+    for each in story.memory.audit.log(limit=200):
+        if each.session != "night":
+            summary = shorten(each.summary, 42, placeholder=" …")
+            story.say(f"{MARGIN}{each.seq:>3}  {each.action:7} {each.actor:20} {summary}")
     findings = story.memory.vault.verify()
     story.quote("\n".join(f"{each.level:4}{each.where}: {each.message}" for each in findings))
     story.check(not waiting, "every change is in git")
     story.check(all(each.level == "ok" for each in findings), "trail, git and files agree")
-
-
-def line_of(entry: TrailEntry) -> str:
-    summary = shorten(entry.summary, 42, placeholder=" …")
-    return f"{entry.seq:>3}  {entry.action:7} {entry.actor:20} {summary}"
 
 
 SCENES: tuple[Callable[[Story], None], ...] = (
@@ -310,7 +266,7 @@ SCENES: tuple[Callable[[Story], None], ...] = (
 )
 
 
-def demo(options: Options, keep: bool = False) -> Answer:
+def demo(options: Options, keep: bool = False, open: bool = False) -> Answer:
     leave_logging_to_us()
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="memfolio-demo-"))
@@ -321,24 +277,28 @@ def demo(options: Options, keep: bool = False) -> Answer:
         shutil.rmtree(folder)
         raise
     seconds = round(time.monotonic() - start, 1)
-    if not keep:
+    if not keep and not open:
         shutil.rmtree(folder)
-    document = {"home": story.root if keep else None, "seconds": seconds, "held": story.held}
-    return Answer(document, lambda screen: farewell(screen, story, seconds, kept=keep))
+    kept = f"\nLook around: export MEMFOLIO_HOME={story.root} MEMFOLIO_CACHE={story.config.cache.parent}"
+    gone = "\nThe home and its index are gone again. `memfolio demo --open` keeps them\nand shows them in the browser."
+    words = f"\n{len(story.held)} checks, all held, in {seconds} s.{kept if keep or open else gone}"
+    document: dict[str, Any] = {"home": story.root if keep or open else None, "seconds": seconds, "held": story.held}
+    lines: list[Line] = [(words, "bold green")]
+    if open:
+        from memfolio.serve.cli.page import opened
+
+        page = opened(options, story.config)
+        document["page"] = page.document
+        lines += ["", page.show]
+    return Answer(document, lines)
 
 
 def stage(folder: Path) -> Config:
     """The settings of a home in this folder, whatever the environment says about the user's own."""
     from memfolio.config import load_config
 
-    own = {
-        "agent": "main",
-        "cache": folder / "cache",
-        "embedding_provider": "local",
-        "git_enabled": True,
-        "watch": True,
-    }
-    return load_config(folder / "home", overrides=own)
+    own = {"agent": "main", "cache": folder / "cache", "embedding_provider": "local"}
+    return load_config(folder / "home", overrides={**own, "git_enabled": True, "watch": True})
 
 
 def play(story: Story) -> None:
@@ -349,16 +309,3 @@ def play(story: Story) -> None:
             scene(story)
     finally:
         story.memory.close()
-
-
-def farewell(screen: Screen, story: Story, seconds: float, *, kept: bool) -> None:
-    screen.say(f"\n{len(story.held)} checks, all held, in {seconds} s.", "bold green")
-    if not kept:
-        screen.say("Home and index are gone again; `memfolio demo --keep` leaves them to look at.")
-        return
-    screen.say("Look around:\n")
-    screen.say(f"   export MEMFOLIO_HOME={story.root}")
-    screen.say(f"   export MEMFOLIO_CACHE={story.config.cache.parent}")
-    for command in ('recall "the launch"', "log", "show", "verify"):
-        screen.say(f"   memfolio {command}")
-    screen.say(f"   git -C {story.root} log --stat")

@@ -1,12 +1,27 @@
-"""Commands made of plain functions: a signature says what a command takes, `commands.toml` says what that means.
+"""Commands made of signatures: a method or a function says what a command takes, `commands.toml` what that means.
 
-A function gets the options of every command first, or the open memory where its first parameter is called `memory`.
-Parameters without a default and those before a `/` are arguments, all others are options. The verbs of the table are
-commands without a function of their own.
+Most commands are a row of `commands.toml` whose `does` names a method of `Memory` or of one of its rooms. The command
+takes what the method takes, and answers with its result as a document: that of a thing, or of a list under `key`, or
+what it `picks` of the result, where `seq` is the change that it was written as.
+What people see of it is in the row as well (`show.py`); a function of the command's module that is called like it, or
+like `show`, makes the answer where that does not do. In such a row
+
+- `takes` names the parameters in the order of the command line, where it is not that of the method; `fixed` has values
+  that are not typed;
+- a parameter is told of by a sentence, or by a table: its `help`, `flags`, `metavar`, `type` and `default`, what it
+  `is` called in the method (`**` stands for several values by their names), whether it is an `argument`, and how the
+  typed text is read (`reads`).
+
+With `makes_home`, a home is made where there is none. Commands that are a dialogue, or that need more than one call,
+are functions of their module with their names, and a `_` behind a word of Python. They get the options of every
+command first, or the open memory where their first parameter is called `memory`. Parameters without a default and
+those before a `/` are arguments, all others are options. The verbs of the table are commands without a row.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import inspect
 import json
 import tomllib
@@ -14,16 +29,18 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib import import_module
-from keyword import iskeyword
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 import typer
 
-from memfolio.errors import PolicyError
+from memfolio.errors import InputError, PolicyError
 from memfolio.serve.cli import complete
-from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options, in_empty_folder, nowhere, read_text
-from memfolio.serve.cli.output import as_json
+from memfolio.serve.cli.call import PERSON, Agent, Answer, Home, Json, Options, in_empty_folder, nowhere, read_text
+from memfolio.serve.cli.output import Lines, as_json, document_of, seq_of
+from memfolio.serve.cli.show import shown
+from memfolio.serve.cli.typed import READERS
 
 if TYPE_CHECKING:
     from memfolio.verbs.verb import Verb
@@ -31,12 +48,12 @@ if TYPE_CHECKING:
 Text = Annotated[str, "stdin"]
 """A text that `-` reads from standard input."""
 HELP = ["--help", "-h"]
+EVERYWHERE = ("--home", "--agent", "--json")
 LIMITS = ("min", "max")
 TOOL = "tool"
 """The group below which every verb is a command."""
-MAKES_HOME = "makes_home"
-"""The mark of a function that may make a home for what it writes."""
 Parameter = inspect.Parameter
+PACKAGE = Path(__file__).parents[2]
 AnyCommand = TypeVar("AnyCommand", typer.core.TyperCommand, typer.core.TyperGroup)
 
 
@@ -80,43 +97,207 @@ def load(name: str) -> typer.core.TyperCommand | typer.core.TyperGroup | None:
 
 
 def command(path: str) -> typer.core.TyperCommand:
-    """A command that is listed, of the function that is called like it."""
+    """A command that is listed."""
     row = rows()[path]
     module = import_module(f"memfolio.serve.cli.{listed()[path.split()[0]].module}")
     made: Mapping[str, Callable[..., Answer]] = getattr(module, "MADE", {})
     name = path.replace(" ", "_").replace("-", "_")
-    function = made.get(path) or getattr(module, f"{name}_" if iskeyword(name) else name)
+    about = rows()["arguments"] | row
+    if "does" in row:
+        function = _of_method(row, about, getattr(module, row.get("show", name), None))
+    else:
+        function = made.get(path) or getattr(module, name, None) or getattr(module, f"{name}_")
     words = row.get("help") or listed()[path].help
-    return _built(path.split()[-1], function, words, row.get("examples", ()), rows()["arguments"] | row)
+    return _built(path.split()[-1], function, words, row.get("examples", ()), about, row)
 
 
-def makes_home(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Mark a function that writes memories: a home is made for it by the way."""
-    setattr(function, MAKES_HOME, True)
-    return function
+def _of_method(
+    row: Mapping[str, Any], about: Mapping[str, Any], show: Callable[..., Answer | Lines] | None
+) -> Callable[..., Answer]:
+    """The function of a command that is a method: calls it with what is typed, and shows what it answers."""
+    method = parameters_of(row["does"])
+    is_open = any(each.kind is each.VAR_KEYWORD for each in method.values())
+    is_signed = is_open or any(map(_is_attribution, method.values()))
+    words = {name: {"help": each} if isinstance(each, str) else each for name, each in about.items()}
+    named = [name for name, each in method.items() if each.kind is not each.VAR_KEYWORD and not _is_attribution(each)]
+    renamed = {each["is"]: name for name, each in row.items() if isinstance(each, dict) and "is" in each}
+    options = row["takes"] if "takes" in row else [renamed.get(name, name) for name in named]
+    taken = {words.get(name, {}).get("is", name): name for name in options}
+    typed = [_typed(name, method.get(each), words.get(name, {})) for each, name in taken.items()]
+    arguments = [each.name for each in typed if each.kind is each.POSITIONAL_ONLY]
+    asked = _signature(show)[1:] if show else []
+    own = [
+        each.replace(kind=each.KEYWORD_ONLY) for each in asked if each.name not in taken.values() and _is_typed(each)
+    ]
+
+    def run(memory: Any, /, *in_order: Any, **given: Any) -> Answer:
+        given |= dict(zip(arguments, in_order, strict=True))
+        values = dict(row.get("fixed", {})) | ({"by": PERSON} if is_signed else {})
+        for name, option in taken.items():
+            if given[option] is not None:
+                read = READERS[words.get(option, {}).get("reads", "")]
+                values |= read(given[option]) if name == "**" else {name: read(given[option])}
+        placed = [values.pop(name) for name, each in method.items() if each.kind is each.POSITIONAL_ONLY]
+        value = attrgetter(row["does"])(memory)(*placed, **values)
+        if show is None:
+            return Answer(_document(value, row, memory))
+        known = {**given, "memory": memory}
+        answer = show(value, **{each.name: known[each.name] for each in asked})
+        return answer if isinstance(answer, Answer) else Answer(_document(value, row, memory), answer)
+
+    first = Parameter("memory", Parameter.POSITIONAL_ONLY)
+    run.__signature__ = inspect.Signature([first, *sorted([*typed, *own], key=lambda each: each.kind)])  # type: ignore[attr-defined]
+    return run
+
+
+def _document(value: Any, row: Mapping[str, Any], memory: Any) -> dict[str, Any]:
+    """What a method gave, or what the row picks of it; with `problems`, also what its room found to be wrong."""
+    if "picks" in row:
+        return {name: seq_of(value) if name == "seq" else getattr(value, name) for name in row["picks"]}
+    document = document_of(value, row.get("key"))
+    if row.get("problems"):
+        document["problems"] = list(attrgetter(row["does"].partition(".")[0])(memory).problems())
+    return document
+
+
+def _is_attribution(parameter: Parameter) -> bool:
+    """Whether it says who speaks, which at the command line is the person."""
+    return "Attribution" in str(parameter.annotation)
+
+
+def _is_typed(parameter: Parameter) -> bool:
+    """Whether what a command shows depends on an option of its own."""
+    return parameter.default is not parameter.empty
+
+
+KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "datetime": datetime}
+"""What options have types for; everything else is typed as text."""
+
+
+def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> Parameter:
+    """A parameter of a method as a parameter of its command."""
+    default = about.get("default", parameter.default if parameter else None)
+    annotation = about.get("type", str(parameter.annotation) if parameter else "str")
+    parts = [part.strip() for part in annotation.split("|")]
+    kind: Any = next((KINDS[part] for part in parts if part in KINDS), str)
+    if parts[0].startswith(("Iterable", "Sequence", "list")) or (
+        parameter and parameter.kind is Parameter.VAR_POSITIONAL
+    ):
+        kind = list[str]
+    if about.get("reads") in ("stdin", "time"):
+        kind = Text if about["reads"] == "stdin" else datetime
+    if default is not Parameter.empty and not isinstance(default, str | int | float):
+        kind, default = kind | None, None
+    is_required = default is Parameter.empty and "flags" not in about
+    is_argument = about.get("argument", is_required and not (parameter and parameter.kind is Parameter.KEYWORD_ONLY))
+    place = Parameter.POSITIONAL_ONLY if is_argument else Parameter.KEYWORD_ONLY
+    return Parameter(name, place, default=default, annotation=kind)
+
+
+# Read from their source, what methods take is known without loading the rooms: help and completion are quick.
+
+
+def parameters_of(path: str) -> dict[str, Parameter]:
+    """The parameters of the method of `Memory`, or of one of its rooms, that a path such as "core.read" names."""
+    room, _, method = path.rpartition(".")
+    module, kind = _room(room) if room else ("memory", "Memory")
+    given = _method(module, kind, method).args
+    in_order = [*given.posonlyargs, *given.args]
+    defaults = [*[None] * (len(in_order) - len(given.defaults)), *given.defaults]
+    parameters = []
+    for place, (argument, default) in enumerate(zip(in_order, defaults, strict=True)):
+        is_first = place < len(given.posonlyargs)
+        how = Parameter.POSITIONAL_ONLY if is_first else Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(_read_parameter(argument, how, default))
+    if given.vararg:
+        parameters.append(_read_parameter(given.vararg, Parameter.VAR_POSITIONAL, None))
+    for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        parameters.append(_read_parameter(argument, Parameter.KEYWORD_ONLY, default))
+    if given.kwarg:
+        parameters.append(_read_parameter(given.kwarg, Parameter.VAR_KEYWORD, None))
+    return {each.name: each for each in parameters if each.name != "self"}
+
+
+def _read_parameter(argument: ast.arg, kind: Any, default: ast.expr | None) -> Parameter:
+    """A parameter; whoever leaves it out where its default is no literal has the method decide."""
+    value: Any = Parameter.empty
+    if default is not None:
+        value = ast.literal_eval(default) if isinstance(default, ast.Constant | ast.Tuple) else None
+    annotation = ast.unparse(argument.annotation) if argument.annotation else ""
+    return Parameter(argument.arg, kind, default=value, annotation=annotation)
+
+
+@cache
+def _source(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+
+
+def _room(name: str) -> tuple[str, str]:
+    """Where the class of a room is: as `Rooms` says, in `room("module:Class")`."""
+    for node in _class("rooms", "Rooms").body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and isinstance(node.value, ast.Call):
+            module, _, kind = ast.literal_eval(node.value.args[0]).partition(":")
+            return module, kind
+    raise LookupError(f"a memory has no {name}")
+
+
+def _class(module: str, name: str) -> ast.ClassDef:
+    return next(node for node in _source(module).body if isinstance(node, ast.ClassDef) and node.name == name)
+
+
+def _method(module: str, kind: str, name: str) -> ast.FunctionDef:
+    """The method of a class, or of the class that it inherits it from."""
+    waiting = [(module, kind)]
+    for where, each in waiting:
+        found = _class(where, each)
+        for node in found.body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return node
+        waiting += [_imported(where, ast.unparse(base)) for base in found.bases]
+    raise LookupError(f"{kind} has no {name}")
+
+
+def _imported(module: str, name: str) -> tuple[str, str]:
+    """Where a class is that a module has of its own or imports."""
+    for node in _source(module).body:
+        if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names}:
+            return str(node.module).removeprefix("memfolio."), name
+    return module, name
 
 
 def _built(
-    name: str, function: Callable[..., Answer], help: str, examples: Iterable[str], about: Mapping[str, Any]
+    name: str,
+    function: Callable[..., Answer],
+    help: str,
+    examples: Iterable[str],
+    about: Mapping[str, Any],
+    row: Mapping[str, Any],
 ) -> typer.core.TyperCommand:
-    first, *own = inspect.signature(function, eval_str=True, locals=_Names()).parameters.values()
+    first, *own = _signature(function)
     texts = [each.name for each in own if _is_kind(each, Text)]
     times = [each.name for each in own if _is_kind(each, datetime)]
+    valued = [each.name for each in own if each.kind is not each.POSITIONAL_ONLY and each.default is not each.empty]
 
     def run(
         *, ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False, **given: Any
     ) -> Answer:
         options: Options = ctx.obj.further(home, agent, as_json=as_json)
+        for name in valued:
+            if given[name] in EVERYWHERE:  # the parser takes whatever stands behind an option for its value
+                raise InputError(f"{name} has no value", hint=f"put one before {given[name]}")
         for each in texts:
             given[each] = read_text(given[each]) if given[each] is not None else None
+        typed = dict(given)
         in_order = [given.pop(each.name) for each in own if each.kind is each.POSITIONAL_ONLY]
         if first.name != "memory":
             answer = function(options, *in_order, **given)
         else:
-            with options.memory(create=in_empty_folder if hasattr(function, MAKES_HOME) else nowhere) as memory:
+            with options.memory(create=in_empty_folder if row.get("makes_home") else nowhere) as memory:
                 given |= {each: _moment(memory, each, given[each]) for each in times}
                 answer = function(memory, *in_order, **given)
         answer.as_json = options.as_json
+        if answer.lines is None and not answer.as_json:
+            answer.lines = list(shown(answer.document, row, typed))
         return answer
 
     shared = [each for each in inspect.signature(run, eval_str=True).parameters.values() if each.name != "given"]
@@ -140,12 +321,15 @@ def without_types(command: AnyCommand) -> AnyCommand:
 
 
 class _Names(dict[str, Any]):
-    """The names that signatures use and their modules know for type checkers only."""
+    """The names of a module; one that it knows for type checkers only stands for anything."""
 
     def __missing__(self, name: str) -> Any:
-        if name in ("Memory", "Options"):
-            return Any
-        raise KeyError(name)
+        return getattr(builtins, name, Any)
+
+
+def _signature(function: Callable[..., Any]) -> list[Parameter]:
+    names = _Names(inspect.unwrap(function).__globals__)
+    return list(inspect.signature(function, eval_str=True, locals=names).parameters.values())
 
 
 def _is_kind(parameter: Parameter, kind: Any) -> bool:
@@ -173,12 +357,11 @@ def _parameter(parameter: Parameter, about: str | Mapping[str, Any]) -> Paramete
 
 def _info(name: str, about: str | Mapping[str, Any], *, is_argument: bool) -> Any:
     row = {"help": about} if isinstance(about, str) else about
-    words = row.get("complete")
     info: dict[str, Any] = {
         "help": complete.with_words(row.get("help", "")),
         "metavar": row.get("metavar"),
         "rich_help_panel": row.get("panel"),
-        "autocompletion": complete.among(words) if isinstance(words, list) else getattr(complete, words or "", None),
+        "autocompletion": complete.offering(row.get("complete", [])),
         **{each: row[each] for each in LIMITS if each in row},
     }
     if is_argument:
@@ -246,10 +429,10 @@ def of_verb(verb: Verb) -> typer.core.TyperCommand:
     first, own = Parameter("options", Parameter.POSITIONAL_ONLY), []
     for name, each in verb.parameters.items():
         default = each.default if name in verb.required else None
-        own.append(Parameter(name, each.POSITIONAL_OR_KEYWORD, default=default, annotation=_typed(shapes[name])))
+        own.append(Parameter(name, each.POSITIONAL_OR_KEYWORD, default=default, annotation=_shaped(shapes[name])))
     run.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
     about = {name: _about(name, shapes[name], each.default) for name, each in verb.parameters.items()}
-    return _built(verb.name, run, verb.description, (), about)
+    return _built(verb.name, run, verb.description, (), about, {})
 
 
 def called(options: Options, verb: Verb, given: Mapping[str, Any]) -> Answer:
@@ -270,7 +453,7 @@ def called(options: Options, verb: Verb, given: Mapping[str, Any]) -> Answer:
 PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
-def _typed(shape: Mapping[str, Any]) -> Any:
+def _shaped(shape: Mapping[str, Any]) -> Any:
     """The type that an option has for a value of this shape; what is no list of texts is written as JSON."""
     kind = list[str] if _takes_texts(shape) else PLAIN.get(shape.get("type", ""), str)
     return kind | None

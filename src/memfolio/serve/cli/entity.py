@@ -8,75 +8,52 @@ from typing import TYPE_CHECKING
 from memfolio.errors import InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Line, diff, fields_of, picked, seq_of, table
+from memfolio.serve.cli.output import Line, fields_of, picked, seq_of, table
 from memfolio.text import counted
 
 if TYPE_CHECKING:
-    from memfolio.graph.graph import Entity, Graph, GraphStep, Neighbour
+    from memfolio.graph.entities import Pair
+    from memfolio.graph.graph import Entity, GraphStep, Neighbour
+    from memfolio.index.graph import Node
     from memfolio.memory import Memory
 
 LISTED = "id name type aliases mentions summary path"
 
 
-def entity_show(memory: Memory, name: str, hops: int = 1) -> Answer:
-    graph = _graph(memory)
-    entity, near = graph.entity(name), graph.neighbours(name, hops)
+def entity_show(entity: Entity, memory: Memory, name: str, hops: int = 1) -> Answer:
+    near = memory.graph.neighbours(name, hops)
     document = fields_of(entity) | {"relations": list(map(_step, entity.relations))}
     if hops > 1:
         document["neighbours"] = [{"id": each.id, "hops": each.hops, "over": _step(each.step)} for each in near]
     return Answer(document, _described(entity, near))
 
 
-def entity_list(memory: Memory, type: str | None = None) -> Answer:
-    found = sorted(_graph(memory).entities(type), key=lambda each: (-each.mentions, each.id))
-    rows = [(each.id, each.name, each.mentions, each.summary) for each in found]
-    none = f"Nothing of type {type} has a page." if type else "Nobody and nothing has a page yet."
-    return Answer(
-        {"entities": [picked(each, LISTED) for each in found]},
-        table(("id", "name", "mentions", "summary"), rows, wide="summary", none=none),
-    )
+def entity_list(nodes: Sequence[Node]) -> Answer:
+    found = sorted(nodes, key=lambda each: (-each.mentions, each.id))
+    return Answer({"entities": [picked(each, LISTED) for each in found]})
 
 
 def entity_merge(memory: Memory, keep: str | None = None, other: str | None = None, /, dry_run: bool = False) -> Answer:
-    graph = _graph(memory)
     if keep is None or other is None:
         if keep is not None or not dry_run:
             raise InputError("two names are needed", hint="say who is kept and who is the same, or only --dry-run")
-        return _alike(graph)
-    merged = graph.merge(keep, other, dry_run=dry_run, by=PERSON)
-    seq = seq_of(merged)
-    done = f"{merged.other} is {merged.keep}, as change {seq}; `memfolio undo {seq}` takes that back"
-    would = f"{merged.other} would become {merged.keep}. Nothing was changed."
-    document = {"keep": merged.keep, "other": merged.other, "diff": merged.diff, "dry_run": dry_run, "seq": seq}
-    return Answer(document, [diff(merged.diff), (done if seq else would, "bold")])
+        return _alike(memory.graph.alike())
+    merged = memory.graph.merge(keep, other, dry_run=dry_run, by=PERSON)
+    return Answer(picked(merged, "keep other diff") | {"dry_run": dry_run, "seq": seq_of(merged)})
 
 
-def _alike(graph: Graph) -> Answer:
+def _alike(pairs: Sequence[Pair]) -> Answer:
     """Who may be the same, as `graph/index.md` lists it too."""
-    pairs = graph.alike()
     rows = [(pair.one, pair.other, f"{pair.score:.2f}", pair.why) for pair in pairs]
     shown = table(("one", "other", "alike", "by"), rows, none="No two look like the same.")
     return Answer({"alike": [pair._asdict() for pair in pairs], "dry_run": True}, shown)
 
 
-def entity_alias(memory: Memory, name: str, alias: str) -> Answer:
-    node = _graph(memory).alias(name, alias, by=PERSON)
-    document = {"id": node.id, "name": node.name, "aliases": list(node.aliases), "path": node.path}
-    return Answer(document, (f"{node.id}: {', '.join((node.name, *node.aliases))}", "bold"))
-
-
-def path(memory: Memory, a: str, b: str) -> Answer:
-    steps = _graph(memory).path(a, b)
+def path(steps: Sequence[GraphStep] | None, a: str, b: str) -> Answer:
     document = {"from": a, "to": b, "steps": None if steps is None else list(map(_step, steps))}
     none = "They are the same." if steps == [] else "No way of up to six relations leads there."
     status = EXIT_CODES[NotFoundError] if steps is None else 0
     return Answer(document, list(map(str, steps)) if steps else none, status)
-
-
-def _graph(memory: Memory) -> Graph:
-    from memfolio.graph.graph import Graph
-
-    return Graph(memory.vault, memory.library, memory.agent)
 
 
 def _step(step: GraphStep) -> dict[str, object]:

@@ -28,12 +28,9 @@ def import_(
     path: Path,
     source: str | None = None,
     untrusted: bool = False,
-    in_place: bool = False,
     dry_run: bool = False,
 ) -> Answer:
     path = path.expanduser().absolute()
-    if in_place:
-        return _in_place(options, path, dry_run=dry_run)
     from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
     from memfolio.exchange.take_in import check_apart, take_in
@@ -58,9 +55,9 @@ def _embedded(options: Options, memory: Memory, *, dry_run: bool = False) -> Emb
     if dry_run:
         return Embedded()
     try:
-        return memory.library.embed(partial(options.wait.step, "memories", "Embedding"))
+        return memory.searcher.embed(partial(options.wait.step, "memories", "Embedding"))
     except MemfolioError as error:  # what came is safe, and `tend` tries again
-        return Embedded(missing=memory.library.missing_vectors(), degraded=error.message)
+        return Embedded(missing=memory.searcher.missing_vectors(), degraded=error.message)
 
 
 def _document(embedded: Embedded) -> dict[str, Any]:
@@ -180,46 +177,13 @@ def _sentence(report: ImportReport, *, dry_run: bool) -> str:
     return f"{came} from {report.source} in {report.took:.1f} s{known}; {back}"
 
 
-def _in_place(options: Options, path: Path, *, dry_run: bool) -> Answer:
-    from memfolio.exchange.restore import AFTER, check_in_place, settle_in
-    from memfolio.vault.paths import agent_root
-
-    config = options.config(create=in_empty_folder)
-    if dry_run:
-        check_in_place(path, config.home, config.agent)
-        said = f"{path} would become the folder of {config.agent}. Nothing was changed."
-        return Answer({"home": config.home, "agent": config.agent, "dry_run": True}, said)
-    with options.memory(create=in_empty_folder):
-        pass  # the home is made first, so that what joins it is found as a person's work
-    place = settle_in(path, config.home, config.agent)
-    with options.memory() as memory:
-        inside = f"{agent_root(config.agent)}/"
-        files = sum(each.startswith(inside) for each in memory.vault.states())
-        embedded = _embedded(options, memory)
-    document = {"home": config.home, "agent": config.agent, "place": place, "files": files, "dry_run": False}
-    words = f"{path} is the folder of {config.agent} now: {place}\n{AFTER}"
-    return Answer(document | _document(embedded), [*_missing(embedded), (words, "bold")])
-
-
 def export(
     options: Options, target: Path, as_: str = "archive", whole_home: bool = False, dry_run: bool = False
 ) -> Answer:
     from memfolio.exchange.export import export as write
 
-    def progress(done: int, total: int) -> None:
-        options.wait.step("files", f"Exporting to {target.name}", done, total)
-
+    progress = partial(options.wait.step, "files", f"Exporting to {target.name}")
     with options.memory() as memory:
         place = target.expanduser()
         done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, progress=progress)
-    what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
-    last = "would be exported to {}. Nothing was written." if dry_run else "exported to {}"
-    document = {
-        "path": done.target,
-        "as": as_,
-        **picked(done, "agents files"),
-        "dry_run": dry_run,
-        "left_out": dict(done.left_out),
-    }
-    left_out = yellow(f"left out: {path} {why}" for path, why in done.left_out.items())
-    return Answer(document, [*left_out, (f"{what} {last.format(done.target)}", "bold")])
+    return Answer({"path": done.target, "as": as_, **picked(done, "agents files left_out"), "dry_run": dry_run})

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from memfolio.errors import InputError, RefusedError
-from memfolio.serve.cli.call import PERSON, Answer, Options, anywhere, in_empty_folder, is_home, read_text
-from memfolio.serve.cli.derive import Text, makes_home
+from memfolio.serve.cli.call import PERSON, Answer, Options, anywhere, in_empty_folder, is_home, read_bytes
+from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import (
     Line,
     Screen,
@@ -23,16 +24,17 @@ from memfolio.serve.cli.output import (
     for_people,
     note,
     picked,
+    readable,
     seq_of,
     yellow,
 )
-from memfolio.serve.cli.typed import read_moment
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.stores.core import CoreEdit, CoreMemory
     from memfolio.stores.flush import Flushed
+    from memfolio.tend.consolidate import Consolidated
     from memfolio.tend.tend import JobResult, Tending
     from memfolio.vault.purge.plan import PurgePlan
     from memfolio.vault.purge.purge import Purged
@@ -45,32 +47,14 @@ MOST = 20
 """How many files that a purge changes are listed at most."""
 
 
-def consolidate(
-    memory: Memory,
-    min_importance: float | None = None,
-    min_access_count: int | None = None,
-    summarize: bool | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    found = memory.consolidate(
-        dry_run=dry_run, min_importance=min_importance, min_access_count=min_access_count, summarize=summarize
-    )
-    promoted, would = [each.id for each in found.promoted], "would be " if dry_run else ""
-    done = (
-        f"{counted(sum(map(len, found.groups)), 'memory', 'memories')} {would}summed up in {len(found.groups)}, "
-        f"{len(promoted)} {would}promoted as {'it is' if len(promoted) == 1 else 'they are'}."
-    )
-    lines: list[Line] = [diff(for_people(found.diff))] if dry_run else []
-    lines += [f"{each.id}  {beginning(each.content, 100)}" for each in found.summaries]
+def consolidate(found: Consolidated, dry_run: bool) -> Answer:
     document = {
         "groups": [[each.id for each in group] for group in found.groups],
-        "promoted": promoted,
+        "promoted": [each.id for each in found.promoted],
         "summaries": [as_document(each) for each in found.summaries],
         "diff": found.diff,
-        "dry_run": dry_run,
     }
-    nothing = "Nothing proved important since the last time."
-    return Answer(document, [*lines, (done, "bold")] if found.groups or promoted else nothing)
+    return Answer(document | {"dry_run": dry_run})
 
 
 def tend(
@@ -80,7 +64,7 @@ def tend(
     everyone: bool = False,
     dry_run: bool = False,
 ) -> Answer:
-    from memfolio.vault.home import agents_of
+    from memfolio.vault.paths import agents_of
 
     config = options.config()
     agents = agents_of(config.home) if everyone else [config.agent]
@@ -97,7 +81,7 @@ def _tend_one(options: Options, jobs: list[str], sessions: list[str], *, dry_run
         options.wait.step(things, f"Tending {options.agent}: {job}", done, total)
 
     with options.memory() as memory:
-        return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, told=progress)
+        return memory.tend(jobs=jobs, sessions=sessions, dry_run=dry_run, on_progress=progress)
 
 
 def _tended(tending: Tending, *, is_asked: bool, is_one: bool) -> Iterator[Line]:
@@ -123,56 +107,40 @@ def _job(done: JobResult, *, dry_run: bool) -> Iterator[Line]:
 
 
 def digest(
-    options: Options, scope: str = "all", /, since: str | None = None, current: bool = False, dry_run: bool = False
+    memory: Memory,
+    scope: str = "all",
+    /,
+    since: datetime | None = None,
+    current: bool = False,
+    dry_run: bool = False,
 ) -> Answer:
     if scope not in (*SCOPES, "all"):
         raise InputError(f"{scope[:40]!r} has no digests", hint=f"say {', '.join(SCOPES)} or all")
-    with options.memory() as memory:
-        moment = read_moment(memory.vault.config, since)
-        levels = list(SCOPES.values()) if scope == "all" else [SCOPES[scope]]
-        built, hand = memory.digest(levels, since=moment, current=current, dry_run=dry_run)
-    seq, count = hand.receipts[-1].seq if hand.receipts else None, counted(len(built.paths), "digest")
-    fresh = f"; {counted(built.fresh, 'other')} as fresh as their days" if built.fresh else ""
-    if not built.paths:
-        done = f"Nothing to write{fresh}."
-    elif seq is None:
-        done = f"{count} would be written{fresh}. Nothing was changed."
-    else:
-        done = f"{count} written, as change {seq}{fresh}"
-    document = {
-        "digests": list(built.paths),
-        "edited": list(built.edited),
-        "fresh": built.fresh,
-        "notes": hand.notes,
-        "diff": hand.diff,
-        "seq": seq,
-        "dry_run": hand.dry_run,
-    }
-    return Answer(document, [diff(hand.diff), *built.paths, *yellow(hand.notes), (done, "bold")])
+    levels = list(SCOPES.values()) if scope == "all" else [SCOPES[scope]]
+    built, changes = memory.digest(levels, since=since, current=current, dry_run=dry_run)
+    seq = changes.receipts[-1].seq if changes.receipts else None
+    document = {"digests": list(built.paths), "edited": list(built.edited), "fresh": built.fresh, "seq": seq}
+    return Answer(document | picked(changes, "notes diff dry_run"))
 
 
-@makes_home
 def checkpoint(
     memory: Memory,
     context: Text,
-    decision: list[str] | None = None,
-    finding: list[str] | None = None,
-    next_: list[str] | None = None,
-    question: list[str] | None = None,
+    decisions: list[str] | None = None,
+    findings: list[str] | None = None,
+    next_steps: list[str] | None = None,
+    open_questions: list[str] | None = None,
     session: str | None = None,
     dry_run: bool = False,
 ) -> Answer:
     from memfolio.stores.checkpoint import Checkpoint, write
 
-    given = Checkpoint.from_args(
-        context, decisions=decision, findings=finding, next_steps=next_, open_questions=question
-    )
+    lists = {"decisions": decisions, "findings": findings, "next_steps": next_steps, "open_questions": open_questions}
+    given = Checkpoint.from_args(context, **lists)
     now, by = memory.vault.home.now(), replace(PERSON, session=session)
     written = write(memory.vault, memory.agent, given, now=now, by=by, dry_run=dry_run)
-    seq = seq_of(written)
-    document = {"path": written.path, "seq": seq, "dry_run": dry_run, "diff": written.diff}
-    line: Line = written.diff.rstrip() if seq is None else (written.path, "bold")
-    return Answer(document | {"checkpoint": fields_of(given)}, line)
+    document = {"path": written.path, "seq": seq_of(written), "dry_run": dry_run, "diff": written.diff}
+    return Answer(document | {"checkpoint": fields_of(given)}, None if dry_run else (written.path, "bold"))
 
 
 def flush(
@@ -199,23 +167,14 @@ def flush(
             return _due(memory, tokens, window, compaction, session)
     if file is None:
         raise InputError("no transcript is named", hint="name a file, or - for standard input")
-    data = _transcript(file)
+    # What is no UTF-8 in a transcript does not matter.
+    data = read_bytes(file, "name a file with a transcript").decode("utf-8-sig", "replace")
     found = nothing_in(data)
     # A conversation in which nothing is to be kept makes no home.
     if found is None or is_home(options.config(create=anywhere)):
         with options.memory(create=in_empty_folder) as memory:
             found = memory.flush(data, session=session, user=user, compaction=compaction, dry_run=dry_run)
     return _flushed(found, dry_run=dry_run)
-
-
-def _transcript(name: str) -> str:
-    """A transcript from a file or from standard input; what is no UTF-8 in it does not matter."""
-    if name == "-":
-        return read_text(name)
-    try:
-        return Path(name).read_bytes().decode("utf-8-sig", "replace")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}", hint="name a file with a transcript") from error
 
 
 def _due(memory: Memory, tokens: int | None, window: int | None, compaction: int | None, session: str | None) -> Answer:
@@ -229,32 +188,30 @@ def _due(memory: Memory, tokens: int | None, window: int | None, compaction: int
 
 
 def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
-    receipt = found.receipt
-    is_repeated = receipt is not None and receipt.repeated
-    lines: list[Line] = list(map(note, found.problems))
-    if is_repeated and receipt:
-        lines.append((f"The same was saved already, as change {receipt.seq}.", "bold"))
-    else:
-        lines += [f"{each.type}: {beginning(each.content, 200)}" for each in found.drafts]
-        lines += [f"core: {beginning(line, 200)}" for line in found.core]
-        saved = f"{counted(len(found.drafts), 'memory', 'memories')}{f' and {found.path}' if found.path else ''}"
-        is_empty = not (found.drafts or found.path or found.core)
-        done = f"{saved}{' would be saved' if dry_run else ' saved'}"
-        lines.append(("There was nothing to save." if is_empty else done, "bold"))
     document = {
         **picked(found, "path core problems diff"),
         "checkpoint": fields_of(found.checkpoint) if found.checkpoint else None,
         "memories": [picked(each, "content type kind confidence") for each in found.drafts],
         "ids": [each.id for each in found.memories],
         "seq": seq_of(found),
-        "repeated": is_repeated,
+        "repeated": found.receipt is not None and found.receipt.repeated,
         "dry_run": dry_run,
     }
-    return Answer(document, lines)
+    lines: list[Line] = list(map(note, found.problems))
+    saved = f"{counted(len(found.drafts), 'memory', 'memories')}{f' and {found.path}' if found.path else ''}"
+    if document["repeated"]:
+        done = f"The same was saved already, as change {document['seq']}."
+    elif not (found.drafts or found.path or found.core):
+        done = "There was nothing to save."
+    else:
+        lines += [f"{each.type}: {beginning(each.content, 200)}" for each in found.drafts]
+        lines += [f"core: {beginning(line, 200)}" for line in found.core]
+        done = f"{saved} {'would be ' if dry_run else ''}saved"
+    return Answer(document, [*lines, (done, "bold")])
 
 
 def backup(
-    options: Options,
+    memory: Memory,
     folder: Path | None = None,
     /,
     keep: int | None = None,
@@ -263,27 +220,19 @@ def backup(
 ) -> Answer:
     from memfolio.tend.backup import backup_folder, backups
 
-    with options.memory() as memory:
-        if listed:
-            place = backup_folder(memory.vault, folder)
-            copies = backups(memory.vault, place)
-            lines = [f"{_size(each.size):>10}  {each.path}" for each in copies]
-            found = [picked(each, "path size") for each in copies]
-            none = f"There is no backup of this home in {place}."
-            return Answer({"folder": place, "backups": found}, lines or (none, "bold"))
-        done = memory.backup(folder, keep=keep, dry_run=dry_run)
-    what = f"{counted(done.files, 'file')} of {_size(done.bytes)}"
-    if done.size is None:
-        removed, last = "would be removed", f"{what} would be copied to {done.path}. Nothing was written."
-    else:
-        removed, last = "removed", f"{what} copied to {done.path}, {_size(done.size)}, and read back"
-    document = picked(done, "path files bytes size") | {"dry_run": dry_run}
-    gone: list[Line] = [(f"{path.name} {removed}", "dim") for path in done.removed]
-    return Answer({**document, "removed": list(map(str, done.removed))}, [*gone, (last, "bold")])
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} kB"
+    if listed:
+        place = backup_folder(memory.vault, folder)
+        copies = backups(memory.vault, place)
+        lines = [f"{readable(each.size):>10}  {each.path}" for each in copies]
+        none = f"There is no backup of this home in {place}."
+        return Answer({"folder": place, "backups": [picked(each, "path size") for each in copies]}, lines or none)
+    done = memory.backup(folder, keep=keep, dry_run=dry_run)
+    document = picked(done, "path files bytes size") | {"dry_run": dry_run, "removed": list(map(str, done.removed))}
+    what = f"{counted(done.files, 'file')} of {readable(done.bytes)}"
+    copied = f"{what} copied to {done.path}, {readable(done.size or 0)}, and read back"
+    last = f"{what} would be copied to {done.path}. Nothing was written." if dry_run else copied
+    removed = [f"{path.name} {'would be ' if dry_run else ''}removed" for path in done.removed]
+    return Answer(document, [*removed, (last, "bold")])
 
 
 def purge(
@@ -362,8 +311,7 @@ def _purged(done: Purged) -> Iterator[Line]:
         yield f"History was not rewritten: {plan.git}"
 
 
-def core_show(memory: Memory) -> Answer:
-    found = memory.core.read()
+def core_show(found: CoreMemory) -> Answer:
     lines: list[Line] = [note(found.notice)] if found.notice else []
     for block in found.blocks:
         share = found.share(block)
@@ -375,24 +323,8 @@ def core_show(memory: Memory) -> Answer:
     return Answer(_core(found), lines)
 
 
-def core_add(memory: Memory, block: str, text: Text, dry_run: bool = False) -> Answer:
-    return _edited(memory.core.add(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
-
-
-def core_remove(memory: Memory, block: str, text: str, dry_run: bool = False) -> Answer:
-    return _edited(memory.core.remove(block, text, by=PERSON, dry_run=dry_run), dry_run=dry_run)
-
-
-def core_replace(memory: Memory, block: str, old: str, new: str, dry_run: bool = False) -> Answer:
-    return _edited(memory.core.replace(block, old, new, by=PERSON, dry_run=dry_run), dry_run=dry_run)
-
-
-def core_pin(memory: Memory, what: str, dry_run: bool = False) -> Answer:
-    return _edited(memory.core.pin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
-
-
-def core_unpin(memory: Memory, what: str, dry_run: bool = False) -> Answer:
-    return _edited(memory.core.unpin(what, by=PERSON, dry_run=dry_run), dry_run=dry_run)
+def core_edited(edit: CoreEdit, dry_run: bool) -> Answer:
+    return Answer(_core(edit.memory) | {"diff": edit.diff, "seq": seq_of(edit), "dry_run": dry_run})
 
 
 def _core(found: CoreMemory) -> dict[str, Any]:
@@ -401,13 +333,3 @@ def _core(found: CoreMemory) -> dict[str, Any]:
         for each in found.blocks
     ]
     return picked(found, "path tokens cap over_cap text") | {"blocks": blocks}
-
-
-def _edited(edit: CoreEdit, *, dry_run: bool) -> Answer:
-    """What an edit did."""
-    found, seq = edit.memory, seq_of(edit)
-    room = f"core memory has {found.tokens:,} of {found.cap:,} tokens"
-    done = f"Change {seq}: {room}; `memfolio undo {seq}` takes that back"
-    unchanged = f"{'' if edit.diff else 'It says so already. '}Nothing was changed."
-    document = _core(found) | {"diff": edit.diff, "seq": seq, "dry_run": dry_run}
-    return Answer(document, [diff(edit.diff), (unchanged if seq is None else done, "bold")])

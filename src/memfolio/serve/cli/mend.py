@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memfolio.errors import ConflictError, InputError
 from memfolio.serve.cli.call import PERSON, Answer, Options
-from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import (
     Line,
     as_document,
@@ -18,18 +17,16 @@ from memfolio.serve.cli.output import (
     for_people,
     happened,
     picked,
-    table,
-    tagged,
     yellow,
 )
 from memfolio.text import counted
 from memfolio.vault.paths import SHARED, agent_of
 
 if TYPE_CHECKING:
-    from memfolio.index.maintenance import Below, Weak
+    from memfolio.govern.update import Updated
     from memfolio.memory import Memory
-    from memfolio.stores.edit import Mended
-    from memfolio.tend.retention import Retained
+    from memfolio.stores.edit import EditResult
+    from memfolio.tend.retention import Below, Weak
     from memfolio.types import MemoryItem
 
 REASONS = {
@@ -47,22 +44,22 @@ def forget(options: Options, what: str, every: bool = False, dry_run: bool = Fal
     with options.memory() as memory:
         asked = False
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
-        mended = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
-        if not dry_run and not mended.hint:
-            asked = _asked(options, memory, mended, yes=yes)
-            mended = _forget_seen(memory, what, mended.memories)
-        return _changed(memory, mended, "forgotten", quiet=asked, what=what)
+        edit_result = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
+        if not dry_run and not edit_result.hint:
+            asked = _asked(options, memory, edit_result, yes=yes)
+            edit_result = _forget_seen(memory, what, edit_result.memories)
+        return _changed(memory, edit_result, "forgotten", quiet=asked, what=what)
 
 
-def _asked(options: Options, memory: Memory, mended: Mended, *, yes: bool) -> bool:
+def _asked(options: Options, memory: Memory, edit_result: EditResult, *, yes: bool) -> bool:
     """Show what would go and go on if the person agrees; says whether they were asked."""
-    count, whose = len(mended.memories), ", which all agents share" if _is_shared(memory, mended) else ""
+    count, whose = len(edit_result.memories), ", which all agents share" if _is_shared(memory, edit_result) else ""
     deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}{whose}"
-    preview = [diff(for_people(mended.diff)), "", listed(mended.memories, memory.vault.home.zone)]
+    preview = [diff(for_people(edit_result.diff)), "", listed(edit_result.memories, memory.vault.home.zone)]
     return options.confirm(deed, preview, yes=yes)
 
 
-def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> Mended:
+def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> EditResult:
     """Forget what a person looked at, and nothing that came to fit meanwhile."""
     if len(seen) == 1:
         return memory.forget(seen[0].id, by=PERSON)
@@ -72,15 +69,13 @@ def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> Mende
     return memory.forget(what, every=True, by=PERSON)
 
 
-def restore(memory: Memory, id: str, dry_run: bool = False) -> Answer:
-    mended = memory.restore(id, dry_run=dry_run, by=PERSON)
+def restore(edit_result: EditResult, memory: Memory, dry_run: bool) -> Answer:
     if not dry_run:
-        mended = replace(mended, memories=tuple(memory.get(each.id) or each for each in mended.memories))
-    return _changed(memory, mended, "restored")
+        edit_result = replace(edit_result, memories=tuple(memory.get(each.id) or each for each in edit_result.memories))
+    return _changed(memory, edit_result, "restored")
 
 
-def correct(memory: Memory, id: str, text: Text, base: str | None = None) -> Answer:
-    done = memory.update(id, text, base=base, by=PERSON)
+def correct(done: Updated, memory: Memory, id: str) -> Answer:
     found = memory.find(done.memory.id)
     old, path = done.superseded[0] if done.superseded else id, found.path if found else None
     notes = ["merged with what was changed meanwhile"] if done.merged else []
@@ -89,57 +84,47 @@ def correct(memory: Memory, id: str, text: Text, base: str | None = None) -> Ans
         diff("".join(line for line in done.diff.splitlines(keepends=True)[2:] if line[0] in "+-")),
         (f"{done.memory.id} corrects {old}{'' if done.receipt else ' already'}", "bold"),
         *yellow(notes + against),
-        (f"{path}", "dim"),
+        f"{path}",
     ]
     further = {"supersedes": old, "merged": done.merged, "contradicts": [each.id for each in done.conflicts]}
     return Answer(as_document(done.memory, path=path, **further), lines)
 
 
-def confirm(memory: Memory, id: str) -> Answer:
-    return _noted(memory, memory.confirm(id, by=PERSON), "confirmed: it is certain and does not fade")
-
-
-def pin(memory: Memory, id: str, off: bool = False) -> Answer:
-    words = "not pinned: it may fade like any other" if off else "pinned: it neither fades nor is archived"
-    return _noted(memory, memory.pin(id, pinned=not off, by=PERSON), words)
-
-
-def _noted(memory: Memory, item: MemoryItem, words: str) -> Answer:
+def noted(item: MemoryItem, memory: Memory) -> Answer:
     found = memory.find(item.id)
-    lines: list[Line] = [(f"{item.id} is {words}", "bold"), f"{beginning(item.content)}  {tagged(item)}".rstrip()]
-    return Answer(as_document(item, path=found.path if found else None), lines)
+    return Answer(as_document(item, path=found.path if found else None))
 
 
-def _is_shared(memory: Memory, mended: Mended) -> bool:
+def _is_shared(memory: Memory, edit_result: EditResult) -> bool:
     """Whether the memories belong to all agents; those of one change belong together."""
-    found = memory.find(mended.memories[0].id)
+    found = memory.find(edit_result.memories[0].id)
     return found is not None and agent_of(found.path) == SHARED != memory.agent
 
 
-def _changed(memory: Memory, mended: Mended, deed: str, *, quiet: bool = False, **more: Any) -> Answer:
+def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool = False, **more: Any) -> Answer:
     """What forget, restore and archive did; `quiet` when the difference has been shown already."""
-    is_shared, count, seq = _is_shared(memory, mended), len(mended.memories), None
+    is_shared, count, seq = _is_shared(memory, edit_result), len(edit_result.memories), None
     lines: list[Line] = []
     if not quiet:
-        lines = [diff(for_people(mended.diff)), "", listed(mended.memories, memory.vault.home.zone)]
-    subject = f"{count} memories" if count > 1 else mended.memories[0].id
+        lines = [diff(for_people(edit_result.diff)), "", listed(edit_result.memories, memory.vault.home.zone)]
+    subject = f"{count} memories" if count > 1 else edit_result.memories[0].id
     subject += ", shared by all agents," if is_shared else ""
-    if mended.receipt:
-        seq = mended.receipt.seq
+    if edit_result.receipt:
+        seq = edit_result.receipt.seq
         lines.append((f"{subject} {deed}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
     else:
         lines.append((f"{subject} would be {deed}. Nothing was changed.", "bold"))
-        lines += filter(None, [mended.hint])
+        lines += filter(None, [edit_result.hint])
     document = {
         **more,
         "shared": is_shared,
-        deed: [each.id for each in mended.memories],
-        "memories": [as_document(each) for each in mended.memories],
-        "diff": mended.diff,
+        deed: [each.id for each in edit_result.memories],
+        "memories": [as_document(each) for each in edit_result.memories],
+        "diff": edit_result.diff,
         "seq": seq,
         "dry_run": seq is None,
     }
-    return Answer(document | ({"hint": mended.hint} if mended.hint else {}), lines)
+    return Answer(document | ({"hint": edit_result.hint} if edit_result.hint else {}), lines)
 
 
 def listed(memories: Sequence[MemoryItem], zone: tzinfo) -> Line:
@@ -157,11 +142,11 @@ def archive(
     with options.memory() as memory:
         if id is None:
             return _archive_due(memory, chosen, dry_run)
-        return _changed(memory, cast("Mended", memory.archive(id, dry_run=dry_run, by=PERSON)), "archived")
+        return _changed(memory, cast("EditResult", memory.archive(id, dry_run=dry_run, by=PERSON)), "archived")
 
 
 def _below(by: str | None, below: float | None) -> Below | None:
-    from memfolio.index.maintenance import Below, By
+    from memfolio.tend.retention import Below, By
 
     if (by is None) != (below is None):
         raise InputError("--by and --below belong together", hint="try --by relevance --below 0.2")
@@ -173,62 +158,35 @@ def _below(by: str | None, below: float | None) -> Below | None:
 
 
 def _archive_due(memory: Memory, below: Below | None, dry_run: bool) -> Answer:
-    from memfolio.tend.hand import Hand
     from memfolio.tend.retention import retain
+    from memfolio.tend.tend import job_changes
 
-    vault = memory.vault
-    hand = Hand(vault=vault, agent=memory.agent, now=vault.home.now(), dry_run=dry_run)
-    found = retain(hand, memory.library.index, below, PERSON)
-    seqs, reasons, done = [receipt.seq for receipt in hand.receipts], sorted(found.reasons.items()), _deeds(found)
-    if not done:
+    changes = job_changes(memory.vault, memory.searcher, dry_run=dry_run)
+    found = retain(changes, memory.searcher.index, below, PERSON)
+    seqs, reasons = [receipt.seq for receipt in changes.receipts], sorted(found.reasons.items())
+    done = (counted(found.memories, "memory", "memories"), counted(len(found.pages), "page"))
+    last = f"{', '.join(done)} archived, {counted(len(found.compressed), 'archived log')} compressed"
+    if not (found.memories or found.pages or found.compressed):
         last = "Nothing is due for the archive."
     elif dry_run:
-        last = f"It would be: {done}. Nothing was changed."
+        last = f"It would be: {last}. Nothing was changed."
     else:
-        last = f"{done}, as change {', '.join(map(str, seqs))}; `memfolio undo` takes a change back"
+        last += f", as change {', '.join(map(str, seqs))}; `memfolio undo` takes a change back"
     lines: list[Line] = [f"{count:>7,}  {kind:<10}  {REASONS.get(why, why)}" for (kind, why), count in reasons]
     document = {
         "archived": found.memories,
         "reasons": [{"kind": kind, "reason": why, "memories": count} for (kind, why), count in reasons],
-        "pages": found.pages,
-        "compressed": found.compressed,
-        "notes": hand.notes,
-        "diff": hand.diff,
+        **picked(found, "pages compressed"),
+        **picked(changes, "notes diff"),
         "seqs": seqs,
         "dry_run": dry_run,
     }
-    return Answer(document, [*lines, *yellow(hand.notes), (last, "bold")])
+    return Answer(document, [*lines, *yellow(changes.notes), (last, "bold")])
 
 
-def _deeds(found: Retained) -> str:
-    """What was done, in one line; nothing where nothing was."""
-    deeds = (
-        (found.memories, "memory", "memories", "archived"),
-        (len(found.pages), "page", "pages", "archived"),
-        (len(found.compressed), "archived log", "archived logs", "compressed"),
-    )
-    return ", ".join(f"{counted(many, one, several)} {deed}" for many, one, several, deed in deeds if many)
-
-
-def weak(memory: Memory, limit: int = 20) -> Answer:
-    found = memory.weak(limit)
-    items = [(each, each.located.item) for each in found]
-    rows = [(item.id, f"{each.certainty:.2f}", _ahead(each), beginning(item.content, 200)) for each, item in items]
+def weak(found: Sequence[Weak], memory: Memory) -> Answer:
     facts = [
-        as_document(item, path=each.located.path, **picked(each, "certainty dormant_in archived_in"))
-        for each, item in items
+        as_document(each.located.item, path=each.located.path, **picked(each, "certainty dormant_in archived_in"))
+        for each in found
     ]
-    lines: list[Line] = [
-        table(("id", "certainty", "what comes", "memory"), rows, wide="memory"),
-        ("`memfolio confirm ID` says that one is right: it does not fade then.", "dim"),
-    ]
-    document = {"weak": facts, "below": memory.vault.config.decay.weak}
-    return Answer(document, lines if rows else ("No fact is weak.", "bold"))
-
-
-def _ahead(fact: Weak) -> str:
-    if fact.archived_in == 0:
-        return "faded"
-    if fact.dormant_in == 0:
-        return "dormant" if fact.archived_in is None else f"faded in {fact.archived_in:.0f} d"
-    return "stays" if fact.dormant_in is None else f"dormant in {fact.dormant_in:.0f} d"
+    return Answer({"weak": facts, "below": memory.vault.config.decay.weak})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.types import MemoryItem
 from memfolio.verbs.documents import as_document as as_document
 from memfolio.verbs.documents import as_json as as_json
+from memfolio.verbs.documents import document_of as document_of
 from memfolio.verbs.documents import fields_of as fields_of
 
 if TYPE_CHECKING:
@@ -57,18 +58,6 @@ def page(text: str) -> Line:
 def note(text: str) -> Line:
     """Something that is said beside the answer, on the stream for errors."""
     return lambda _: Screen(errors=True).say(f"memfolio: {text}", "yellow")
-
-
-def pairs(document: Mapping[str, Any], width: int) -> list[str]:
-    """What a document says, a line for each name that has a value."""
-    lines = []
-    for name, value in document.items():
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        if value not in (None, "", [], (), {}):
-            words = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            lines.append(f"{name.replace('_', ' '):<{width}} {words}")
-    return lines
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
@@ -199,10 +188,18 @@ class Screen:
             self.say(margin + line, next((style for start, style in styles.items() if line.startswith(start)), ""))
 
 
+UNITS = ("B", "kB", "MB", "GB", "TB")
 ENOUGH = 400
 """Characters of a memory's beginning that are looked at to find its first words."""
 _WORD = re.compile(r"\w+")
 _ENDING = re.compile(r"(?:ing|ies|ed|es|s|e|y)$")
+
+
+def readable(size: int) -> str:
+    """Bytes as a person says them."""
+    power = min(len(UNITS) - 1, max(0, len(str(size)) - 1) // 3)
+    value = size / 1000**power
+    return f"{value:.1f} {UNITS[power]}" if power and value < 10 else f"{value:.0f} {UNITS[power]}"
 
 
 def happened(item: MemoryItem, zone: tzinfo) -> str:

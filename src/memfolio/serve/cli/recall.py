@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memfolio.serve.cli.call import Answer
-from memfolio.serve.cli.derive import Text as Words
 from memfolio.serve.cli.output import (
     LONG,
+    Line,
     Screen,
     as_document,
     beginning,
@@ -22,13 +22,11 @@ from memfolio.serve.cli.output import (
     standing,
     tagged,
 )
-from memfolio.serve.cli.typed import read_importance
 from memfolio.types import MemoryItem, Origin, frozen
 from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
     from rich.text import Text
-    from rich.tree import Tree
 
     from memfolio.index.lookup import Edge
     from memfolio.memory import Memory
@@ -38,8 +36,9 @@ if TYPE_CHECKING:
 
 LINES = 3
 """How many lines of a memory a list shows."""
-BAR = 5
-FURTHERED = frozenset("when name number personal standing role recent procedure date speaker importance".split())
+FURTHERED = frozenset(
+    "when name number cover words around reply asking standing role recent procedure date speaker importance".split()
+)
 """Strategies that find nothing by themselves."""
 TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
 """How filters are called inside a question, where that is not their name."""
@@ -49,48 +48,7 @@ FACTS = 52
 """Columns for the facts about a memory, so that the ids beside them stand below each other."""
 
 
-def recall(
-    memory: Memory,
-    query: Words,
-    limit: int = 10,
-    explain: bool = False,
-    depth: int = 0,
-    kind: list[str] | None = None,
-    type: list[str] | None = None,
-    tag: list[str] | None = None,
-    entity: str | None = None,
-    session: str | None = None,
-    store: str | None = None,
-    user: str | None = None,
-    min_importance: str = "0",
-    include: list[str] | None = None,
-    agents: list[str] | None = None,
-    level: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    valid_at: str | None = None,
-    as_of: str | None = None,
-) -> Answer:
-    hits = memory.recall(
-        query,
-        limit=limit,
-        depth=depth,
-        kinds=kind or None,
-        types=type or None,
-        tags=tag or None,
-        entity=entity,
-        session=session,
-        store=store,
-        user=user,
-        min_importance=read_importance(min_importance),
-        include=include or (),
-        agents=agents or None,
-        level=level,
-        since=since,
-        until=until,
-        valid_at=valid_at,
-        as_of=as_of,
-    )
+def recall(hits: Hits, memory: Memory, query: str, explain: bool = False) -> Answer:
     home = memory.vault.home
     view = HitsView(query=query, hits=hits, zone=home.zone, now=home.now(), explained=explain)
     return Answer(hits_document(query, hits), view.draw)
@@ -116,6 +74,8 @@ class HitsView:
             screen.say("Other words, or fewer filters, may find it.", "dim")
         elif self.explained:
             screen.say(f"Taken for a question of the kind: {self.hits.intent}.", "dim")
+        if self.hits and not self.hits.fits:
+            screen.say("Nothing that is remembered is likely to answer this. The nearest:", "yellow")
         for rank, hit in enumerate(self.hits, start=1):
             if rank > 1:
                 screen.say()
@@ -149,9 +109,8 @@ class HitsView:
         from rich.text import Text
 
         item = hit.memory
-        facts = Text.assemble(
-            *score_parts(hit.score, as_number=self.explained or not screen.is_terminal), happened(item, self.zone)
-        )
+        fit = [(f"{hit.fit:.2f}  ", "bold magenta")] if hit.score else []  # none where nothing was measured
+        facts = Text.assemble(*fit, happened(item, self.zone))
         facts.append(f"  {item.role or item.type}", "cyan")
         if len({each.agent for each in self.hits}) > 1:
             facts.append(f"  {hit.agent}", "blue")
@@ -183,16 +142,6 @@ def filters(found: Mapping[str, object], zone: tzinfo) -> Iterator[str]:
         yield f"{TYPED.get(name, name)} {' '.join(said) if isinstance(said, list) else said}"
 
 
-def score_parts(score: float, *, as_number: bool) -> list[tuple[str, str]]:
-    """The score as a bar or a number; none where nothing was measured."""
-    if not score:
-        return []
-    if as_number:
-        return [(f"{score:.2f}  ", "bold magenta")]
-    filled = max(1, min(BAR, round(score * BAR)))
-    return [("━" * filled, "magenta"), ("╌" * (BAR - filled) + "  ", "dim")]
-
-
 def _standing(item: MemoryItem) -> list[str]:
     by = f"superseded by {item.superseded_by}"
     return [by if word == "superseded" else word for word in standing(item)]
@@ -206,12 +155,16 @@ def _state(hit: Hit) -> Iterator[str]:
         yield f"hop {hit.depth}"
     if hit.replaced:
         yield f"replaced {len(hit.replaced)}"
+    if hit.replaces:
+        yield "holds now"
 
 
 def reasons(hit: Hit) -> Iterator[str]:
     """Why a memory was found, a line each."""
     if hit.heading:
         yield f"under {' › '.join(map(safe, hit.heading))}"
+    if hit.replaces:
+        yield f"said later than {', '.join(hit.replaces)}, which it replaces"
     if hit.replaced:
         yield f"in place of {', '.join(hit.replaced)}"
     yield from map(_reason, hit.why)
@@ -226,95 +179,56 @@ def _reason(reason: Reason) -> str:
     return f"found by {reason.strategy} as number {reason.rank}{score}"
 
 
-def explain(memory: Memory, id: str) -> Answer:
-    view = ExplanationView(found=memory.explain(id), zone=memory.vault.home.zone)
-    return Answer(view.document(), view.draw)
+def explain(found: Explanation, memory: Memory) -> Answer:
+    # How it came to be, if the trail knows it.
+    by = next((event for event in found.events if event.deed == "written"), None)
+    change = {"seq": by.seq, "at": by.at, "actor": by.actor} if by else None
+    document = fields_of(found) | {"memory": as_document(found.memory), "change": change}
+    item, zone = found.memory, memory.vault.home.zone
+    marks = [*standing(item), *(["archived"] if found.archived else [])]
+    lines: list[Line] = [("  ".join([item.id, *marks]), "bold"), item.content.strip()]
+    for name, told in _branches(found, by, zone).items():
+        lines += [f"{'' if number else name:<{MARGIN}}{line}" for number, line in enumerate(told)]
+    return Answer(document, lines)
 
 
-@frozen
-class ExplanationView:
-    """A memory's provenance, for programs and for people."""
-
-    found: Explanation
-    zone: tzinfo
-
-    @property
-    def origin(self) -> Event | None:
-        """How it came to be, if the trail knows it."""
-        return next((event for event in self.found.events if event.deed == "written"), None)
-
-    def document(self) -> dict[str, Any]:
-        document = fields_of(self.found) | {"memory": as_document(self.found.memory)}
-        by = self.origin
-        return document | {"change": {"seq": by.seq, "at": by.at, "actor": by.actor} if by else None}
-
-    def draw(self, screen: Screen) -> None:
-        from rich.text import Text
-        from rich.tree import Tree
-
-        found, item = self.found, self.found.memory
-        marks = [*standing(item), *(["archived"] if found.archived else [])]
-        screen.print(Text.assemble((item.id, "bold"), ("".join(f"  {mark}" for mark in marks), "yellow")))
-        # Beside the tree, which would be laid out line by line.
-        screen.say(item.content.strip())
-        tree = Tree("", guide_style="dim")
-        for name, lines in self._branches().items():
-            grow(tree, name, lines)
-        screen.print(tree)
-
-    def _branches(self) -> dict[str, list[str]]:
-        found = self.found
-        return {
-            "what": [self._what()],
-            "written": [self._written()],
-            "stands in": list(found.places or (found.path,)),
-            "made from": [self._line(each) for each in found.sources],
-            "corrects": [self._line(each) for each in found.supersedes],
-            "corrected by": [self._line(each) for each in found.superseded_by],
-            "names": [", ".join(found.entities)] if found.entities else [],
-            "tied to": [self._tie(edge) for edge in found.edges if edge.type not in ("supersedes", "derived_from")],
-            "since then": [self._deed(event) for event in found.events if event is not self.origin],
-        }
-
-    def _what(self) -> str:
-        item = self.found.memory
-        sure = f"{item.type}, {item.kind}, {item.store}, importance {item.importance:g}, confidence {item.confidence:g}"
-        return f"{sure}  {tagged(item)}".rstrip()
-
-    def _written(self) -> str:
-        item, by = self.found.memory, self.origin
-        parts = {"role": item.role, "source": item.source, "session": item.session, "user": item.user}
-        facts = [f"{name} {value}" for name, value in parts.items() if value]
-        who = [f"by {by.actor}", f"change {by.seq}"] if by else []
-        said = f": {beginning(by.text)}" if by and by.text and by.text != item.content else ""
-        return ", ".join([local(item.created_at, self.zone), *who, *facts, f"origin {item.origin}"]) + said
-
-    def _line(self, item: MemoryItem) -> str:
-        return f"{item.id}  {happened(item, self.zone)}  {beginning(item.content)}"
-
-    def _tie(self, edge: Edge) -> str:
-        is_source = edge.source == self.found.memory.id
-        other = edge.target if is_source else edge.source
-        return f"{edge.predicate or edge.type} {'→' if is_source else '←'} {other}"
-
-    def _deed(self, event: Event) -> str:
-        at = datetime.fromisoformat(event.at) if event.at else None
-        change = f", change {event.seq}" if event.seq else ""
-        what = f"{event.deed} as {event.by}" if event.by else event.deed
-        said = f": {beginning(event.text)}" if event.text and event.deed == "edited" else ""
-        return f"{local(at, self.zone) if at else '?'}  {what} by {event.actor}{change}{said}"
+def _branches(found: Explanation, by: Event | None, zone: tzinfo) -> dict[str, list[str]]:
+    """What is known of a memory, part by part."""
+    item = found.memory
+    sure = f"{item.type}, {item.kind}, {item.store}, importance {item.importance:g}, confidence {item.confidence:g}"
+    return {
+        "what": [f"{sure}  {tagged(item)}".rstrip()],
+        "written": [_written(item, by, zone)],
+        "stands in": list(found.places or (found.path,)),
+        "made from": [_brief(each, zone) for each in found.sources],
+        "corrects": [_brief(each, zone) for each in found.supersedes],
+        "corrected by": [_brief(each, zone) for each in found.superseded_by],
+        "names": [", ".join(found.entities)] if found.entities else [],
+        "tied to": [_tie(edge, item.id) for edge in found.edges if edge.type not in ("supersedes", "derived_from")],
+        "since then": [_deed(event, zone) for event in found.events if event is not by],
+    }
 
 
-def grow(tree: Tree, name: str, lines: Iterable[str]) -> None:
-    """A branch, if there is anything to say: its name, and beside it one or more lines."""
-    from rich.table import Table
-    from rich.text import Text
+def _written(item: MemoryItem, by: Event | None, zone: tzinfo) -> str:
+    parts = {"role": item.role, "source": item.source, "session": item.session, "user": item.user}
+    facts = [f"{name} {value}" for name, value in parts.items() if value]
+    who = [f"by {by.actor}", f"change {by.seq}"] if by else []
+    said = f": {beginning(by.text)}" if by and by.text and by.text != item.content else ""
+    return ", ".join([local(item.created_at, zone), *who, *facts, f"origin {item.origin}"]) + said
 
-    found = [Text(safe(line)) for line in lines]
-    if found:
-        branch = Table.grid()
-        branch.add_column(style="cyan", width=MARGIN)
-        branch.add_column()
-        for number, line in enumerate(found):
-            branch.add_row("" if number else name, line)
-        tree.add(branch)
+
+def _brief(item: MemoryItem, zone: tzinfo) -> str:
+    return f"{item.id}  {happened(item, zone)}  {beginning(item.content)}"
+
+
+def _tie(edge: Edge, id: str) -> str:
+    arrow, other = ("→", edge.target) if edge.source == id else ("←", edge.source)
+    return f"{edge.predicate or edge.type} {arrow} {other}"
+
+
+def _deed(event: Event, zone: tzinfo) -> str:
+    at = local(datetime.fromisoformat(event.at), zone) if event.at else "?"
+    change = f", change {event.seq}" if event.seq else ""
+    what = f"{event.deed} as {event.by}" if event.by else event.deed
+    said = f": {beginning(event.text)}" if event.text and event.deed == "edited" else ""
+    return f"{at}  {what} by {event.actor}{change}{said}"

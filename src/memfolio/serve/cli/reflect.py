@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -11,24 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError, PolicyError, RefusedError
 from memfolio.serve.cli.call import PERSON, Answer, Options
-from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.errors import EXIT_CODES
-from memfolio.serve.cli.output import Line, Screen, fields_of, note, picked, safe, seq_of, yellow
-from memfolio.serve.cli.typed import read_importance
+from memfolio.serve.cli.output import Line, Screen, fields_of, note, picked, seq_of, yellow
 from memfolio.text import counted
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memfolio.govern.proposal import Proposal
-    from memfolio.govern.reflection.findings import ReflectionItem
+    from memfolio.govern.proposals import Proposal
+    from memfolio.govern.reflection.page import ReflectionItem
     from memfolio.govern.reflection.reflections import DecidedReflection, Reflections
     from memfolio.memory import Memory
 
-STYLES = {"#": "bold", "- ": "dim", "> ": "yellow", "**": "dim"}
-DIFFERENCE = {"-": "red", "+": "green"}
-_SIGNED = re.compile(r"^(?:#+ )?( *(?:\d+\. |[-+>] )?)(.*)")
-_BARE = re.compile(r"- from: \(\S+\)")
-"""A memory without its words, which tells nobody anything."""
+STYLES = {"#": "bold", "> ": "yellow", "**": "dim", "+": "green", "-": "red"}
 LOOK = "look with `memfolio proposals {id}`, then say --hash {hash}"
 LIST = "`memfolio proposals` lists them with their hashes; approve each with its --hash"
 
@@ -40,25 +33,7 @@ def reflect(options: Options, dry_run: bool = False) -> Answer:
     done = f"{made.path}, as change {seq}" if seq else "Nothing was written."
     fields = {"number": made.number, "path": made.path if seq else None, "hash": made.shown, "text": made.text}
     document = {**fields, "items": _items(made.items), "seq": seq, "dry_run": dry_run}
-    return Answer(document, [lambda screen: _draw(screen, made.text), "", (done, "bold")])
-
-
-def _draw(screen: Screen, text: str) -> None:
-    """A page: as it is for programs; for people in colour, wrapped below itself, without what only programs need."""
-    if not screen.is_terminal:
-        screen.lines(text, {})
-        return
-    from rich.text import Text as Styled
-
-    styles = STYLES
-    for line in text.splitlines():
-        words = line.strip()
-        if words in ("```diff", "```"):
-            styles = DIFFERENCE if words == "```diff" else STYLES
-        elif styles is DIFFERENCE or not _BARE.fullmatch(words):
-            style = next((style for start, style in styles.items() if words.startswith(start)), "")
-            margin, rest = _SIGNED.findall(safe(line))[0]
-            screen.hang(Styled(margin, style), Styled(rest, style))
+    return Answer(document, [lambda screen: screen.lines(made.text, STYLES), "", (done, "bold")])
 
 
 def _items(items: Mapping[int, ReflectionItem]) -> dict[int, dict[str, Any]]:
@@ -103,7 +78,7 @@ def approve(
             raise RefusedError(f"nobody would look at {pending.path} as it was edited", hint=how)
 
         def preview(screen: Screen) -> None:
-            _draw(screen, pending.text)
+            screen.lines(pending.text, STYLES)
             for number, deed in reflections.edits(pending).items():
                 screen.say(f"Item {number} was {deed} since the page was made.", "yellow")
 
@@ -217,38 +192,13 @@ def _decision(decided: DecidedReflection) -> Answer:
     return Answer(document, lines)
 
 
-def propose(
-    memory: Memory,
-    text: Text,
-    type: str = "observation",
-    importance: str = "0.5",
-    tag: list[str] | None = None,
-    store: str = "long_term",
-    kind: str | None = None,
-    confidence: str | None = None,
-    to: str | None = None,
-) -> Answer:
-    from memfolio.govern.proposal import read_value
-
-    proposal = memory.propose(
-        text,
-        to=to,
-        by=PERSON,
-        type=type,
-        tags=tag,
-        store=store,
-        kind=kind,
-        importance=read_importance(importance),
-        confidence=read_value("confidence", confidence) if confidence else None,
-    )
+def propose(proposal: Proposal) -> Answer:
     if isinstance(proposal.made, MemoryItem):
         done = f"{proposal.id} was committed at once, as {proposal.made.id}"
         return Answer(_proposal(proposal) | {"status": "committed"}, (done, "bold"))
-    lines: list[Line] = [
-        (f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})", "bold"),
-        (f"`memfolio --agent {proposal.to} approve {proposal.id}` does it", "dim"),
-    ]
-    return Answer(_proposal(proposal), lines)
+    waits = f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})"
+    how = f"`memfolio --agent {proposal.to} approve {proposal.id}` does it"
+    return Answer(_proposal(proposal), [(waits, "bold"), how])
 
 
 def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None, every: bool = False) -> Answer:

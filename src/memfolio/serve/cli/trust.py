@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, tzinfo
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Line, Screen, for_people, page, picked, seq_of
+from memfolio.serve.cli.output import Line, Screen, for_people, local, page, picked, seq_of
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -21,16 +21,12 @@ from memfolio.vault.paths import CONFIG, GITIGNORE
 if TYPE_CHECKING:
     from memfolio.govern.undo import Undone
     from memfolio.memory import Memory
-    from memfolio.vault.past.past import UndoResult
+    from memfolio.vault.change import UndoResult
+    from memfolio.vault.journal import TrailLine
     from memfolio.vault.past.report import Finding
-    from memfolio.vault.past.view import TrailEntry
-    from memfolio.vault.trail import TrailLine
 
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
-COLUMNS = ("#", "when", "action", "actor", "about", "commit")
-LEFT_OUT: Mapping[int, Sequence[str]] = {110: (), 60: ("commit",), 0: ("commit", "action", "actor")}
-"""What there is no room for in a table of changes, by the least width for which that holds, the widest first."""
-ACTOR = 12
+NARROW = 110
 MOST = 20
 """How many memories of a source are listed one by one."""
 
@@ -57,27 +53,19 @@ def log(
     done = choose(Action, "action", action.upper()) if action else None
     wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
     entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, entries, zone))
+    rows = []
+    for each in entries:
+        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or "waits")[:7]
+        rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
+    return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
 
 
-def _draw_entries(screen: Screen, entries: Sequence[TrailEntry], zone: tzinfo) -> None:
-    """The table of changes; a terminal that is not wide gets shorter times and actors, and fewer columns."""
-    left_out = next(names for least, names in LEFT_OUT.items() if screen.console.width >= least)
-    columns = [name for name in COLUMNS if name not in left_out]
-    rows = [_cells(entry, zone, is_short=bool(left_out)) for entry in entries]
-    screen.table(columns, [[row[name] for name in columns] for row in rows], wide="about")
-
-
-def _cells(entry: TrailEntry, zone: tzinfo, *, is_short: bool) -> dict[str, str]:
-    at, actor = datetime.fromisoformat(entry.at).astimezone(zone), entry.actor
-    return {
-        "#": str(entry.seq),
-        "when": f"{at:%m-%d %H:%M}" if is_short else f"{at:%Y-%m-%d %H:%M}",
-        "action": entry.action,
-        "actor": f"{actor[: ACTOR - 1]}…" if is_short and len(actor) > ACTOR else actor,
-        "about": entry.summary,
-        "commit": (entry.commit or "waits")[:7],
-    }
+def _draw_entries(screen: Screen, rows: Sequence[Sequence[object]]) -> None:
+    """The table of changes; a narrow terminal has no room for who did it and for the commit."""
+    if screen.console.width < NARROW:
+        screen.table(("#", "when", "about"), [(row[0], row[1], row[4]) for row in rows], wide="about")
+    else:
+        screen.table(("#", "when", "action", "actor", "about", "commit"), rows, wide="about")
 
 
 def diff(memory: Memory, what: str | None = None, /, since: str | None = None) -> Answer:
@@ -251,10 +239,10 @@ def _search(memory: Memory) -> Iterator[Finding]:
     from memfolio.vault.past.report import Finding
 
     memory.recall("anything", limit=1)
-    for index in memory.library.indexes():
+    for index in memory.searcher.indexes():
         if index.trouble:
             yield Finding("warning", "index", index.trouble.message, index.trouble.hint)
-    if trouble := memory.library.vectorizer.trouble:
+    if trouble := memory.searcher.vectorizer.trouble:
         yield Finding("warning", "embedder", trouble.message, trouble.hint)
 
 
@@ -266,13 +254,7 @@ def alerts(memory: Memory, ack: list[int] | None = None, ack_all: bool = False) 
     if seen:
         memory.acknowledge(seen, PERSON)
     rows = [_alert(memory, line) for line in found.values() if line.seq not in seen]
-    lines: list[Line] = [f"{len(seen)} acknowledged"] if seen else []
-    for row in rows:
-        first, *rest = row["text"].split("\n")
-        how = f"`memfolio alerts --ack {row['seq']}` if it is as it should be"
-        lines += [(f"{row['seq']}  {first}", "bold red"), *(f"   {each}" for each in (*rest, how))]
-    lines += [] if rows else [("No alerts.", "green")]
-    return Answer({"alerts": rows, "acknowledged": seen}, lines)
+    return Answer({"alerts": rows, "acknowledged": seen})
 
 
 def _alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
@@ -281,7 +263,7 @@ def _alert(memory: Memory, line: TrailLine) -> dict[str, Any]:
 
     about = memory.vault.trail.line(line.about[0]) if line.about else None
     what = {"change": about.seq, "action": about.action, "actor": about.by.actor, "paths": about.paths} if about else {}
-    text = describe(memory.vault, memory.library, line)
+    text = describe(memory.vault, memory.searcher, line)
     return {"seq": line.seq, "at": line.at, "trigger": line.by.trigger, "ids": line.ids, "text": text} | what
 
 
@@ -291,5 +273,4 @@ def adopt(options: Options, accept_missing: bool = False) -> Answer:
     config = options.config()
     with Vault.open(config=config, accept_missing=accept_missing) as vault:
         vault.adopt(accept_missing=accept_missing)
-    document = {"home": config.home, "machine": config.machine_name}
-    return Answer(document, f"{config.home} is written by {config.machine_name} now")
+    return Answer({"home": config.home, "machine": config.machine_name})

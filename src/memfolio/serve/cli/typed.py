@@ -1,13 +1,16 @@
-"""What people type: times and days, importance, and pages by their short names."""
+"""What people type: times and days, importance, values by their names, files, and pages by their short names."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import SystemClock
 from memfolio.errors import InputError
+from memfolio.serve.cli.call import read_file
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED, agent_root, day_log
 
 if TYPE_CHECKING:
@@ -54,6 +57,78 @@ def read_importance(text: str) -> float:
     if value is None or (number is not None and number > 1 and not number.is_integer()):
         raise InputError(f"{text[:40]!r} is not an importance", hint=f"use {SCALE}")
     return value
+
+
+def read_confidence(text: str) -> Any:
+    from memfolio.govern.proposals import read_value
+
+    return read_value("confidence", text)
+
+
+def read_value(text: str) -> Any:
+    """JSON where a text is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def read_pairs(texts: Iterable[str]) -> dict[str, str]:
+    """The values of `key=value` texts."""
+    pairs = [each.partition("=") for each in texts]
+    if lost := next((each for each in pairs if not (each[0].strip() and each[1])), None):
+        raise InputError(f"{''.join(lost)[:40]!r} is no value", hint="write it like urgent=yes, a name before the =")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def read_values(texts: Iterable[str]) -> dict[str, Any]:
+    """The same, with JSON for values."""
+    return {name: read_value(value) for name, value in read_pairs(texts).items()}
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings of an agent: a switch is true or false, and `reads` is a list."""
+    from memfolio.vault.agents import KEYS
+
+    given = read_pairs(texts)
+    if lost := [name for name in given if name not in KEYS]:
+        raise InputError(f"{lost[0][:40]!r} is no setting", hint=f"there are {', '.join(KEYS)}")
+    switches = {"true": True, "false": False}
+    return {
+        name: tuple(filter(None, value.split(","))) if name == "reads" else switches.get(value, value)
+        for name, value in given.items()
+    }
+
+
+def read_triple(text: str) -> tuple[str, str, str]:
+    """A fact as it is typed: `["acme", "isLate", "true"]`, or three words of which the last may have spaces."""
+    from memfolio.knowledge.engine import as_triple
+
+    given = read_value(text)
+    words = given if isinstance(given, list) else text.split(maxsplit=2)
+    return as_triple(words if len(words) == 3 else text)
+
+
+def as_typed(given: Any) -> Any:
+    return given
+
+
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("", "stdin", "time"), as_typed),  # whoever opens the memory reads these
+    "importance": read_importance,
+    "confidence": read_confidence,
+    "value": read_value,
+    "values": read_values,
+    "settings": read_settings,
+    "file": lambda name: read_file(name, "name a text file in UTF-8"),
+    "words": lambda text: [each.strip() for each in text.split(",") if each.strip()],
+    "triples": lambda texts: list(map(read_triple, texts)),
+    "question": lambda words: words if len(words) == 3 else " ".join(words),
+    "any": lambda name: None if name == "*" else name,
+    "answers": lambda texts: read_pairs(texts) if all("=" in each[1:] for each in texts) else texts,
+    "not": lambda given: not given,
+}
+"""How a command's row says that a typed text becomes the value that a method takes."""
 
 
 def page_path(memory: Memory, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home, leave_logging_to_us
+from memfolio.serve.cli.call import (
+    PERSON,
+    Answer,
+    Options,
+    anywhere,
+    in_empty_folder,
+    is_home,
+    leave_logging_to_us,
+    nowhere,
+)
 from memfolio.serve.cli.derive import Text, called
-from memfolio.serve.cli.output import Line, Screen, diff, table
+from memfolio.serve.cli.output import Line, Screen, diff
 from memfolio.text import counted
 
 if TYPE_CHECKING:
@@ -71,10 +80,12 @@ def _serve_all(options: Options, config: Config, tools: str, address: str, names
 
 def _opened(config: Config, agent: str) -> Memory:
     from memfolio.memory import Memory
+    from memfolio.vault.git.project import project_of
     from memfolio.verbs.documents import told_inside
 
     with told_inside(config.home):
-        memory = Memory.open(config.home, agent, speaker="agent")
+        project = project_of(Path.cwd(), only_git=True)
+        memory = Memory.open(config.home, agent, speaker="agent", project=project)
     with suppress(MemfolioError):  # whoever asks will hear of it
         memory.recall("anything", limit=1)  # so that the index is loaded before somebody waits for it
     return memory
@@ -118,6 +129,7 @@ def install(
     tools: str | None = None,
     dry_run: bool = False,
     without_mcp: bool = False,
+    model: bool | None = None,
 ) -> Answer:
     if tools is not None:
         from memfolio.verbs.verb import tools_of
@@ -136,7 +148,53 @@ def install(
     words = f"{client.title} uses memfolio: {client.after}" if changes else f"{client.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
+    words += _model_of_host(options, host, wanted=model, dry_run=dry_run)
     return _applied(host, scope, changes, made + words, dry_run=dry_run)
+
+
+def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run: bool) -> str:
+    """Switch the model of a host on or off where the person says so; else offer it, where its program is there."""
+    from memfolio.llm.host import found_program, host_programs
+
+    program, provider = host_programs().get(host), options.config(create=anywhere).model.provider
+    if program is None:
+        if wanted:
+            hint = f"only {', '.join(each.title for each in host_programs().values())} can be asked"
+            raise InputError(f"{host} has no program that answers one question", hint=hint)
+        return ""
+    if wanted is None and (provider != "none" or found_program(host) is None):
+        return ""
+    if wanted is None:
+        return (
+            f"\nThe model of your plan can learn from conversations: `memfolio install {host} --model` switches it on; "
+            f"{program.terms}"
+        )
+    setting = {"model.provider": "host", "model.name": host} if wanted else {"model.provider": "none", "model.name": ""}
+    if not dry_run:
+        _set(options, setting)
+    limit = options.config(create=anywhere).model.budget
+    if not wanted:
+        return "\nNo model is asked any more."
+    return f"\n{program.title} is asked to learn, with at most {limit:,} tokens a day (model.budget); {program.terms}"
+
+
+def _set(options: Options, values: dict[str, str]) -> None:
+    """Write settings into the file of the home, as the person's own change, which can be undone."""
+    from memfolio.serve.install.files import with_settings
+    from memfolio.types import Action
+    from memfolio.vault.change import Change, PutPage
+    from memfolio.vault.paths import CONFIG
+
+    with options.memory() as memory:
+        page = memory.vault.page(CONFIG)
+        try:
+            text = with_settings(page.text if page else "", values)
+        except ValueError as error:
+            wanted = ", ".join(f'{name} = "{value}"' for name, value in values.items())
+            raise InputError(f"{CONFIG} cannot be edited safely", hint=f"write {wanted} into it") from error
+        put = PutPage(CONFIG, text.encode(), page.hash if page else None)
+        if page is None or text != page.text:
+            memory.vault.apply(Change(operations=(put,), by=PERSON, action=Action.EDIT))
 
 
 def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
@@ -190,6 +248,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
 
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
+    yield from _model(options)
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
@@ -216,6 +275,26 @@ def _door(options: Options, host: Host) -> Iterator[Finding]:
         yield Finding("ok", host.title, "uses this memory")
 
 
+def _model(options: Options) -> Iterator[Finding]:
+    """Whether the model of a host is asked, and can be."""
+    from memfolio.llm.host import found_program, host_and_model, host_programs
+    from memfolio.vault.past.report import Finding
+
+    settings = options.config().model
+    if settings.provider != "host":
+        return
+    host, _ = host_and_model(settings.name)
+    found, wanted = found_program(host), host_programs().get(host)
+    if found is None:
+        named = wanted.program if wanted else "program of a host"
+        yield Finding(
+            "warning", "model", f"there is no {named} on the path", 'install it, or set model.provider = "none"'
+        )
+        return
+    limit = f"at most {settings.budget:,} tokens a day" if settings.budget else "without a limit"
+    yield Finding("ok", "model", f"{found[0].title} is asked to learn, {limit}; `memfolio cost` shows what it took")
+
+
 def _hooks(home: Path) -> Iterator[Finding]:
     from memfolio.serve.hooks.door import FOLDER, LOG
     from memfolio.serve.hooks.kept import health
@@ -232,20 +311,16 @@ def _hooks(home: Path) -> Iterator[Finding]:
 def service_install(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
     from memfolio.serve import service as services
 
-    home = options.config().home
-    scheduler = platform or services.usual_platform()
-    service = services.service_of(scheduler, home, services.tend_command(home), is_plan=dry_run)
+    [service] = _services(options, platform, is_needed=True)
     if dry_run:
         return Answer(_service(service), list(_plan(service)))
+    services.check_served(service.platform, services.tend_command(options.config().home))
     written = services.install(service)
-    changed = any(written.values()) if service.files else bool(service.start)
-    lines: list[Line] = [
-        (f"{path} {'written' if is_new else 'unchanged'}", "" if is_new else "dim") for path, is_new in written.items()
-    ]
-    as_before = "" if changed else ", as before"
-    lines.append((f"{service.platform} runs {service.name} every half hour{as_before}", "bold"))
-    lines += [(LINGER, "dim")] if service.platform == "systemd" else []
-    return Answer(_service(service) | {"changed": changed}, lines)
+    lines = [f"{path} {'written' if is_new else 'unchanged'}" for path, is_new in written.items()]
+    as_before = "" if any(written.values()) else ", as before"
+    done = f"{service.platform} runs {service.name} every half hour{as_before}"
+    hint = [LINGER] if service.platform == "systemd" else []
+    return Answer(_service(service) | {"changed": any(written.values())}, [*lines, (done, "bold"), *hint])
 
 
 def service_uninstall(options: Options, platform: str | None = None, dry_run: bool = False) -> Answer:
@@ -255,9 +330,7 @@ def service_uninstall(options: Options, platform: str | None = None, dry_run: bo
     if not dry_run:
         for service in installed:
             services.uninstall(service)
-    lets = "would let" if dry_run else "lets"
-    lines: list[Line] = [(f"{service.platform} {lets} go of {service.name}", "bold") for service in installed]
-    return Answer({"uninstalled": list(map(_service, installed))}, lines or "nothing is installed for this home")
+    return Answer({"uninstalled": list(map(_service, installed))})
 
 
 def service_status(options: Options, platform: str | None = None) -> Answer:
@@ -268,22 +341,15 @@ def service_status(options: Options, platform: str | None = None) -> Answer:
         look = services.look(service)
         states = dict(zip(FOUND, (look.is_installed, look.is_current, look.is_active), strict=True))
         found.append({"platform": service.platform, "name": service.name, **states})
-    rows = [["yes" if each is True else each or "no" for each in row.values()] for row in found]
-    return Answer({"services": found}, table(("platform", "name", *FOUND), rows))
+    return Answer({"services": found})
 
 
-def _services(options: Options, platform: str | None) -> Iterable[Schedule]:
-    """The services that this home may have on this system; also of a home that is gone."""
+def _services(options: Options, platform: str | None, *, is_needed: bool = False) -> list[Schedule]:
+    """The service that this home may have on this system; unless it `is_needed`, also of a home that is gone."""
     from memfolio.serve import service as services
 
-    home = options.config(create=anywhere).home
-    command = services.tend_command(home)
-    for each in [platform] if platform else services.own_platforms():
-        try:
-            yield services.service_of(each, home, command)
-        except NotFoundError:
-            if platform:
-                raise
+    home = options.config(create=nowhere if is_needed else anywhere).home
+    return [services.service_of(platform or services.own_platform(), home, services.tend_command(home))]
 
 
 def _service(service: Schedule) -> dict[str, Any]:
@@ -291,7 +357,6 @@ def _service(service: Schedule) -> dict[str, Any]:
         "platform": service.platform,
         "name": service.name,
         "files": [{"path": str(path), "text": _decoded(data)} for path, data in service.files.items()],
-        "line": service.line,
         "commands": [list(step.command) for step in service.start],
     }
 
@@ -300,8 +365,6 @@ def _plan(service: Schedule) -> Iterator[Line]:
     for path, data in service.files.items():
         yield str(path), "bold"
         yield _decoded(data)
-    if service.line:
-        yield f"{service.line}\n"
     yield from ((f"then {step}", "dim") for step in service.start)
 
 
@@ -312,9 +375,10 @@ def _decoded(data: bytes) -> str:
 def tool_list(options: Options) -> Answer:
     from memfolio.verbs.verb import tools_of
 
-    rows = [(tool.name, tool.description.partition("\n")[0]) for tool in tools_of("all").values()]
-    document = {"tools": [{"name": name, "description": what} for name, what in rows]}
-    return Answer(document, table(("tool", "what it does"), rows, wide="what it does"))
+    tools = tools_of("all").values()
+    return Answer(
+        {"tools": [{"name": each.name, "description": each.description.partition("\n")[0]} for each in tools]}
+    )
 
 
 def tool_show(options: Options, name: str) -> Answer:

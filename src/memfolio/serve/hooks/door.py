@@ -61,6 +61,8 @@ def text_of(answer: dict[str, object]) -> str:
 EMPTY = b"{}"
 INSIDE, FOLDER, KEPT, SOCKET, LOG = ".memfolio", ".memfolio/hooks", "new", "socket", "log"
 STOP = "stop"
+ASKED = "MEMFOLIO_ASKED"
+"""Set where memfolio itself asks the host's program (`llm/host.py`): what is said there is nobody's conversation."""
 MOST_BYTES = 16 << 20
 """Of what a host says; more than that is nobody's prompt."""
 STALLED = 2.0
@@ -107,7 +109,7 @@ def _answer(home: str, event: list[str], options: list[str]) -> bytes | None:
         return ask(home, _parcel(STOP), 10.0)
     act, said = ACTS.get(host, {}).get(name), _read()
     inside = os.path.join(home, INSIDE)
-    if act is None or not os.path.isdir(inside) or os.path.islink(inside):
+    if os.environ.get(ASKED) or act is None or not os.path.isdir(inside) or os.path.islink(inside):
         return EMPTY
     until = time.monotonic() + PATIENCE[act]
     parcel = _parcel(f"{time.time_ns():020d}-{os.getpid()}", host, name, *options) + said

@@ -20,7 +20,7 @@ from memfolio.vault.fields import without_surrogates
 WORDS = {PROMPT: ("prompt",), ANSWER: ("last_assistant_message", "prompt_response", "text")}
 """Under which names hosts pass on what was said; the names of the rest follow."""
 SESSION, TURN = ("conversation_id", "session_id"), ("turn_id", "generation_id", "prompt_id")
-SUBAGENT = ("agent_id", "subagent_id")
+SUBAGENT, FOLDER = ("agent_id", "subagent_id"), ("cwd",)
 _TOLD = re.compile(r"<hook_context>[^<]*+</hook_context>")
 """What hooks told an agent of Gemini CLI, as it stands before or behind a prompt: without any other `<`."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._:-]")
@@ -42,6 +42,11 @@ class HookEvent:
     transcript: str
     is_heard: bool
     """Whether it is to be remembered: not what a sub-agent says, unless that was asked for."""
+    folder: str = ""
+    """The folder in which the host works."""
+    tokens: int = -1
+    """How many the agent was told by a process that has ended since, with the memories that `words` name; -1 where this
+    is no such note."""
 
 
 def read_parcel(parcel: bytes) -> tuple[str, str, HookEvent | None]:
@@ -67,7 +72,13 @@ def _event(words: list[str], said: bytes) -> HookEvent | None:
         source=_text(payload, "source"),
         transcript=_text(payload, "transcript_path"),
         is_heard=bool(subagents) or not _text(payload, *SUBAGENT),
+        folder=_text(payload, *FOLDER) or _first(payload.get("workspace_roots")),
     )
+
+
+def _first(value: object) -> str:
+    """The first of several texts."""
+    return value[0] if isinstance(value, list) and value and isinstance(value[0], str) else ""
 
 
 def _text(payload: dict[str, Any], *names: str) -> str:

@@ -23,14 +23,14 @@ from memfolio.serve.hooks.event import HookEvent
 from memfolio.settings import PERSONAL, Redaction
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk, Stamp, full_error
-from memfolio.vault.home import Home
+from memfolio.vault.paths import Home
 
 # Processes that outlive who starts them, and the host.
 
 
 def run(args: Sequence[str], folder: str) -> None:
     """Have this Python run something in a folder; nobody waits for it, and nobody hears it."""
-    subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-P", *args],  # -P: the folder in which a host works has no say in what is imported
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -38,6 +38,7 @@ def run(args: Sequence[str], folder: str) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    process.returncode = 0  # or Python would complain that it still runs
 
 
 # How the hooks of a home are doing, for a person: what waits, and what went wrong.
@@ -92,7 +93,7 @@ def keep(home: Path, name: str, event: HookEvent | None) -> str:
     if event is None:
         note(home, "what the host said makes no sense")
         return ""
-    if not event.is_heard or (event.act == START and not event.words):
+    if not event.is_heard or (event.act == START and event.tokens < 0):
         return ""
     disk = disk_of(home)
     try:
@@ -120,7 +121,7 @@ def _rules(home: Path, _settings: Stamp | None) -> tuple[Redactor, int]:
     except MemfolioError:
         return Redactor(Redaction(personal=PERSONAL)), 1 << 20
     place.load()
-    return Redactor(config.redact, place.hash if place.is_founded() else None), config.max_content_bytes
+    return Redactor(config.redact, place.hash if place.is_initialized() else None), config.max_content_bytes
 
 
 def waiting(home: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -14,10 +15,23 @@ from pathlib import Path
 
 from memfolio import __version__
 from memfolio.serve.hooks.desk import Desk, warned
-from memfolio.serve.hooks.door import EMPTY, FOLDER, INSIDE, MOST_BYTES, SOCKET, START, STOP, TOLD, ask, is_private
+from memfolio.serve.hooks.door import (
+    EMPTY,
+    FOLDER,
+    INSIDE,
+    MOST_BYTES,
+    SOCKET,
+    START,
+    STOP,
+    TOLD,
+    ask,
+    is_private,
+    text_of,
+)
 from memfolio.serve.hooks.event import HookEvent, read_parcel
 from memfolio.serve.hooks.kept import disk_of, keep, note, run, sweep
-from memfolio.vault.lock import FileLock
+from memfolio.text import estimate_tokens
+from memfolio.vault.disk import FileLock
 
 # What a hook does where no warm process answers: it keeps what was said, answers by itself, and starts one.
 
@@ -33,8 +47,11 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
             return EMPTY
         if event.act in TOLD:
             answer, told = answer_here(home, event, seconds)
-            if event.act == START:  # for those who answer what comes next
-                trouble = keep(home, name, replace(event, words=told)) or trouble
+            if tokens := estimate_tokens(text_of(json.loads(answer))):
+                # For those who answer what comes next: behind the prompt itself, which is kept already.
+                moment, _, process = name.partition("-")
+                note_ = replace(event, act=START, words=told, tokens=tokens)
+                trouble = keep(home, f"{int(moment) + 1:020d}-{process}", note_) or trouble
             answer = warned(answer, event, trouble)
         run(["-m", "memfolio.serve.hooks.warm", str(home)], str(home))
     except Exception as error:  # noqa: BLE001 - the outer edge: whatever it is, the host must not suffer
@@ -92,6 +109,7 @@ class Warm:
         self._over.set()
         self._work.set()
         taker.join()
+        self._desk.note_told()
         self._desk.close()
 
     def _is_idle(self, idle: float) -> bool:
@@ -136,6 +154,7 @@ class Warm:
         while not self._over.is_set():
             self._work.clear()
             self._desk.take_up()
+            self._desk.embed(enough=lambda: self._work.is_set() or self._over.is_set())
             self._work.wait(AGAIN)
 
 

@@ -32,10 +32,10 @@ from memfolio.serve.http.gate import AGENT, Metrics, RequestGate, ServerNames, a
 from memfolio.serve.http.server import Limits
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.tokens import Token, Tokens
-from memfolio.vault.trail import TrailLine
+from memfolio.vault.journal import TrailLine
 from memfolio.verbs.documents import packed, told_inside
 from memfolio.verbs.verb import AGENT as AGENT_ID
-from memfolio.verbs.verb import Told, Verb, verbs_at
+from memfolio.verbs.verb import OnProgress, Verb, verbs_at
 
 # Streams of events: changes as they come, and how far a long call is.
 
@@ -99,11 +99,13 @@ class Listener:
         if (waiting := self._queue.qsize()) <= WAITING:
             self._queue.put_nowait(event if waiting < WAITING else None)
 
-    async def events(self, is_welcome: Callable[[], bool] = lambda: True) -> AsyncIterator[bytes]:
+    async def events(
+        self, is_welcome: Callable[[], bool] = lambda: True, every: float = PING_SECONDS
+    ) -> AsyncIterator[bytes]:
         """Events until the end, with signs of life between them; ends early for whoever is not welcome any more."""
         while True:
             try:
-                heard = await asyncio.wait_for(self._queue.get(), PING_SECONDS)
+                heard = await asyncio.wait_for(self._queue.get(), every)
             except TimeoutError:
                 heard = PING
             if heard is None or not is_welcome():
@@ -125,7 +127,7 @@ async def changes(hall: Hall, token: Token, after: int | None) -> AsyncGenerator
         room.listeners.discard(listener)
 
 
-async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) -> AsyncGenerator[bytes]:
+async def progress(name: str, begin: Callable[[OnProgress], asyncio.Future[bytes]]) -> AsyncGenerator[bytes]:
     """How far a call is, then what it answers, as `result` or `error`."""
     listener = Listener()
 
@@ -148,26 +150,26 @@ async def progress(name: str, begin: Callable[[Told], asyncio.Future[bytes]]) ->
 T = TypeVar("T")
 
 
-class Room:
+class ServedMemory:
     """The memory of one agent, opened when it is first used, those who listen to its changes, and calls under way."""
 
-    def __init__(self, config: Config, agent: str) -> None:
+    def __init__(self, config: Config, agent: str, speaker: str) -> None:
         self.listeners: set[Listener] = set()
         self.calls: set[Future[Any]] = set()
-        self._config, self._agent, self._lock = config, agent, Lock()
+        self._config, self._agent, self._speaker, self._lock = config, agent, speaker, Lock()
         self._memory: Memory | None = None
 
     @property
     def is_in_use(self) -> bool:
         """Whether somebody waits for an answer, listens, or memories are being embedded."""
         memory = self._memory
-        return bool(self.calls or self.listeners) or (memory is not None and memory.library.is_embedding)
+        return bool(self.calls or self.listeners) or (memory is not None and memory.searcher.is_embedding)
 
     def memory(self) -> Memory:
         """The memory; the first who asks waits until it is open."""
         with self._lock:
             if self._memory is None:
-                self._memory = Memory.open(self._config.home, self._agent, speaker="agent")
+                self._memory = Memory.open(self._config.home, self._agent, speaker=self._speaker)
                 self._memory.subscribe(self._tell)
             return self._memory
 
@@ -183,20 +185,21 @@ class Room:
 
 
 class Hall:
-    """Open from its making until `close`; threads may share it."""
+    """Open from its making until `close`; threads may share it. All of its memories speak as an agent, or the owner."""
 
-    def __init__(self, config: Config, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, config: Config, now: Callable[[], float] = time.monotonic, *, speaker: str = "agent") -> None:
         self._config = config
-        self.rooms = OpenByAgent(lambda agent: Room(config, agent), now)
+        self.rooms = OpenByAgent(lambda agent: ServedMemory(config, agent, speaker), now)
         # Held as long as the server runs: what is wrong with the home is known at once.
-        self._first = Memory.open(config.home, config.agent, background=False, speaker="agent")
-        self.tokens = Tokens(self._first.vault.home)
+        self._first = Memory.open(config.home, config.agent, background=False, speaker=speaker)
+        self.vault = self._first.vault
+        self.tokens = Tokens(self.vault.home)
         self.metrics = Metrics(open_memories=lambda: len(self.rooms))
         # More threads than cores only make each other wait; what takes long has its own, and holds up nobody.
         self._quick = ThreadPoolExecutor(max(2, os.cpu_count() or 2), thread_name_prefix="memfolio-http")
         self._slow = ThreadPoolExecutor(2, thread_name_prefix="memfolio-http-long")
 
-    def room(self, agent: str) -> Room:
+    def room(self, agent: str) -> ServedMemory:
         """Where an agent's memory is; one that nobody uses is closed after a while, and opened again."""
         return self.rooms.of(agent)
 
@@ -322,7 +325,7 @@ def _verb(hall: Hall, verb: Verb) -> Callable[..., Any]:
         if not token.lets(scope := verb.scope_for(arguments)):
             raise too_small(token, scope)
 
-        def begin(report: Told | None = None) -> asyncio.Future[bytes]:
+        def begin(report: OnProgress | None = None) -> asyncio.Future[bytes]:
             def work(memory: Memory) -> bytes:
                 return packed({"result": verb(memory, arguments, report)})
 

@@ -374,6 +374,30 @@ def renewed(text: str, name: str, values: Mapping[str, object]) -> str:
     return _safe(whole, said, name)
 
 
+def with_settings(text: str, values: Mapping[str, str]) -> str:
+    """The text with these values under dotted names, where they stand or are commented out, else above all tables.
+
+    Raises ValueError where that would change anything else.
+    """
+    whole, wanted = text, tomllib.loads(text)
+    for name, value in values.items():
+        table, _, key = name.partition(".")
+        inside = re.search(rf"(?m)^[ \t]*\[[ \t]*{table}[ \t]*\][^\n]*\n", whole)
+        if inside:
+            rest, line = whole[inside.end() :], f'{key} = "{value}"'
+            part = rest[: found.start()] if (found := re.search(r"(?m)^[ \t]*\[", rest)) else rest
+            new, count = re.subn(rf"(?m)^[ \t]*{key}[ \t]*=[^\n]*$", line, part, count=1)
+            whole = whole[: inside.end()] + (new if count else f"{line}\n{part}") + rest[len(part) :]
+        else:
+            line = f'{name} = "{value}"'
+            new, count = re.subn(rf"(?m)^(?:#[ \t]*)?{re.escape(name)}[ \t]*=[^\n]*$", line, whole, count=1)
+            whole = new if count else f"{line}\n{whole}"
+        wanted.setdefault(table, {})[key] = value
+    if tomllib.loads(whole) != wanted:
+        raise ValueError("it would say something else")
+    return whole
+
+
 def without_toml(text: str, name: str) -> str:
     """The text without the table of this name, those below it, and our note with the blank line above it.
 

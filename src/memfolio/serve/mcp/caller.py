@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memfolio.arguments import nearest
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
 from memfolio.verbs.documents import as_json, told_inside
-from memfolio.verbs.verb import Told, Verb
+from memfolio.verbs.verb import OnProgress, Verb
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -48,7 +48,7 @@ class Caller:
         """Whether the memory is being opened or embedded, or somebody waits for an answer."""
         if self._calls or not self._opening.done():
             return True
-        return self._opening.exception() is None and self._opening.result().library.is_embedding
+        return self._opening.exception() is None and self._opening.result().searcher.is_embedding
 
     @property
     def memory(self) -> Memory:
@@ -80,12 +80,12 @@ class Caller:
         return {name: tool for name, tool in self.tools.items() if may_write or tool.is_reading}
 
     def call(
-        self, name: str, arguments: Mapping[str, Any], told: Told | None = None, *, may_write: bool = True
+        self, name: str, arguments: Mapping[str, Any], on_progress: OnProgress | None = None, *, may_write: bool = True
     ) -> CallResult:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
             tool = self._tool(name, arguments, may_write)
-            return CallResult(json.loads(as_json({"result": self.asked(tool, arguments, told)})))
+            return CallResult(json.loads(as_json({"result": self.asked(tool, arguments, on_progress)})))
         except ProposedError as error:
             return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:

@@ -33,13 +33,13 @@ async def hear(read: Any, write: Any, heard: Any) -> None:
             line = _line(item)
             if line is None:
                 await heard.send(item)
-            elif message := mended(line):
+            elif message := edit_result(line):
                 await heard.send(SessionMessage(message))
             else:
                 await write.send(SessionMessage(refused(line)))
 
 
-def mended(line: str) -> types.JSONRPCMessage | None:
+def edit_result(line: str) -> types.JSONRPCMessage | None:
     """The message without halves of characters, which JSON can write and no text can have; None where it is no message.
 
     Hosts cut texts between the two halves of an emoji.

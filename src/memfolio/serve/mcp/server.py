@@ -20,6 +20,7 @@ from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 from memfolio import __version__
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, MemfolioError, NotFoundError
+from memfolio.recall.fence import bullet, fenced, heading
 from memfolio.serve import text_of
 from memfolio.serve.mcp.caller import Caller, CallResult
 from memfolio.serve.mcp.messages import Progress, hear, waited_for
@@ -82,11 +83,12 @@ def _output(shape: dict[str, Any]) -> dict[str, Any]:
 
 # Prompts that a person may choose in their host: what is remembered, and where work stands.
 
-RECALL, CHECKPOINT = "recall-before-answering", "checkpoint-before-compaction"
+RECALL, CHECKPOINT, LEARN = "recall-before-answering", "checkpoint-before-compaction", "learn"
 QUESTION = PromptArgument(name="question", description="What is to be answered.", required=True)
 PROMPTS = [
     Prompt(name=RECALL, description="Answer a question with what is remembered about it.", arguments=[QUESTION]),
     Prompt(name=CHECKPOINT, description="Save where work stands before the conversation is cut."),
+    Prompt(name=LEARN, description="Read what was said lately, and keep what will matter later."),
 ]
 
 
@@ -94,13 +96,23 @@ def compose(memory: Memory, name: str, given: Mapping[str, str]) -> str:
     """The text of a prompt."""
     if name == CHECKPOINT:
         return text_of("checkpoint-prompt.txt")
+    if name == LEARN:
+        return f"{_unread(memory)}\n\n{text_of('learn-prompt.txt')}"
     if name != RECALL:
-        raise NotFoundError(f"there is no prompt {name[:40]!r}", hint=nearest(name, [RECALL, CHECKPOINT]))
+        raise NotFoundError(f"there is no prompt {name[:40]!r}", hint=nearest(name, [RECALL, CHECKPOINT, LEARN]))
     question = given.get("question", "").strip()
     if not question:
         raise InputError(f"{name} lacks its question", hint="say what is to be answered")
     found = memory.context(question) or "Nothing that is remembered bears on it."
     return f"{found}\n\nAnswer with that in mind, and cite what you use by its id: {question}"
+
+
+def _unread(memory: Memory) -> str:
+    """The turns that nobody has learned from and what is known about them, fenced: people and strangers wrote them."""
+    found = memory.learn()
+    turns = [bullet(f"[{each.id}] {each.role}:", each.content) for each in found.turns]
+    known = [bullet(f"[{each.id}]", each.content) for each in found.known]
+    return fenced([heading("Turns"), *turns, *([heading("Known"), *known] if known else [])])
 
 
 # What can be read under an address: core memory, days, people and things, checkpoints, pages of the mind.

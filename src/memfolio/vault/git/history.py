@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +13,9 @@ from datetime import datetime, timedelta
 from functools import wraps
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+
+import pygit2
 
 from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.disk import Disk
@@ -30,12 +34,6 @@ from memfolio.vault.git.repository import (
     seconds_of,
 )
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED
-
-if TYPE_CHECKING:
-    import subprocess
-
-    import pygit2
-
 
 MANY_PACKS = 50
 KEPT = b"memfolio\n"
@@ -77,9 +75,6 @@ def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
 
 def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     """Run the git program on this very repository; None when there is none or it distrusts the folder's owner."""
-    import shutil
-    import subprocess
-
     program = shutil.which("git")
     if program is None:
         return None
@@ -99,8 +94,6 @@ def run_git(home: Path, repo: pygit2.Repository, *arguments: str) -> subprocess.
 
 def _pack_all(disk: Disk, repo: pygit2.Repository) -> None:
     """Bring all objects into one pack, in place of the files and packs in which they lay."""
-    import pygit2
-
     folder = common_dir(repo) / "objects" / "pack"
     before, objects = disk.names(folder), list(repo.odb)
     if not objects:
@@ -148,8 +141,6 @@ def kept(disk: Disk, repo: pygit2.Repository, objects: Iterable[pygit2.Oid]) -> 
     Git deletes an object in a file of its own if nothing referred to it when it began to look, even though something
     does by now; it does not delete from packs that it did not see, or that have a `.keep`.
     """
-    import pygit2
-
     assert repo.config_snapshot  # what is wrong with it is said here: half a builder cannot be thrown away
     builder = pygit2.PackBuilder(repo)
     for oid in dict.fromkeys(objects):
@@ -176,8 +167,6 @@ def _delete(disk: Disk, path: Path) -> None:
 
 
 def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:
-    import pygit2
-
     seen: set[pygit2.Oid] = set()
     waiting = [pygit2.Oid(hex=tip)]
     while waiting:
@@ -192,8 +181,6 @@ def _unreadable(repo: pygit2.Repository, tip: str) -> Iterator[str]:
 
 
 def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
-    import pygit2
-
     if thing.type == pygit2.enums.ObjectType.COMMIT:
         commit = thing.peel(pygit2.Commit)
         return [commit.tree_id, *commit.parent_ids]
@@ -280,8 +267,6 @@ class History:
     @_guard
     def obstacle(self) -> str | None:
         """Why a commit has to wait (a person is in the middle of something); None when the way is free."""
-        import pygit2
-
         repo = self._repo()
         head = repo.lookup_reference("HEAD").target
         if not isinstance(head, str):
@@ -297,8 +282,6 @@ class History:
     @_guard
     def commit(self, drafts: Sequence[CommitDraft]) -> list[str]:
         """Commit the drafts in order on top of the branch and return their ids; all become visible at once."""
-        import pygit2
-
         if (obstacle := self.obstacle()) is not None:
             raise HistoryError(f"cannot commit: {obstacle}", hint="commits wait until git is free again")
         repo, base = self._repo(), self.tip()
@@ -336,8 +319,6 @@ class History:
         self, repo: pygit2.Repository, base: str | None, ours: str | None, made: list[pygit2.Oid]
     ) -> tuple[list[str], pygit2.Tree | None]:
         """The parents of the next commit, and the tree that it changes."""
-        import pygit2
-
         if base is None or ours is None:
             return [base] if base else [], repository.commit_at(repo, base).tree if base else None
         theirs, tree = repository.commit_at(repo, base).tree, repository.commit_at(repo, ours).tree
@@ -392,8 +373,6 @@ class History:
     @_guard
     def ours(self) -> str | None:
         """Our newest commit, wherever the branch is; None before the first one."""
-        import pygit2
-
         repo, tip = self._repo(), self.tip()
         reference = repo.references.get(self._own_ref)
         own = str(reference.resolve().target) if reference is not None else None
@@ -428,8 +407,6 @@ class History:
     @_guard
     def standing(self, path: str) -> GitFileState | None:
         """What git has of a file right now; None where there is no history yet."""
-        import pygit2
-
         repo, parts, ours = self._repo(), parts_of(path), self.ours()
         if ours is None:
             return None
@@ -452,8 +429,6 @@ class History:
     @_guard
     def unstage(self, paths: Iterable[str]) -> None:
         """Let the index have these files as the commit that is checked out has them."""
-        import pygit2
-
         repo = self._repo()
         if repo.head_is_unborn:
             return
@@ -472,8 +447,6 @@ class History:
     @_guard
     def read(self, path: str, *, commit: str | None = None) -> bytes | None:
         """The content of a file at a commit (default: our newest), None when it is not there."""
-        import pygit2
-
         parts, tree = parts_of(path), self._tree(commit)
         entry = None if tree is None else _entry(tree, parts)
         return entry.data if isinstance(entry, pygit2.Blob) else None
@@ -515,8 +488,6 @@ class History:
     def anchors(self, *, merged: bool = False) -> Iterator[Anchor]:
         """What our commits vouch for, newest first; with `merged`, also those that people have built on them."""
         with repository.guarded(self.home):
-            import pygit2
-
             if (ours := self.ours()) is None:
                 return
             walker = self._repo().walk(ours, pygit2.enums.SortMode.NONE)
@@ -535,8 +506,6 @@ class History:
     @_guard
     def at_time(self, moment: datetime) -> str | None:
         """The newest commit made at or before `moment`; commits know whole seconds."""
-        import pygit2
-
         second = seconds_of(moment)
         if (tip := self.ours()) is None:
             return None
@@ -547,8 +516,6 @@ class History:
     @_guard
     def resolve(self, rev: str) -> str:
         """The full id of a commit given as id, unique beginning of one, branch, tag or expression like `HEAD~2`."""
-        import pygit2
-
         try:
             if not rev.isprintable():
                 raise ValueError("unprintable")
@@ -626,8 +593,6 @@ class History:
 
     def _read_seqs(self, ends: tuple[str, ...]) -> None:
         """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
-        import pygit2
-
         found: list[tuple[int, str]] = []
         walker = self._repo().walk(ends[0] if ends else None, pygit2.enums.SortMode.NONE)
         for end in ends[1:]:
@@ -653,8 +618,6 @@ def _create_commit(
     made: list[pygit2.Oid],
 ) -> pygit2.Oid:
     """A commit that changes the tree `old`; every object that it is made of is noted in `made`."""
-    import pygit2
-
     message = message_of(draft)
     tree = _graft(repo, old, {parts_of(path): data for path, data in draft.writes.items()}, made)
     if tree is None:
@@ -671,8 +634,6 @@ def _with_entries(
     repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
 ) -> pygit2.Tree:
     """The tree with those entries as another tree has them."""
-    import pygit2
-
     kept = [each for each in repository.tree_entries(tree.read_raw()) if not is_others(each[1])]
     kept += [each for each in repository.tree_entries(other.read_raw()) if is_others(each[1])]
     kept.sort(key=lambda each: each[1] + b"/" * (each[0] == repository.FOLDER))
@@ -681,8 +642,6 @@ def _with_entries(
 
 
 def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:
-    import pygit2
-
     entry = None if commit is None else _entry(repository.commit_at(repo, commit).tree, parts)
     return str(entry.id) if isinstance(entry, pygit2.Blob) else None
 
@@ -725,8 +684,6 @@ def _put_entry(
     below: dict[Parts, bytes | None],
     made: list[pygit2.Oid],
 ) -> None:
-    import pygit2
-
     modes = pygit2.enums.FileMode
     is_folder = isinstance(old, pygit2.Tree)
     is_said, data = () in below, below.pop((), None)
@@ -752,8 +709,6 @@ def _entry(tree: pygit2.Tree, parts: Parts) -> pygit2.Object | None:
 
 
 def _collect(tree: pygit2.Tree, prefix: str, found: dict[str, str]) -> None:
-    import pygit2
-
     for entry in tree:
         raw = entry.raw_name or b""
         path = prefix + raw.decode("utf-8", "surrogateescape")

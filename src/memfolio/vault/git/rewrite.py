@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pygit2
 
 from memfolio.errors import HistoryError, RefusedError
 from memfolio.types import frozen
-from memfolio.vault.git import history, repository
+from memfolio.vault.git import repository
+from memfolio.vault.git.history import History, put_pack
 from memfolio.vault.paths import AUDIT
-
-if TYPE_CHECKING:
-    import pygit2
-
-    from memfolio.vault.git.history import History
 
 Scrub = Callable[[str, bytes], bytes]
 _LINK, _MODULE = b"120000", b"160000"
@@ -154,8 +151,6 @@ class Rewriter:
 
     def _targets(self) -> dict[str, bytes]:
         """Where each branch, tag and the like points."""
-        import pygit2
-
         targets = {name: self.repo.references[name].target for name in self.repo.references}
         return {name: each.raw for name, each in targets.items() if isinstance(each, pygit2.Oid)}
 
@@ -168,8 +163,6 @@ class Rewriter:
         return {commit for each in ids if (commit := self._peeled(each)) is not None}
 
     def _peeled(self, oid: bytes) -> bytes | None:
-        import pygit2
-
         found = self.repo.get(pygit2.Oid(raw=oid))
         if found is None or found.type not in (pygit2.enums.ObjectType.COMMIT, pygit2.enums.ObjectType.TAG):
             return None
@@ -180,8 +173,6 @@ class Rewriter:
 
     def _walk(self) -> Iterator[pygit2.Commit]:
         """All commits, parents first."""
-        import pygit2
-
         mode = pygit2.enums.SortMode
         walker = self.repo.walk(None, mode.TOPOLOGICAL | mode.REVERSE)
         for oid in sorted(self._roots()):
@@ -194,8 +185,6 @@ class Rewriter:
     # What it becomes
 
     def _read(self, oid: bytes) -> bytes:
-        import pygit2
-
         return bytes(self.repo.read(pygit2.Oid(raw=oid))[1])
 
     def _written(self, kind: int, data: bytes) -> bytes:
@@ -204,8 +193,6 @@ class Rewriter:
         return bytes(oid.raw)
 
     def _commit(self, commit: pygit2.Commit) -> bytes:
-        import pygit2
-
         tree, old = self._tree(commit.tree_id.raw, ""), commit.id.raw
         parents = [each.raw for each in commit.parent_ids]
         if tree == commit.tree_id.raw and all(self._commits[each] == each for each in parents):
@@ -214,8 +201,6 @@ class Rewriter:
         return self._written(int(pygit2.enums.ObjectType.COMMIT), _renamed(self._read(old), known))
 
     def _tree(self, oid: bytes, prefix: str) -> bytes:
-        import pygit2
-
         if (oid, prefix) not in self._trees:
             data = self._read(oid)
             after = b"".join(
@@ -232,8 +217,6 @@ class Rewriter:
         return self._tree(oid, f"{path}/") if mode == repository.FOLDER else self._blob(oid, path)
 
     def _blob(self, oid: bytes, path: str) -> bytes:
-        import pygit2
-
         if (oid, path) not in self._blobs:
             data = self._read(oid)
             after = self.scrub(path, data)
@@ -242,8 +225,6 @@ class Rewriter:
         return self._blobs[oid, path]
 
     def _new(self, oid: bytes) -> bytes:
-        import pygit2
-
         if oid in self._commits or oid in self._tags:
             return self._commits.get(oid) or self._tags[oid]
         thing = self.repo[pygit2.Oid(raw=oid)]
@@ -260,8 +241,6 @@ class Rewriter:
 
     def _pack(self, moves: dict[str, tuple[bytes, bytes]]) -> str:
         """One durable pack of all that is still needed; returns its name."""
-        import pygit2
-
         builder = pygit2.PackBuilder(self.repo)
         builder.set_threads(0)
         for commit in dict.fromkeys(self._commits.values()):
@@ -273,7 +252,7 @@ class Rewriter:
                 builder.add(entry.id)
         with suppress(pygit2.GitError):  # an index that conflicts has no tree
             builder.add_recur(self.repo.index.write_tree())  # it remembers the trees of its folders, too
-        return history.put_pack(self.history.disk, self.repo, builder)
+        return put_pack(self.history.disk, self.repo, builder)
 
     def _move(self, moves: dict[str, tuple[bytes, bytes]]) -> None:
         """Let references point to other commits, each under git's own lock, which no death of ours leaves behind.

@@ -7,20 +7,21 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, PageChangedError, RefusedError
+from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, RefusedError
 from memfolio.text import counted
-from memfolio.types import Action, Approval, Attribution, check_attribution, frozen
-from memfolio.vault.change import Change, PutPage, Receipt
+from memfolio.types import Action, Approval, Attribution, check_attribution
+from memfolio.vault.change import Change, PutPage, UndoResult
 from memfolio.vault.disk import disk_errors
+from memfolio.vault.journal import TrailLine
 from memfolio.vault.past.merge import difference
-from memfolio.vault.past.rollback import STATE, is_rolled_back, is_state, lasting_lines, restore
+from memfolio.vault.past.rollback import is_rolled_back, restore
 from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose
-from memfolio.vault.past.view import Event, MemoryHistory, TrailEntry, TrailFilter, View, Walk
-from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, check_path, sensitivity
-from memfolio.vault.trail import TrailLine
-from memfolio.vault.vault import known_to
+from memfolio.vault.past.view import Event, MemoryHistory, Texts, TrailEntry, TrailFilter, View, Walk
+from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, check_path, is_state, sensitivity
+from memfolio.vault.vault import visible_to
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
@@ -123,18 +124,6 @@ def _bullets(items: Iterable[str]) -> str:
 
 Files = dict[str, bytes | None]
 _REVERTS = f'"{Action.REVERT.value}"'.encode()
-ATTEMPTS = 3
-"""How often an undo is composed without holding up other writers, before it is composed under the lock."""
-
-
-@frozen
-class UndoResult:
-    """What undo or rollback did, or would do: the difference, and the receipt when it was done."""
-
-    diff: str
-    paths: tuple[str, ...]
-    seqs: tuple[int, ...] = ()
-    receipt: Receipt | None = None
 
 
 class Past:
@@ -143,14 +132,21 @@ class Past:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def log(self, wanted: TrailFilter | None = None, *, limit: int = 50) -> list[TrailEntry]:
-        """The newest changes, newest first."""
+    def log(self, wanted: TrailFilter | None = None, *, limit: int = 50, before: int | None = None) -> list[TrailEntry]:
+        """The newest changes, newest first; with `before`, those with a smaller number."""
+        return self.entries(wanted or TrailFilter(), limit=limit, before=before)
+
+    def entries(
+        self, wanted: TrailFilter, *, limit: int, before: int | None = None, texts: Texts | None = None
+    ) -> list[TrailEntry]:
+        """`log`, where `texts` tells what memories say, which spares opening the logs that they stand in."""
         vault = self._vault
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
-            lines = vault.told(walk.over(vault.trail.newest_first()))
-            view = View(walk, self._readable)
-            return view.entries(lines, wanted or TrailFilter(), limit=limit, commits=vault.commits_of)
+            lines = vault.trail.newest_first(containing=wanted.needles() if texts else (), before=before)
+            view = View(walk, self._readable, texts)
+            told = vault.told(walk.over(lines))
+            return view.entries(told, wanted, limit=limit, commits=vault.commits_of)
 
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
@@ -163,7 +159,7 @@ class Past:
         with disk_errors(vault.home.root):
             walk = Walk(self._versions(), self._readable)
             lines = vault.trail.newest_first(containing=life.needles())
-            found = life.events(walk, known_to(shows, vault.trail, walk.over(lines)))
+            found = life.events(walk, visible_to(shows, vault.trail, walk.over(lines)))
         return self.events(id, days, [*states, *life.learned], shows) if life.learned else found
 
     def diff(self, seq: int) -> str:
@@ -197,20 +193,13 @@ class Past:
         """Take back changes by number, or all of an actor, session or source, as one change."""
         check_attribution(by)
         wanted = UndoTarget(seqs=_numbers(seqs), actor=actor, session=session, source=source)
-        waiting = {record.line.seq for record in self._vault.file_states.journal.pending}
-        if self._vault.config.git.enabled and not (wanted.seqs and waiting.issuperset(wanted.seqs)):
+        if self._vault.config.git.enabled and not wanted.seqs:
             self._vault.committer.commit_now(wait=False)  # spares a search; whoever is packing git is not waited for
-        for _ in range(ATTEMPTS):
-            with suppress(PageChangedError):
-                return self._undo(wanted, by, dry_run=dry_run)
-        with self._vault.writer.ready():
-            return self._undo(wanted, by, dry_run=dry_run)
+        return self._vault.compose(partial(self._undo, wanted, by, dry_run=dry_run))
 
     def _undo(self, wanted: UndoTarget, by: Attribution, *, dry_run: bool) -> UndoResult:
-        """Compose an undo, then make it; PageChangedError when the files moved in between."""
-        with disk_errors(self._vault.home.root):
-            state = self._state()
-            reversal = self._compose(wanted, state)
+        """Compose an undo, then make it; PageChangedError when a person saved one of the files in between."""
+        reversal = self._compose(wanted)
         paths = tuple(reversal.changed())
         if not paths:
             raise NotFoundError(
@@ -219,42 +208,29 @@ class Past:
             )
         receipt = None
         if not dry_run:
-            change = as_change(reversal, self._vault.home.hash, by)
-            with self._vault.writer.ready():
-                self._check_state(state)
-                receipt = self._vault.apply(change)
+            receipt = self._vault.apply(as_change(reversal, self._vault.home.hash, by))
         return UndoResult(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
 
-    def _compose(self, wanted: UndoTarget, state: Files) -> Reversal:
-        with self._vault.writer.ready():
-            versions, newest = self._versions(), self._vault.file_states.journal.head.seq
-        reversal = Reversal(self._now)
+    def _compose(self, wanted: UndoTarget) -> Reversal:
+        versions, reversal = self._versions(), Reversal(self._now)
         # Beside the changes that are named, only reverts matter: they say what is undone already.
         named = [f'"seq":{seq},'.encode() for seq in wanted.seqs]
-        told = self._vault.told(self._vault.trail.lines(containing=[*named, _REVERTS] if named else ()))
-        chosen = choose((line for line in told if line.seq <= newest), wanted)
-        versions.look_at([choice.line for choice in chosen], reversal.load, self._vault.home.hasher)
-        for choice in chosen:
+        lines = self._vault.told(self._vault.trail.lines(containing=[*named, _REVERTS] if named else ()))
+        chosen = choose(lines, wanted)
+        versions.learn([line for line, _ in chosen], reversal.load, self._vault.home.hasher)
+        for line, is_whole in chosen:
             try:
-                found = versions.of(choice.line)
+                found = versions.of(line)
             except RefusedError:
-                if wanted.seqs or choice.line.count > len(choice.line.ids):
+                if wanted.seqs or line.count > len(line.ids):
                     raise
                 continue  # all of it was purged: the others are meant too
-            if choice.is_whole:
-                reversal.take_back(choice.line, found)
+            if is_whole:
+                reversal.take_back(line, found)
             else:
-                reversal.take_back_entries(choice.line, found, wanted)
-        reversal.finish(state)
+                reversal.take_back_entries(line, found, wanted)
+        reversal.finish(self._state())
         return reversal
-
-    def _check_state(self, seen: Files) -> None:
-        """Raise PageChangedError when something was forgotten that the state as it was seen does not know of."""
-        known, now = lasting_lines(seen), self._state()
-        for path, lines in lasting_lines(now).items():
-            if lines != known.get(path):
-                content = now[path] or b""
-                raise PageChangedError(path, current=content, current_hash=self._vault.home.hash(content))
 
     def rollback(
         self, path: str | None = None, *, to: datetime | str, by: Attribution, dry_run: bool = False
@@ -268,8 +244,7 @@ class Past:
             diff = "".join(difference(each, current[each], wanted[each]) for each in paths)
             receipt = None
             if paths and not dry_run:
-                hashes = self._hashes(paths)
-                pages = tuple(PutPage(each, wanted[each], hashes[each]) for each in paths)
+                pages = tuple(PutPage(each, wanted[each], self._vault.journal.hash_of(each)) for each in paths)
                 receipt = self._vault.apply(Change(operations=pages, by=by, action=Action.REVERT))
         return UndoResult(diff=diff, paths=tuple(paths), receipt=receipt)
 
@@ -277,7 +252,7 @@ class Past:
         """Files as they should become and as they are, for everything that differs between the two moments."""
         commit = self._commit_at(to)
         before, after = self._vault.history.files(commit), self._vault.history.files(tip)
-        newest = {write.path for record in self._vault.file_states.journal.pending for write in record.writes}
+        newest = {write.path for record in self._vault.journal.pending for write in record.writes}
         touched = [each for each in {*before, *after, *newest} if before.get(each) != after.get(each) or each in newest]
         touched = [each for each in touched if is_rolled_back(each) and self._vault.shows(each)]
         if path is not None:
@@ -314,14 +289,13 @@ class Past:
 
     def _versions(self) -> Versions:
         vault = self._vault
-        return Versions(vault.trail, vault.history, list(vault.file_states.journal.pending), vault.home.hash)
+        return Versions(vault.trail, vault.history, list(vault.journal.pending), vault.home.hash)
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""
-        names, root = self._vault.home.disk.names, self._vault.home.root
-        owners = [SHARED, *(f"agents/{name}" for name in names(root / "agents"))]
-        folders = [f"{owner}/{STATE}" for owner in owners if (root / owner / STATE).is_dir()]
-        paths = [f"{folder}/{name}" for folder in folders for name in names(root / folder)]
+        owners = [SHARED, *(f"agents/{name}" for name in self._vault.names("agents"))]
+        folders = [f"{owner}/memory/meta/state" for owner in owners]
+        paths = [f"{folder}/{name}" for folder in folders for name in self._vault.names(folder)]
         return {path: self._vault.read(path) for path in paths if is_state(path)}
 
     def _now(self, path: str) -> bytes | None:
@@ -334,10 +308,6 @@ class Past:
         with suppress(HomeError):
             return self._vault.read(path)
         return None
-
-    def _hashes(self, paths: Sequence[str]) -> dict[str, str | None]:
-        known = {path: self._vault.file_states.known(path) for path in paths}
-        return {path: state.hash if state else None for path, state in known.items()}
 
 
 def _numbers(seqs: object) -> frozenset[int]:

@@ -13,18 +13,16 @@ from memfolio.errors import ConfigError, HistoryError, HomeReadOnlyError
 from memfolio.text import counted
 from memfolio.vault.agents import agent_file
 from memfolio.vault.copies import original_of
-from memfolio.vault.git.history import History
 from memfolio.vault.git.repository import format_seqs
-from memfolio.vault.home import agents_of
-from memfolio.vault.journal import to_text
+from memfolio.vault.journal import Trail, read_line, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
-from memfolio.vault.paths import Form, agent_of, day_of, form_of
+from memfolio.vault.paths import Form, agent_of, agents_of, day_of, form_of
 from memfolio.vault.reconcile import TORN
 from memfolio.vault.survey import look_over
-from memfolio.vault.trail import Trail, read_line
 
 if TYPE_CHECKING:
+    from memfolio.vault.git.history import History
     from memfolio.vault.vault import Vault
 
 Level = Literal["ok", "note", "warning", "error"]
@@ -77,11 +75,11 @@ def doctor(vault: Vault) -> list[Finding]:
 
 def _mended(vault: Vault) -> Iterator[Finding]:
     """What was wrong with the trail when the home was opened, each told once."""
-    file_states = vault.file_states
-    while file_states.repairs:
-        message = file_states.repairs.pop(0)
-        if message in file_states.notices:
-            file_states.notices.remove(message)
+    journal = vault.journal
+    while journal.repairs:
+        message = journal.repairs.pop(0)
+        if message in journal.notices:
+            journal.notices.remove(message)
         hint = "`memfolio log` shows when that was; what could not be read is in .memfolio/torn"
         yield Finding("warning", "trail", message, hint)
 
@@ -112,13 +110,13 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
     """What counts as committed is in a commit, and the newest one has the trail as it is."""
-    committed = vault.file_states.journal.committed
+    committed = vault.journal.committed
     try:
-        held = vault.history.seqs()
+        commits = vault.history.seqs()
         parts = [part for part in vault.trail.parts() if not _is_in_git(vault, part, committed)]
     except HistoryError:
         return  # what is wrong with git is said elsewhere
-    if lost := [seq for seq in range(1, committed + 1) if seq not in held]:
+    if lost := [seq for seq in range(1, committed + 1) if seq not in commits]:
         message = f"has no commit of {counted(len(lost), 'change')} ({format_seqs(lost)[:60]}): they cannot be undone"
         yield Finding("error", "git", message, "see docs/vault.md, “When git is broken”")
     hint = f"if the chain holds, `git -C {vault.home.root} commit -m trail audit` brings it into git"
@@ -128,7 +126,7 @@ def _check_committed(vault: Vault) -> Iterator[Finding]:
 def _is_in_git(vault: Vault, part: str, committed: int) -> bool:
     """Whether the newest commit has the part as it is, up to lines that wait."""
     there = vault.history.read(part) or b""
-    if not (vault.file_states.read(part) or b"").startswith(there):
+    if not (vault.journal.read(part) or b"").startswith(there):
         return False
     following = next((raw for _, raw in vault.trail.raw_lines(part, len(there))), None)
     try:
@@ -169,15 +167,15 @@ def _check_key(vault: Vault) -> Iterator[Finding]:
 
 def _has_key(vault: Vault) -> bool:
     try:
-        return vault.home.is_founded()
+        return vault.home.is_initialized()
     except OSError:
         return False
 
 
 def _as_left(vault: Vault) -> dict[str, str | None]:
-    """The hash that each file was left with: by the file states, or by the trail where those cannot be kept."""
+    """The hash that each file was left with: by the journal, or by the trail where that cannot be kept."""
     if vault.trouble is None:
-        return {path: state.hash for path, state in vault.file_states.journal.known.items()}
+        return {path: state.hash for path, state in vault.journal.files.items()}
     return {mark.path: mark.now for line in vault.trail.lines() for mark in line.files}
 
 
@@ -198,7 +196,8 @@ def _is_committed(vault: Vault, path: str, content: bytes | None) -> bool:
 def _reading_problems(vault: Vault, path: str, content: bytes) -> tuple[str, ...]:
     form = form_of(path)
     if form is Form.PAGE:
-        return (NOT_UTF8,) if path.endswith(".md") and not _is_utf8(content) else ()
+        is_text = content.decode(errors="replace").encode() == content
+        return () if is_text or not path.endswith(".md") else (NOT_UTF8,)
     if form is Form.LINES:
         reading = read_lines(content)
         return (*reading.problems, *((f"its last {reading.torn} bytes are no whole line",) if reading.torn else ()))
@@ -206,14 +205,6 @@ def _reading_problems(vault: Vault, path: str, content: bytes) -> tuple[str, ...
     if day is None or agent is None:
         return ("is named like a day that does not exist",)
     return read_log(to_text(content), day=day, tz=vault.home.zone, agent=agent).problems
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _check_agents(vault: Vault) -> Iterator[Finding]:

@@ -8,15 +8,25 @@ from itertools import count
 from typing import Any
 
 from memfolio.types import EMPTY
-from memfolio.vault.cut import Excerpt, cut, excerpts, into_archive, memories_in
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import read_lines, split_lines
-from memfolio.vault.paths import AUDIT, Form, archive_log, archive_page, form_of, is_daily_log, ledger_of, place_of
+from memfolio.vault.lines import record_of, split_lines
+from memfolio.vault.move import Excerpt, cut, excerpts, into_archive, memories_in
+from memfolio.vault.paths import (
+    AUDIT,
+    Form,
+    archive_log,
+    archive_page,
+    form_of,
+    is_daily_log,
+    is_state,
+    ledger_of,
+    place_of,
+)
+from memfolio.vault.reconcile import blocks_of
 
 # Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
 # was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
 
-STATE = "memory/meta/state"
 TOMBSTONE = "tombstone"
 PURGE = "purge"
 LIFT = "restore"
@@ -31,10 +41,6 @@ Files = Mapping[str, bytes | None]
 
 def is_rolled_back(path: str) -> bool:
     return not path.startswith(f"{AUDIT}/") and "/memory/archive/" not in path
-
-
-def is_state(path: str) -> bool:
-    return f"/{STATE}/" in path and form_of(path) is Form.LINES
 
 
 def restore(
@@ -69,7 +75,8 @@ def archived_memories(
     kept = purged.union(*(memories_in(path, wanted[path]) for path in logs))
     for path in logs:
         before = now.get(path)
-        left = excerpts(path, to_text(before or b""), memories_in(path, before) - kept)
+        leaving = memories_in(path, before) - kept
+        left = excerpts(path, to_text(before or b""), leaving) if leaving else []
         known = kept | {each.id for each in left}
         if left := [*left, *(each for each in more.get(path, ()) if each.id not in known)]:
             target = archive_log(path)
@@ -128,16 +135,11 @@ def forgotten_by(lasting: Mapping[str, list[bytes]], operations: Container[str] 
 
 
 def without(path: str, content: bytes, ids: Container[str]) -> bytes:
-    """A log without the memories with these ids, entries and hand-written text alike, the rest byte for byte."""
+    """A ledger without what has these ids, lines, entries and hand-written text alike, the rest byte for byte."""
+    if form_of(path) is not Form.LOG:
+        return to_bytes("".join(text for each, text in blocks_of(path, content) if each not in ids))
     text = to_text(content)
     return to_bytes(cut(text, excerpts(path, text, ids)))
-
-
-def record_of(raw: bytes) -> dict[str, Any]:
-    """The record of one line; empty when it cannot be read."""
-    reading = read_lines(raw)
-    line = reading.records[0] if reading.records else reading.tail
-    return line.record if line else {}
 
 
 def _keep_lasting(wanted: dict[str, bytes | None], lasting: Mapping[str, list[bytes]], then: Files) -> None:
@@ -164,7 +166,7 @@ def _newest_part(path: str, then: Files) -> str:
 # What was forgotten, taken out of older copies of a log before they can bring it back.
 
 
-def parted(
+def without_forgotten(
     path: str, content: bytes, paths: Iterable[str], read: Callable[[str], bytes | None]
 ) -> tuple[bytes, list[Excerpt]]:
     """A log's content without what the state files among `paths` forget, and what of that its archive may keep.

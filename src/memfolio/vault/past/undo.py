@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.cut import Excerpt, excerpts, is_bare, lead, memories_in
-from memfolio.vault.entry import parse_entry
-from memfolio.vault.git.history import History
-from memfolio.vault.journal import Record, to_bytes, to_text
-from memfolio.vault.lines import attribution_of, is_packed, read_lines
+from memfolio.vault.journal import FileMark, Record, Trail, TrailLine, to_bytes, to_text
+from memfolio.vault.lines import attribution_of, is_packed, record_of
+from memfolio.vault.log import read_entry_at
+from memfolio.vault.move import Excerpt, excerpts, is_bare, lead, memories_in
 from memfolio.vault.past.merge import difference, ledger_blocks, merge_blocks, merge_text
-from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by, is_state, lasting_lines, without
-from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_daily_log, ledger_of
+from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by, lasting_lines, without
+from memfolio.vault.paths import Form, form_of, is_daily_log, is_state, ledger_of
 from memfolio.vault.reconcile import blocks_of
-from memfolio.vault.trail import FileMark, Trail, TrailLine
+
+if TYPE_CHECKING:
+    from memfolio.vault.git.history import History
 
 # What a change did, as bytes: each file's content in front of and behind it, from git or from the journal.
 
@@ -53,12 +54,12 @@ class Versions:
         self._tip = self._newest()
         self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
 
-    def look_at(
+    def learn(
         self, lines: Iterable[TrailLine], read: Callable[[str], bytes | None], hasher: Callable[[], blake2b]
     ) -> None:
-        """Learn which appends lie in the files as they were written: their bytes need not be looked up in git."""
+        """Learn which changes left the files as they are: those bytes need not be looked up in git."""
         sizes: dict[str, set[int]] = {}
-        for mark in (mark for line in lines for mark in line.files if mark.start is not None):
+        for mark in (mark for line in lines for mark in line.files if mark.now is not None):
             sizes.setdefault(mark.path, set()).add(mark.size)
         for path, ends in sizes.items():
             content = read(path) or b""
@@ -66,10 +67,7 @@ class Versions:
 
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
-        found = [version for mark in line.files if (version := self._from_here(mark))]
-        if len(found) == len(line.files):
-            return found
-        return [self._version(line, mark) for mark in line.files]
+        return [self._appended_here(mark) or self._version(line, mark) for mark in line.files]
 
     def find(self, line: TrailLine, mark: FileMark) -> Version | None:
         """One file of a change before and after it; None where nobody knows any more."""
@@ -96,14 +94,19 @@ class Versions:
     def _commits(self) -> dict[int, str]:
         return self._history.seqs()
 
-    def _from_here(self, mark: FileMark) -> Version | None:
+    def _left_here(self, mark: FileMark) -> bytes | None:
+        """The file as the change left it, if it still begins so."""
         content, hashes = self._here.get(mark.path, (b"", {}))
-        if mark.start is None or hashes.get(mark.size) != mark.now:
-            return None
-        return Version(mark.path, content[: mark.start] or None, content[: mark.size], mark.start)
+        return content[: mark.size] if mark.now is not None and hashes.get(mark.size) == mark.now else None
+
+    def _appended_here(self, mark: FileMark) -> Version | None:
+        after = None if mark.start is None else self._left_here(mark)
+        return None if after is None else Version(mark.path, after[: mark.start] or None, after, mark.start)
 
     def _from_git(self, line: TrailLine, mark: FileMark, commit: str) -> Version:
-        content = self._history.read(mark.path, commit=commit)
+        content = self._left_here(mark)
+        if content is None:
+            content = self._history.read(mark.path, commit=commit)
         if mark.start is not None:
             # Appends may share a commit: the file at that commit may go on behind this change.
             start, end = self._span(line, mark, content or b"")
@@ -113,7 +116,7 @@ class Versions:
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
         """Where an append lies in its file: where the trail says, or where its ids are if a purge has moved things."""
         start = mark.start or 0
-        if not self._has_purges or self.hash(content[: mark.size]) == mark.now:
+        if self.hash(content[: mark.size]) == mark.now or not self._has_purges:
             return start, mark.size
         ends = list(accumulate(len(to_bytes(piece)) for piece in ledger_blocks(mark.path, content)))
         ids = [each for each, _ in blocks_of(mark.path, content)]
@@ -241,56 +244,39 @@ class UndoTarget:
 def _labels(path: str, piece: str) -> tuple[Label, Label]:
     """The session and the source that an entry names."""
     if form_of(path) is Form.LINES:
-        records = read_lines(to_bytes(piece)).records
-        by = attribution_of(records[0].record) if records else None
+        by = attribution_of(record_of(to_bytes(piece)))
         return (by.session, by.source) if by else (None, None)
-    day, agent = day_of(path), agent_of(path)
-    parsed = parse_entry(piece.lstrip("\n"), day=day, tz=UTC, agent=agent) if day and agent else None
-    return (parsed.entry.item.session, parsed.entry.item.source) if parsed else (None, None)
+    entry = read_entry_at(path, piece.lstrip("\n"))
+    return (entry.item.session, entry.item.source) if entry else (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A change to take back, or only what is left of its entries and wanted."""
-
-    line: TrailLine
-    is_whole: bool
-
-
-def choose(lines: Iterable[TrailLine], wanted: UndoTarget) -> list[Choice]:
-    """The changes to take back, newest first."""
+def choose(lines: Iterable[TrailLine], wanted: UndoTarget) -> list[tuple[TrailLine, bool]]:
+    """The changes to take back, newest first, each with whether all of it goes or only what is left and wanted."""
     if wanted == UndoTarget():
         raise InputError("nothing is named that could be undone", hint="name changes, an actor, a session or a source")
-    reverts: list[TrailLine] = []
-    found: list[Choice] = []
+    reverts, found = list[TrailLine](), dict[int, tuple[TrailLine, bool]]()
     for line in lines:
         if line.action is Action.REVERT:
             reverts.append(line)
         if (is_whole := wanted.takes(line)) or wanted.may_take_entries(line):
-            found.append(Choice(line, is_whole))
-    if missing := wanted.seqs - {choice.line.seq for choice in found}:
+            found[line.seq] = line, is_whole
+    if missing := wanted.seqs - found.keys():
         raise NotFoundError(f"there is no change {min(missing)}", hint="`memfolio log` lists the changes")
-    if final := [choice.line.seq for choice in found if choice.line.action in FINAL]:
+    if final := [seq for seq, (line, _) in found.items() if line.action in FINAL]:
         raise RefusedError(f"change {final[0]} cannot be undone", hint="alerts, acknowledgements and purges are final")
     undone = undone_by(reverts)
-    chosen = [choice for each in found if (choice := _what_is_left(each, undone)) and choice.line.files]
+    # Of a change of several entries perhaps only some are undone.
+    chosen = [
+        (line, is_whole and seq not in undone)
+        for seq, (line, is_whole) in found.items()
+        if line.files and (seq not in undone or (line.action is Action.APPEND and line.count > 1))
+    ]
     if not chosen:
         raise NotFoundError(
             f"{wanted.words()} left nothing that could be taken back",
             hint="nothing of it was recorded, or it is undone already; `memfolio log` shows what happened",
         )
-    return sorted(chosen, key=lambda choice: -choice.line.seq)
-
-
-def _what_is_left(choice: Choice, undone: set[int]) -> Choice | None:
-    """The choice, given what is undone: of a change of several entries perhaps only some are."""
-    if choice.line.seq not in undone:
-        return choice
-    return Choice(choice.line, is_whole=False) if _has_several_entries(choice.line) else None
-
-
-def _has_several_entries(line: TrailLine) -> bool:
-    return line.action is Action.APPEND and line.count > 1
+    return sorted(chosen, key=lambda choice: -choice[0].seq)
 
 
 def undone_by(reverts: Sequence[TrailLine]) -> set[int]:
@@ -407,7 +393,7 @@ class Reversal:
             if is_daily_log(path):
                 self._gone[path] = excerpts(path, to_text(content), cuts)
             if any(each in cuts for each, _ in blocks_of(path, content)):
-                left = _rest_of_ledger(path, content, cuts)
+                left = without(path, content, cuts)
                 self.wanted[path] = None if path in self._begun and is_bare(path, left) else left
 
 
@@ -434,12 +420,6 @@ def _apart_from(version: Version, ids: set[str]) -> Version:
 def _rest_of(path: str, content: bytes | None, ids: set[str]) -> bytes | None:
     rest = b"" if content is None else without(path, content, ids)
     return None if is_bare(path, rest) else rest
-
-
-def _rest_of_ledger(path: str, content: bytes, ids: set[str]) -> bytes:
-    if form_of(path) is Form.LOG:
-        return without(path, content, ids)
-    return to_bytes("".join(text for each, text in blocks_of(path, content) if each not in ids))
 
 
 def _reverse(version: Version, ours: bytes | None) -> bytes | None:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Any
 
 from memfolio.types import Action, frozen
-from memfolio.vault.cut import by_hand
-from memfolio.vault.entry import parse_entry
-from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import split_lines
-from memfolio.vault.past.rollback import is_state, record_of
+from memfolio.vault.journal import FileMark, TrailLine, to_bytes, to_text
+from memfolio.vault.lines import record_of, split_lines
+from memfolio.vault.log import read_entry_at
+from memfolio.vault.move import by_hand
 from memfolio.vault.past.undo import Versions
-from memfolio.vault.paths import Form, agent_of, day_of, form_of, is_packed_log, ledger_of
+from memfolio.vault.paths import Form, day_of, form_of, is_packed_log, is_state, ledger_of
 from memfolio.vault.reconcile import blocks_of
-from memfolio.vault.trail import FileMark, TrailLine
 
 # The trail from its end backwards, with what each change wrote: its bytes, not what became of them since.
 #
 # They lie in the file while nobody replaced it, else in the journal of changes that are not in git yet, or in git.
 
-HELD = 16
-"""How many contents of files are held at once."""
+CACHED = 16
+"""How many contents of files are cached at once."""
 
 Blocks = list[tuple[str | None, str]]
 """Entries or lines of a ledger, each with its id if it has one."""
@@ -41,7 +39,7 @@ class Walk:
         """The next change that replaced each file: all between here and there only appended to it."""
         self._sure: dict[str, int] = {}
         """Up to which byte the content of each file in front of that is known to be what was written."""
-        self._held: dict[tuple[str, int], bytes | None] = {}
+        self._cache: dict[tuple[str, int], bytes | None] = {}
 
     def over(self, newest_first: Iterable[TrailLine]) -> Iterator[TrailLine]:
         """The changes, one after the other; none that touches a file of interest may be left out."""
@@ -76,7 +74,7 @@ class Walk:
         """The file as the change left it, if that is a beginning of what it was before it was next replaced."""
         path = mark.path
         later = self._replaced.get(path)
-        content = self._before(*later) if later else self._hold((path, 0), lambda: self._read(path))
+        content = self._before(*later) if later else self._cached((path, 0), lambda: self._read(path))
         if content is None or mark.now is None or mark.size > len(content):
             return None
         found = content[: mark.size]
@@ -93,12 +91,12 @@ class Walk:
             version = self._versions.find(line, mark)
             return version.before if version else None
 
-        return self._hold((mark.path, line.seq), find)
+        return self._cached((mark.path, line.seq), find)
 
-    def _hold(self, key: tuple[str, int], find: Callable[[], bytes | None]) -> bytes | None:
-        self._held[key] = content = self._held.pop(key) if key in self._held else find()
-        while len(self._held) > HELD:
-            del self._held[next(iter(self._held))]
+    def _cached(self, key: tuple[str, int], find: Callable[[], bytes | None]) -> bytes | None:
+        self._cache[key] = content = self._cache.pop(key) if key in self._cache else find()
+        while len(self._cache) > CACHED:
+            del self._cache[next(iter(self._cache))]
         return content
 
 
@@ -219,18 +217,18 @@ class MemoryHistory:
     def events(self, walk: Walk, lines: Iterable[TrailLine]) -> list[Event]:
         """What happened, oldest first; the lines come from the walk, newest first."""
         found = [event for line in lines for event in self._in_line(walk, line)]
-        rest = [_said(record, None) for record in self._unplaced.values()]
+        rest = [_state_event(record, None) for record in self._unplaced.values()]
         return sorted(chain(reversed(found), rest), key=lambda event: event.at)
 
     def _in_line(self, walk: Walk, line: TrailLine) -> Iterator[Event]:
         """The events of one change, the last first."""
-        said = [record for each, record in self._states.items() if each in self._unplaced and _names(line, each)]
-        for record in said:
+        records = [record for each, record in self._states.items() if each in self._unplaced and _names(line, each)]
+        for record in records:
             del self._unplaced[str(record["id"])]
         moved = self._moved(walk, line)
         is_taken_back = line.action is Action.REVERT and self._take_back(walk, line)
-        yield from (_said(record, line) for record in reversed(said))
-        if moved and not any(record.get("op") in MOVES for record in said):
+        yield from (_state_event(record, line) for record in reversed(records))
+        if moved and not any(record.get("op") in MOVES for record in records):
             yield _event(line, *moved)
         elif is_taken_back and not moved:
             yield _event(line, "undone", None)
@@ -259,12 +257,9 @@ class MemoryHistory:
         return _compared(line, before, after)
 
     def _places(self, path: str, blocks: Blocks) -> Iterator[_Place]:
-        agent, day = agent_of(path), day_of(path)
-        if agent is None or day is None:
-            return
         for each, text in blocks:
-            if each == self.id and (parsed := parse_entry(text.lstrip("\n"), day=day, tz=UTC, agent=agent)):
-                yield _Place(path, text.strip("\n"), parsed.entry.item.content)
+            if each == self.id and (entry := read_entry_at(path, text.lstrip("\n"))):
+                yield _Place(path, text.strip("\n"), entry.item.content)
             elif each is None and self.id.startswith("H-"):
                 items = [found.entry.item for found in by_hand(path, text)]
                 yield from (_Place(path, item.content, item.content) for item in items if item.id == self.id)
@@ -302,7 +297,7 @@ def _event(line: TrailLine, deed: str, text: str | None) -> Event:
     return Event(seq=line.seq, at=line.at, deed=deed, actor=line.by.actor, trigger=line.by.trigger, text=text)
 
 
-def _said(record: Record, line: TrailLine | None) -> Event:
+def _state_event(record: Record, line: TrailLine | None) -> Event:
     """What a state line did to the memory."""
     by = record.get("by")
     return Event(
@@ -378,6 +373,14 @@ class TrailFilter:
             and (self.path is None or any(_is_below(path, self.path) for path in line.paths))
         )
 
+    def needles(self) -> list[bytes]:
+        """What every line has that the filter may accept, where its rarest condition is no pattern."""
+        for name in ("session", "source", "actor", "action"):
+            value = getattr(self, name)
+            if value and not set("*?[") & set(value):
+                return [json.dumps({name: value}, ensure_ascii=False, separators=(",", ":"))[1:-1].encode()]
+        return []
+
 
 def _fits(pattern: str | None, values: Iterable[str]) -> bool:
     return pattern is None or any(fnmatchcase(value, pattern) for value in values)
@@ -388,15 +391,17 @@ def _is_below(path: str, wanted: str) -> bool:
     return fnmatchcase(path, wanted) or path.startswith(f"{folder}/") or path.endswith(f"/{folder}")
 
 
-KNOWLEDGE = "/knowledge/"
+Texts = Callable[[Sequence[str]], Mapping[str, str]]
+"""What the memories with these ids say, as far as they are there."""
 
 
 class View:
     """Shows the trail: changes in the words that each of them wrote or took away."""
 
-    def __init__(self, walk: Walk, read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, walk: Walk, read: Callable[[str], bytes | None], texts: Texts | None = None) -> None:
         self._walk = walk
         self._read = read
+        self._texts = texts
 
     def entries(
         self,
@@ -437,20 +442,22 @@ class View:
         else:
             taken, put = self._walk.differing(line, mark)
             texts = [text for _, text in (*put, *taken)]
-            yield from (_known(path, text) for text in texts) if KNOWLEDGE in path else texts
+            yield from (_known(path, text) for text in texts) if form is Form.LINES and not is_state(path) else texts
 
     def _summary(self, line: TrailLine) -> str:
         if line.action in (Action.ALERT, Action.ACK):
             return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
         if line.about:
             return _taken_back(line.about)
-        if said := self.said(line):
-            return said[0] if len(said) == 1 else f"{len(said)} memories: {said[0]}"
+        if deeds := self.deeds(line):
+            return deeds[0] if len(deeds) == 1 else f"{len(deeds)} memories: {deeds[0]}"
         words = self.words(line)
         return f"{line.count} entries: {words}" if line.count > 1 else words
 
     def words(self, line: TrailLine) -> str:
         """The first words that the change wrote."""
+        if self._texts and line.action is Action.APPEND and (known := self._texts(line.ids[:1])):
+            return first_words(next(iter(known.values())))
         for mark in line.files:
             if form_of(mark.path) is Form.LOG and mark.start is None:
                 taken, put = self._walk.differing(line, mark)
@@ -465,7 +472,7 @@ class View:
         title = first_words((self._read(path) or b"").decode(errors="replace"))
         return title.removeprefix("# ") or f"proposal {path.rpartition('/')[2].removesuffix('.md')}"
 
-    def said(self, line: TrailLine) -> list[str]:
+    def deeds(self, line: TrailLine) -> list[str]:
         """What the change says about memories: the deed, and the memory in its words, or by its id."""
         ledgers = [mark for mark in line.files if is_state(mark.path) and mark.start is not None]
         lines = [raw for mark in ledgers for raw in split_lines(self._walk.added(line, mark) or b"")]
@@ -508,16 +515,17 @@ def _entry(line: TrailLine, summary: str, commit: str | None) -> TrailEntry:
 
 
 def _known(path: str, text: str) -> str:
-    """A line about a fact, a rule or a case, in words."""
+    """A line about a fact, a rule, a case or a run, in words."""
     record = record_of(to_bytes(text))
-    op, ledger = str(record.get("op", "")), path.partition(KNOWLEDGE)[2].partition("/")[0]
+    op, ledger = str(record.get("op", "")), path.split("/")[-2]
     if ledger == "facts":
         triple = " ".join(str(record.get(name, "")) for name in ("subject", "predicate", "object"))
         return f"{op or 'assert'} {triple}"
     situation = record.get("situation")
-    meant = record.get("name") or record.get("rule") or record.get("case") or record.get("id", "")
+    named = ("name", "rule", "case", "procedure", "run", "id")
+    name = next((str(record[each]) for each in named if record.get(each)), "")
     about = situation.get("context", "") if isinstance(situation, dict) else ""
-    return f"{op} {ledger.removesuffix('s')} {about or meant}".strip()
+    return f"{op} {ledger.removesuffix('s')} {about or name}".strip()
 
 
 def _taken_back(seqs: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -20,8 +20,6 @@ SHORTEST = 6
 """Characters from which on a text without such a line is looked for: shorter ones stand anywhere."""
 HUGE = 1 << 16
 """Bytes from which on a line is not remembered."""
-HEAD = 40
-"""Words of a text behind which a line that wraps it may end."""
 _HOLE = b"\0\0hole\0\0"
 """Stands for what was cut until the rest of its line is looked at."""
 
@@ -32,6 +30,7 @@ _LEADING = re.compile(
     rb"(^[ \t>*#|-]*|[\"(]|[.!?:][\"')]*[ \t]+|\xe2\x80\xa6[ \t]+)" + _HOLE + _STOP + rb"*(?:[ \t]+|(?=\s|$))"
 )
 _INNER = re.compile(rb"[ \t]?" + _HOLE + rb"(?=\s|$|" + _STOP + rb")")
+_BLANKS = re.compile(rb"[ \t]+")
 _GAP = rb"(?:[ \t]+|[ \t]*\r?\n[ \t>]*)"
 
 
@@ -63,30 +62,16 @@ class Needles:
 
     parts: frozenset[str]
     wholes: frozenset[str] = frozenset()
+    _patterns: list[tuple[bytes, re.Pattern[bytes]]] = field(default_factory=list)
+    """How each form of a part is found, with its longest word, which a line must have for that to be tried."""
+    _words: frozenset[bytes] = frozenset()
     _clean: set[bytes] = field(default_factory=set)
-    """Lines that were looked at and have nothing: versions of one file share most of theirs."""
-    _in_line: list[bytes] = field(default_factory=list)
-    _short: list[re.Pattern[bytes]] = field(default_factory=list)
-    _across: list[re.Pattern[bytes]] = field(default_factory=list)
-    _wrapped: list[re.Pattern[bytes]] = field(default_factory=list)
-    _heads: tuple[bytes, ...] = ()
-    """How a line ends that may go on with a text in the next one."""
+    """Lines without any of these words: versions of one file share most of theirs."""
 
     def __post_init__(self) -> None:
-        heads: set[bytes] = set()
-        for part in self.parts:
-            for form in forms_of(part):
-                if b"\n" in form:
-                    self._across.append(_bordered(form))
-                elif len(part) < LONG:
-                    self._short.append(_bordered(form))
-                else:
-                    self._in_line.append(form)
-            for words in _spellings(part):
-                self._wrapped.append(re.compile(_GAP.join(map(re.escape, words))))
-                heads |= {b" ".join(words[:count]) for count in range(1, min(len(words), HEAD))}
-        self._in_line.sort(key=len, reverse=True)
-        self._heads = tuple(heads)
+        found = [_pattern(part, form) for part in self.parts for form in forms_of(part)]
+        self._patterns = sorted(found, key=lambda each: -len(each[1].pattern))
+        self._words = frozenset(word for word, _ in found)
 
     @classmethod
     def of(cls, texts: Iterable[str], *, but: frozenset[str] = frozenset(), sentences: Iterable[str] = ()) -> Needles:
@@ -99,16 +84,11 @@ class Needles:
 
     def are_in(self, data: bytes) -> bool:
         """Whether anything of the texts stands here."""
-        if any(each.search(data) for each in self._across):
-            return True
         lines = set(data.split(b"\n")) - self._clean
-        if any(self._is_in(line) for line in lines):
-            return True
-        opening = {line for line in lines if self._opens(line)}
-        if opening and any(each.search(data) for each in self._wrapped):
-            return True
-        self._clean |= {line for line in lines - opening if len(line) < HUGE}
-        return False
+        found = {line: [word for word in self._words if word in line] for line in lines}
+        self._clean |= {line for line, words in found.items() if not words and len(line) < HUGE}
+        there = set(chain.from_iterable(found.values()))
+        return any(pattern.search(data) for word, pattern in self._patterns if word in there)
 
     def found_in(self, text: str) -> list[str]:
         """The parts that stand in this text."""
@@ -116,13 +96,6 @@ class Needles:
         if not self.are_in(data):
             return []
         return [part for part in self.parts if Needles(frozenset({part})).are_in(data)]
-
-    def _is_in(self, line: bytes) -> bool:
-        has = any(each in line for each in self._in_line) or any(each.search(line) for each in self._short)
-        return has or (_is_spaced(line) and any(each.search(line) for each in self._wrapped))
-
-    def _opens(self, line: bytes) -> bool:
-        return line.rstrip().endswith(self._heads)
 
     def cut(self, data: bytes) -> bytes:
         """The data without the texts; a line that has nothing else to say goes with its line end."""
@@ -134,45 +107,26 @@ class Needles:
         for whole in sorted(self.wholes, key=len, reverse=True):
             for form in forms_of(whole):
                 data = data.replace(form, _HOLE)
-        for each in self._across:
-            data = each.sub(_HOLE, data)
-        lines = data.splitlines(keepends=True)
-        if any(map(self._opens, lines)):
-            for each in self._wrapped:
-                data = each.sub(_HOLE, data)
-            lines = data.splitlines(keepends=True)
-        return b"".join(map(self._cut_line, lines))
-
-    def _cut_line(self, line: bytes) -> bytes:
-        if _HOLE not in line and not self._is_in(line):
-            return line
-        for form in self._in_line:
-            line = line.replace(form, _HOLE)
-        for each in (*self._short, *(self._wrapped if _is_spaced(line) else ())):
-            line = each.sub(_HOLE, line)
-        line = _closed(line)
-        return line if _WORD.search(line) else b""
+        for word, pattern in self._patterns:
+            if word in data:
+                data = pattern.sub(_HOLE, data)
+        return b"".join(map(_closed, data.splitlines(keepends=True)))
 
 
-def _is_spaced(line: bytes) -> bool:
-    """Whether a line has more between its words than single blanks."""
-    return b"  " in line or b"\t" in line
+def _pattern(part: str, form: bytes) -> tuple[bytes, re.Pattern[bytes]]:
+    """How a form of a text is found: a long line however its blanks are written and wrapped, others between borders."""
+    if len(part) < LONG or b"\n" in form:
+        found = rb"(?<![\w\x80-\xff])" + re.escape(form) + rb"(?![\w\x80-\xff])"
+    else:
+        found = _GAP.join(map(re.escape, _BLANKS.split(form)))
+    return max(form.split(), key=len), re.compile(found)
 
 
 def _closed(line: bytes) -> bytes:
     """A line without its holes, and without the blanks and signs that belonged to what stood there."""
+    if _HOLE not in line:
+        return line
     while (after := _LEADING.sub(rb"\1", line)) != line:
         line = after
-    return _INNER.sub(b"", line).replace(_HOLE, b"")
-
-
-def _spellings(part: str) -> Iterator[list[bytes]]:
-    """The words of a text that may be wrapped, composed and decomposed."""
-    if len(part) < LONG or len(part.split()) < 2:
-        return
-    for each in {part, *(unicodedata.normalize(form, part) for form in ("NFC", "NFD"))}:
-        yield [word.encode("utf-8", "surrogateescape") for word in each.split()]
-
-
-def _bordered(form: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"(?<![\w\x80-\xff])" + re.escape(form) + rb"(?![\w\x80-\xff])")
+    line = _INNER.sub(b"", line).replace(_HOLE, b"")
+    return line if _WORD.search(line) else b""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from enum import StrEnum
 from itertools import chain
 from typing import Any
@@ -14,10 +13,10 @@ from memfolio.errors import NotFoundError, RefusedError
 from memfolio.types import MemoryItem, frozen, sums_up
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines
-from memfolio.vault.log import read_log
-from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, day_of, form_of
+from memfolio.vault.log import read_log_at
+from memfolio.vault.paths import Form, agent_of, form_of
 from memfolio.vault.purge.needles import LONG, Needles, sentences_of
-from memfolio.vault.purge.scrub import Scrub, Target, frame_of, is_made, is_text, legible
+from memfolio.vault.purge.scrub import Scrub, Target, frame_of, persons_words, unpack_file
 
 KNOWLEDGE = "/knowledge/"
 OUT_OF_REACH = (
@@ -36,7 +35,7 @@ class Quotes(StrEnum):
 
 
 @frozen
-class Doomed:
+class MarkedMemory:
     """A memory that is to be destroyed; `why` is empty for one that was named."""
 
     id: str
@@ -50,7 +49,7 @@ class Doomed:
 class PurgePlan:
     """Everything that a purge would do."""
 
-    memories: tuple[Doomed, ...]
+    memories: tuple[MarkedMemory, ...]
     target: Target
     files: dict[str, int] = field(default_factory=dict)
     """The files that change, and how many bytes leave each of them."""
@@ -77,7 +76,7 @@ class Planner:
     loose: Mapping[str, bytes] = field(default_factory=dict)
     """Files of the home that nobody keeps a history of."""
     agents: frozenset[str] | None = None
-    _doomed: dict[str, Doomed] = field(default_factory=dict)
+    _marked: dict[str, MarkedMemory] = field(default_factory=dict)
     _texts: set[str] = field(default_factory=set)
     _sentences: set[str] = field(default_factory=set)
 
@@ -86,11 +85,11 @@ class Planner:
 
         `counts` says how many versions in git are concerned, which takes a while.
         """
-        self._doom(ids, "")
+        self._mark(ids, "")
         self._add_derived()
         keepers = self._quotes(common := self._common())
         while keepers and self.quotes is Quotes.PURGE:
-            self._doom(keepers, "has the same text")
+            self._mark(keepers, "has the same text")
             self._add_derived()
             keepers = self._quotes(common := self._common())
         if keepers and self.quotes is Quotes.REFUSE:
@@ -98,13 +97,13 @@ class Planner:
         spared = common.union(*keepers.values())
         spared |= self._short_on_pages(spared)
         target = Target(
-            ids={each.id: each.agent for each in self._doomed.values()},
+            ids={each.id: each.agent for each in self._marked.values()},
             texts=frozenset(self._texts),
             sentences=frozenset(self._sentences),
             spared=spared,
             agents=self.agents,
         )
-        plan = PurgePlan(memories=tuple(self._doomed.values()), target=target, git=git)
+        plan = PurgePlan(memories=tuple(self._marked.values()), target=target, git=git)
         return self._located(plan, tuple(keepers), self.past() if counts else ())
 
     def _short_on_pages(self, spared: frozenset[str]) -> frozenset[str]:
@@ -115,8 +114,8 @@ class Planner:
             return frozenset()
         found: dict[str, set[str]] = {}
         for path, data in chain(self.files.items(), self.loose.items(), self.past()):
-            if short.are_in(data) and _is_persons(path, data):
-                found.setdefault(path, set()).update(short.found_in(to_text(data)))
+            if short.are_in(data) and (there := short.found_in(to_text(persons_words(path, data)))):
+                found.setdefault(path, set()).update(there)
         if found and self.quotes is Quotes.REFUSE:
             raise _on_pages(list(found))
         return frozenset(chain.from_iterable(found.values()))
@@ -126,16 +125,16 @@ class Planner:
         after = {path: scrub(path, data) for path, data in self.files.items()}
         lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}
         history = Counter(path for path, data in past if scrub(path, data) != data)
-        related = [item.id for _, item in self._derived() if item.id not in self._doomed]
+        related = [item.id for _, item in self._derived() if item.id not in self._marked]
         related += self._found(scrub, scrub.fine)
         return replace(plan, files=lost, history=dict(history), related=tuple(dict.fromkeys(related)), keepers=keepers)
 
-    def _doom(self, ids: Iterable[str], why: str) -> None:
+    def _mark(self, ids: Iterable[str], why: str) -> None:
         """Take memories into the plan, with every text that they ever had."""
         wanted = frozenset(ids)
         finder = Finder(wanted, is_named=not why)
         for path, data in chain(self.files.items(), self.past()):
-            finder.look_at(path, data)
+            finder.search(path, data)
         if missing := wanted - finder.found.keys():
             raise NotFoundError(
                 f"no file and no version of one has a memory {min(missing)[:80]!r}",
@@ -144,35 +143,35 @@ class Planner:
         self._texts |= finder.texts
         self._sentences |= finder.sentences
         for each, (path, content) in finder.found.items():
-            self._doomed[each] = Doomed(id=each, agent=agent_of(path) or "", path=path, content=content, why=why)
+            self._marked[each] = MarkedMemory(id=each, agent=agent_of(path) or "", path=path, content=content, why=why)
 
     def _add_derived(self) -> None:
         """Take in what was derived from purged memories alone, and what sums up one of them."""
         while found := {item.id: item for _, item in self._derived() if self._goes_along(item)}:
             alone = [each for each, item in found.items() if self._has_no_other_source(item)]
             if alone:
-                self._doom(alone, "derived from these alone")
+                self._mark(alone, "derived from these alone")
             if summaries := found.keys() - set(alone):
-                self._doom(sorted(summaries), "sums up one of these")
+                self._mark(sorted(summaries), "sums up one of these")
 
     def _goes_along(self, item: MemoryItem) -> bool:
-        return item.id not in self._doomed and (sums_up(item) or self._has_no_other_source(item))
+        return item.id not in self._marked and (sums_up(item) or self._has_no_other_source(item))
 
     def _has_no_other_source(self, item: MemoryItem) -> bool:
-        return self._doomed.keys() >= set(item.derived_from)
+        return self._marked.keys() >= set(item.derived_from)
 
     def _derived(self) -> Iterator[tuple[str, MemoryItem]]:
-        marks = [each.encode() for each in self._doomed]
+        marks = [each.encode() for each in self._marked]
         for path, data in self._logs():
             if b"derived_from" in data and any(mark in data for mark in marks):
-                yield from ((path, item) for item in _items(path, data) if self._doomed.keys() & set(item.derived_from))
+                yield from ((path, item) for item in _items(path, data) if self._marked.keys() & set(item.derived_from))
 
     def _common(self) -> frozenset[str]:
         """What of the texts stands in lines of our own, such as a date or a type: cutting it there would break them."""
         needles = Needles.of(self._texts, sentences=self._sentences)
         found = set(needles.found_in(to_text(self.own)))
-        scrub = Scrub(frozenset(self._doomed), needles)
-        for path, data in map(legible, self.files.keys(), self.files.values()):
+        scrub = Scrub(frozenset(self._marked), needles)
+        for path, data in map(unpack_file, self.files.keys(), self.files.values()):
             if needles.are_in(data):
                 rest = scrub.without_entries(path, data) if form_of(path) is Form.LOG else data
                 found.update(needles.found_in(frame_of(path, rest)))
@@ -181,7 +180,7 @@ class Planner:
     def _quotes(self, common: frozenset[str]) -> dict[str, set[str]]:
         """The memories that are to stay and have something of the texts, with what that is."""
         needles = Needles.of(self._texts, but=common)
-        return self._found(Scrub(frozenset(self._doomed), needles), needles)
+        return self._found(Scrub(frozenset(self._marked), needles), needles)
 
     def _found(self, scrub: Scrub, needles: Needles) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -193,15 +192,8 @@ class Planner:
         return found
 
     def _logs(self) -> Iterator[tuple[str, bytes]]:
-        readable = (legible(path, data) for path, data in self.files.items())
+        readable = (unpack_file(path, data) for path, data in self.files.items())
         return ((path, data) for path, data in readable if form_of(path) is Form.LOG)
-
-
-def _is_persons(path: str, data: bytes) -> bool:
-    """Whether a person wrote a page, so that words in it may be there for another reason."""
-    if form_of(path) is not Form.PAGE or is_made(path) or path == CONFIG or path.startswith(f"{AUDIT}/"):
-        return False
-    return is_text(path, data)
 
 
 @dataclass(slots=True)
@@ -221,8 +213,8 @@ class Finder:
     def __post_init__(self) -> None:
         self._scrub = Scrub(self.ids, Needles(frozenset()))
 
-    def look_at(self, path: str, data: bytes) -> None:
-        path, data = legible(path, data)
+    def search(self, path: str, data: bytes) -> None:
+        path, data = unpack_file(path, data)
         if KNOWLEDGE in path and form_of(path) is Form.LINES and self._scrub.touches(data):
             self._note_lines(path, data)
         if form_of(path) is not Form.LOG or not (self._seeks_notes() or self._scrub.touches(data)):
@@ -236,7 +228,7 @@ class Finder:
         """Take up what lines about a fact or a case say, in which its id stands."""
         for line in read_lines(data).records:
             for each in self.ids & {line.record.get(name) for name in ("id", "fact", "case")}:
-                texts = list(_said(line.record))
+                texts = list(_words_of(line.record))
                 self.found.setdefault(each, (path, " ".join(texts)))
                 self.texts.update(texts[-1:])
                 self.sentences.update(*map(sentences_of, texts[-1:]))
@@ -255,19 +247,16 @@ class Finder:
                     self.texts.add(item.content)
 
 
-def _said(record: Mapping[str, Any]) -> Iterator[str]:
+def _words_of(record: Mapping[str, Any]) -> Iterator[str]:
     """What a line says in words: the parts of a fact, or the situation of a case."""
     situation = record.get("situation")
-    told = [record.get(name) for name in ("subject", "predicate", "object")]
-    told += [situation.get("context")] if isinstance(situation, dict) else []
-    return (each for each in told if isinstance(each, str))
+    texts = [record.get(name) for name in ("subject", "predicate", "object")]
+    texts += [situation.get("context")] if isinstance(situation, dict) else []
+    return (each for each in texts if isinstance(each, str))
 
 
 def _items(path: str, data: bytes) -> list[MemoryItem]:
-    day, agent = day_of(path), agent_of(path)
-    if day is None or agent is None:
-        return []
-    return [found.entry.item for found in read_log(to_text(data), day=day, tz=UTC, agent=agent).entries]
+    return [found.entry.item for found in read_log_at(path, to_text(data)).entries]
 
 
 def _quoted(ids: list[str]) -> RefusedError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,23 +13,22 @@ from typing import TYPE_CHECKING
 from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
 from memfolio.types import Action, Attribution, Store, check_attribution, frozen
-from memfolio.vault.change import AddLines, Change, Operation, PutPage
-from memfolio.vault.cut import is_bare
+from memfolio.vault.change import AddLines, Allowed, Change, Operation, PutPage
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.rewrite import Rewritten, check_reach, objects, rewrite, versions
-from memfolio.vault.home import OWNER
 from memfolio.vault.lines import SUFFIX, attribution
+from memfolio.vault.move import is_bare
 from memfolio.vault.past.rollback import PURGE, forgotten_by, lasting_lines
-from memfolio.vault.paths import INTERNAL, is_tracked, state_ledger
+from memfolio.vault.paths import INTERNAL, OWNER, is_tracked, state_ledger
 from memfolio.vault.purge.needles import Needles, parts_of
 from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
-from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, legible
-from memfolio.vault.reconcile import TORN
+from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, unpack_file
+from memfolio.vault.reconcile import TORN, blob_id
 from memfolio.vault.survey import look_over
 from memfolio.vault.vault import PURGE as NAME
 
 if TYPE_CHECKING:
-    from memfolio.vault.home import Home
+    from memfolio.vault.paths import Home
     from memfolio.vault.vault import Vault
 
 
@@ -160,8 +158,7 @@ def _foreign_objects(vault: Vault, scrub: Scrub) -> frozenset[str]:
     """The objects that only other agents' files have."""
     ours, others = set[str](), set[str]()
     for path, data in versions(vault.history):
-        named = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        (others if scrub.is_foreign(path) else ours).add(named)
+        (others if scrub.is_foreign(path) else ours).add(blob_id(data))
     return frozenset(others - ours)
 
 
@@ -183,7 +180,7 @@ def _has(path: Path, needles: Needles) -> bool:
 
 
 def _unpacked(data: bytes) -> bytes:
-    return legible(f"any.md{SUFFIX}", data)[1] if data.startswith(GZIP) else data
+    return unpack_file(f"any.md{SUFFIX}", data)[1] if data.startswith(GZIP) else data
 
 
 # Destroying memories: from the files, from git's history, from caches; then looking for what may be left.
@@ -227,8 +224,9 @@ def purge(
     """Destroy memories for good, and what was derived from them; with `dry_run`, only say what would go.
 
     Nothing of other agents than `agents` is read for the plan or changed; None stands for all. Raises NotFoundError for
-    a memory that is nowhere, RefusedError where git is in somebody's hands or other memories have the text too. Without
-    `rebuild`, the search indexes are deleted and build themselves when they are needed.
+    a memory that is nowhere, RefusedError where git is in somebody's hands or other memories have the text too,
+    PolicyError where `by` may not change a page that has it. Without `rebuild`, the search indexes are deleted and
+    build themselves when they are needed.
     """
     check_attribution(by)
     wanted, mode, whose = list(ids), _mode(quotes), None if agents is None else frozenset(agents)
@@ -240,7 +238,7 @@ def purge(
             plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
-            job = PurgeJob(target=plan.target, by=by, rewrites=not why_not)
+            job = _allowed(vault, PurgeJob(target=plan.target, by=by, rewrites=not why_not))
             _begin(vault, job)
             with _begun():
                 seqs = _clean_files(vault, job)
@@ -281,9 +279,9 @@ def resume(vault: Vault) -> None:
         vault.notices.append(f"a purge is not finished: {error.message}; it goes on when the home is next opened")
         return
     if proof:
-        told = [f"something is left in {', '.join(proof.left)}"] if proof.left else []
-        told += [f"not looked for: {each}" for each in proof.unsought]
-        vault.notices.append(f"a purge that was interrupted is finished: {'; '.join(told) or 'nothing of it is left'}")
+        notes = [f"something is left in {', '.join(proof.left)}"] if proof.left else []
+        notes += [f"not looked for: {each}" for each in proof.unsought]
+        vault.notices.append(f"a purge that was interrupted is finished: {'; '.join(notes) or 'nothing of it is left'}")
 
 
 @contextmanager
@@ -294,6 +292,23 @@ def _alone(vault: Vault) -> Iterator[None]:
         raise vault.trouble
     with disk_errors(vault.home.root), vault.committer.holding():
         yield
+
+
+def _allowed(vault: Vault, job: PurgeJob) -> PurgeJob:
+    """The purge under the name in which it may be made; raises PolicyError where it may not.
+
+    The policy is asked before anything is begun, and about all that will be written: nothing stops a purge later on.
+    """
+    scrub = job.target.scrub()
+
+    def attempt() -> PurgeJob:
+        return replace(job, by=vault.allowed(_change(job, _operations(vault, job, scrub))).by)
+
+    return vault.compose(attempt)
+
+
+def _change(job: PurgeJob, operations: tuple[Operation, ...]) -> Change:
+    return Change(operations=operations, by=job.by, action=Action.PURGE)
 
 
 def _begin(vault: Vault, job: PurgeJob) -> None:
@@ -338,7 +353,7 @@ def _commit(vault: Vault) -> None:
 
 def _files(vault: Vault) -> dict[str, bytes]:
     paths = look_over(vault.home.root).files
-    return {path: data for path in paths if (data := vault.file_states.read(path)) is not None}
+    return {path: data for path in paths if (data := vault.journal.read(path)) is not None}
 
 
 def _carry_out(
@@ -355,8 +370,8 @@ def _carry_out(
         history = rewrite(vault.history, scrub)
     with vault.writer.ready():
         if not job.rewrites:
-            vault.file_states.journal.pending.clear()  # git has no use for the bytes, and the trail knows the rest
-        vault.file_states.journal.rewrite()
+            vault.journal.pending.clear()  # git has no use for the bytes, and the trail knows the rest
+        vault.journal.rewrite()
         _sweep(vault, scrub)
         left = _clean_cache(vault, job, rebuild)
         proof = prove(vault, scrub, left, job.unsought())
@@ -376,7 +391,7 @@ def _clean_files(vault: Vault, job: PurgeJob) -> tuple[int, ...]:
             operations = _operations(vault, job, scrub)
             if not operations:
                 return tuple(seqs)
-            seqs.append(vault.apply(Change(operations=operations, by=job.by, action=Action.PURGE)).seq)
+            seqs.append(vault.writer.apply(Allowed(_change(job, operations))).seq)
     raise HistoryError("the files are being changed all the time", hint="close their editors and try again")
 
 
@@ -401,16 +416,19 @@ def _operations(vault: Vault, job: PurgeJob, scrub: Scrub) -> tuple[Operation, .
 
 
 def _page(vault: Vault, path: str, before: bytes, after: bytes) -> PutPage:
-    is_empty = "/memory/archive/" in path and is_bare(*legible(path, after))
+    is_empty = "/memory/archive/" in path and is_bare(*unpack_file(path, after))
     return PutPage(path, None if is_empty else after, vault.home.hash(before))
 
 
 def _sweep(vault: Vault, scrub: Scrub) -> None:
     """Take the texts out of what nobody keeps a history of: fragments of ours go, text of others is cut.
 
-    The rest of the home's inside has no texts, once the journal is written afresh.
+    The rest of the home's inside has no texts, once the journal is written afresh. What was deleted before, such as
+    the files that clean ones displaced, must not come back after a power cut.
     """
     disk, root = vault.home.disk, vault.home.root
+    for folder in (Path(folder) for folder, _, _ in os.walk(root) if not _is_git(Path(folder).relative_to(root))):
+        disk.sync_dir(folder)
     for path, data in _loose(vault, scrub):
         if not scrub.needles.are_in(data):
             continue
@@ -418,6 +436,10 @@ def _sweep(vault: Vault, scrub: Scrub) -> None:
             disk.remove(root / path)
         elif is_text(path, data):
             disk.put(root / path, scrub.needles.cut(data))
+
+
+def _is_git(folder: Path) -> bool:
+    return folder.parts[:1] == (".git",)
 
 
 def _loose(vault: Vault, scrub: Scrub) -> Iterator[tuple[str, bytes]]:

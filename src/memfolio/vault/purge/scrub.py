@@ -10,14 +10,14 @@ from typing import Any
 from memfolio.errors import DiskError
 from memfolio.state import Op
 from memfolio.types import frozen
-from memfolio.vault.cut import cut, excerpts
 from memfolio.vault.fields import read_comment, read_meta
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import pack, plain_name, read_lines, render_line, split_lines, text_of
+from memfolio.vault.lines import pack, plain_name, read_lines, record_of, render_line, split_lines, text_of
 from memfolio.vault.log import split_log
-from memfolio.vault.past.rollback import is_state, record_of
-from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, ledger_of, place_of
+from memfolio.vault.move import cut, excerpts
+from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, is_state, ledger_of, place_of
 from memfolio.vault.purge.needles import Needles
+from memfolio.vault.sections import OURS, is_ours, renewed
 
 # What becomes of a JSON line once memories and their texts are purged from it. Pure.
 
@@ -154,7 +154,7 @@ def is_text(path: str, data: bytes) -> bool:
         return False
 
 
-def legible(path: str, data: bytes) -> tuple[str, bytes]:
+def unpack_file(path: str, data: bytes) -> tuple[str, bytes]:
     """A file's name and text, unpacked if it is a compressed one that can be."""
     try:
         return plain_name(path), text_of(path, data)
@@ -194,7 +194,7 @@ class Scrub:
         """The file without the memories; the trail, the configuration and files that are no text stay."""
         if self.is_foreign(path):
             return data
-        named, text = legible(path, data)
+        named, text = unpack_file(path, data)
         after = self._plain(named, text) if is_text(named, text) else text
         return data if after == text else pack(path, after)
 
@@ -212,10 +212,24 @@ class Scrub:
         if form is Form.LOG:
             return _cut(self.needles, self._each(self._without_closing, self.without_entries(path, data)))
         whole = self._without_copies(path, data)
-        if not is_made(path):
-            return _cut(self.needles, self._each(lambda line: self._freed(self._without_closing(line)), whole))
-        after = _cut(self.fine, self._each(lambda line: b"" if _ITEM.match(line) else self._freed(line), whole))
+        after = self._made(whole) if is_made(path) else self._persons(whole)
+        return data if after == data else _marked_anew(after, data)
+
+    def _made(self, data: bytes) -> bytes:
+        """Text that memfolio wrote, without items that cite the memories and without their sentences."""
+        after = _cut(self.fine, self._each(lambda line: b"" if _ITEM.match(line) else self._freed(line), data))
         return data if after == data else _BLANK_END.sub(b"\n", _BLANK_LINES.sub(b"\n\n", after))
+
+    def _persons(self, data: bytes) -> bytes:
+        """A person's page without the memories' texts; what memfolio keeps in a part of its own it wrote itself."""
+        pieces, at, text = list[bytes](), 0, to_text(data)
+        for ours in OURS.finditer(text):
+            pieces += [self._freed_lines(to_bytes(text[at : ours.start()])), self._made(to_bytes(ours[0]))]
+            at = ours.end()
+        return b"".join([*pieces, self._freed_lines(to_bytes(text[at:]))])
+
+    def _freed_lines(self, data: bytes) -> bytes:
+        return _cut(self.needles, self._each(lambda line: self._freed(self._without_closing(line)), data))
 
     def touches(self, data: bytes) -> bool:
         """Whether the data has, or cites, any of the memories."""
@@ -312,6 +326,20 @@ class Target:
         needles = Needles.of(self.texts, but=self.spared)
         fine = Needles.of(self.texts, but=self.spared, sentences=self.sentences)
         return Scrub(frozenset(self.ids), needles, fine, self.agents)
+
+
+def _marked_anew(data: bytes, before: bytes) -> bytes:
+    """A page whose mark says that the part which memfolio keeps is as it wrote it, if it was so `before`."""
+    text = to_text(data)
+    ours = OURS.search(text) if is_ours(to_text(before)) else None
+    return to_bytes(renewed(text, ours[2])) if ours else data
+
+
+def persons_words(path: str, data: bytes) -> bytes:
+    """What a person wrote on a page, where words may stand for another reason; nothing for files that are no pages."""
+    if form_of(path) is not Form.PAGE or is_made(path) or path == CONFIG or path.startswith(f"{AUDIT}/"):
+        return b""
+    return to_bytes(OURS.sub("", to_text(data))) if is_text(path, data) else b""
 
 
 def _cut(needles: Needles, data: bytes) -> bytes:

@@ -1,0 +1,154 @@
+"""Telling once: of memories that repeat a sentence the plainest tells it, and the others are its sources. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from memfolio.recall.dates import pattern, words
+from memfolio.recall.hit import GAP, Hit, stem
+from memfolio.recall.rank import MARKS, SUMMARIES
+from memfolio.text import FUNCTION_WORDS, sentences
+from memfolio.types import MemoryItem
+
+FEWEST = 2
+"""Words that a sentence must have to be told by one that says more."""
+PAGE = "page"
+_CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
+"""The ids that summaries and digests put behind a sentence."""
+_LINK = re.compile(r"\[\[(?:\w+--)?([^\]|]*)(?:\|[^\]]*)?\]\]")
+_DATED = re.compile(r"(?m)^(\s*[-*+]\s+)\[\[\d{4}-\d\d-\d\d\]\]\s+")
+_LIST_MARK = re.compile(r"[-*+]\s")
+_WORD = re.compile(r"\w\w+")
+
+
+class Sentence(NamedTuple):
+    """What a sentence says, by the stems of its words, and who says it of themselves."""
+
+    keys: frozenset[str]
+    no: frozenset[str]
+    """Its negations."""
+    speaker: str | None
+    is_turn: bool
+
+    def is_told_by(self, other: Sentence) -> bool:
+        """Whether another sentence says the same, or the same and more."""
+        if self.no != other.no or not self.keys <= other.keys:
+            return False
+        if None not in (self.speaker, other.speaker) and self.speaker != other.speaker:
+            return False
+        # Two turns that are alike may be about two days; what was made of a turn is about that one.
+        return self.keys == other.keys or (len(self.keys) >= FEWEST and not (self.is_turn and other.is_turn))
+
+
+@dataclass(slots=True)
+class Telling:
+    """What is told so far, sentence by sentence, and by which memory."""
+
+    words: Set[str]
+    """The stems of what is asked for."""
+    told: dict[Sentence, str] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    """The memories that tell nothing beyond another, by its id."""
+
+    def hits(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits that tell something, in their order, each without what a plainer one tells."""
+        kept = {}
+        for nth in sorted(range(len(hits)), key=lambda nth: (*_plainness(hits[nth]), nth)):
+            hit = hits[nth]
+            content = self.rest(hit.memory, is_whole=any(reason.strategy == "time" for reason in hit.why))
+            if content:
+                kept[nth] = replace(hit, memory=replace(hit.memory, content=content))
+        return [kept[nth] for nth in sorted(kept)]
+
+    def rest(self, memory: MemoryItem, *, is_whole: bool = False) -> str:
+        """What a memory tells beyond what is told, which is told then; nothing where that has no word of the question.
+
+        `is_whole` says that all of it was asked for.
+        """
+        parts = list(_parts(memory))
+        new = [part for part, said in parts if not self._by(said)]
+        tellers = [teller for _, said in parts if (teller := self._by(said))]
+        if not new or (tellers and not is_whole and not any(self._is_asked(part) for part in new)):
+            for teller in tellers[:1]:
+                self.sources.setdefault(teller, []).append(memory.id)
+            return ""
+        for _, said in parts:
+            if said.keys:
+                self.told.setdefault(said, memory.id)
+        return memory.content if len(new) == len(parts) and not _is_made(memory) else _joined(parts, new)
+
+    def is_news(self, text: str) -> bool:
+        """Whether a part of a profile says what is not told."""
+        keys, no = _keys(text)
+        return not keys or not self._by(Sentence(keys, no, None, is_turn=False))
+
+    def _by(self, said: Sentence) -> str | None:
+        """The memory that tells a sentence already."""
+        return next((teller for other, teller in self.told.items() if said.keys and said.is_told_by(other)), None)
+
+    def _is_asked(self, part: str) -> bool:
+        return not _keys(part)[0].isdisjoint(self.words)
+
+
+def speaker(memory: MemoryItem, text: str) -> str | None:
+    """Who says something of themselves; None where it says the same whoever says it."""
+    is_own = memory.role is not None and not words("own").isdisjoint(re.findall(r"\w+", text.casefold()))
+    return (memory.user or memory.role) if is_own else None
+
+
+def asked_stems(question: Iterable[str]) -> frozenset[str]:
+    """The words of a question as sentences are compared with them."""
+    return frozenset(stem(word).removesuffix("e") for word in question)
+
+
+def _plainness(hit: Hit) -> tuple[int, int, bool]:
+    """The plainest first: what somebody said or knows before pages, these before what sums up; then the shortest."""
+    memory = hit.memory
+    made = 2 if memory.source in SUMMARIES else int(memory.source == PAGE)
+    return made, len(sentences(memory.content)), memory.role is not None
+
+
+def _is_made(memory: MemoryItem) -> bool:
+    return memory.source == PAGE or memory.source in SUMMARIES
+
+
+def _parts(memory: MemoryItem) -> Iterator[tuple[str, Sentence]]:
+    """The sentences of a memory; of pages and summaries only those that tell something."""
+    is_made, is_turn = _is_made(memory), memory.role is not None
+    text = _DATED.sub(r"\1", _CITED.sub("", memory.content)) if is_made else memory.content
+    for part in sentences(text):
+        if is_made and pattern("bare").fullmatch(part.strip()):
+            continue
+        keys, no = _keys(part)
+        # A question tells nothing, so that nothing is told by it.
+        is_question = part.rstrip().endswith(MARKS)
+        yield part, Sentence(frozenset() if is_question else keys, no, speaker(memory, part), is_turn)
+
+
+@lru_cache(8192)
+def _keys(part: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The stems by which a sentence is compared, and those of them that deny."""
+    found = set(_WORD.findall(_LINK.sub(r"\1", part).casefold())) - FUNCTION_WORDS
+    no = found & words("negations")
+    return asked_stems(found - words("labels") - no), frozenset(no)
+
+
+def _joined(parts: Sequence[tuple[str, Sentence]], new: Sequence[str]) -> str:
+    """The new sentences, with a mark where others are left out."""
+    text, is_open = "", False
+    for part, _ in parts:
+        if part not in new:
+            is_open = True
+            continue
+        text += (GAP if is_open else "\n" if _LIST_MARK.match(part) else " " if text else "") + part
+        is_open = False
+    return text.strip()
+
+
+def merged(ids: Iterable[str], sources: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The memories whose words are told: each with those that it stands for."""
+    return tuple(dict.fromkeys(each for shown in ids for each in (shown, *sources.get(shown, ()))))

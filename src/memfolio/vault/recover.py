@@ -1,0 +1,209 @@
+"""Recovery: trail and journal that a crash, a power cut or a git command left at odds tell the same story again.
+
+Both are written after a change is durable and are not synced with it, so either may be behind the other. Lines that
+only the journal knows are written to the trail again, byte for byte; lines that only the trail knows get their bytes
+back from the files. When the journal is lost altogether, it is rebuilt from the whole trail.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from memfolio.clock import to_ms
+from memfolio.errors import HistoryError
+from memfolio.types import Action, Approval, Attribution
+from memfolio.vault.journal import (
+    FileMark,
+    FileState,
+    Head,
+    Journal,
+    Record,
+    SealedLine,
+    Written,
+    is_sealed,
+    read_line,
+)
+from memfolio.vault.paths import AUDIT, ledger_of
+
+MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
+TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
+RETRIES = 5
+_MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+"""What git puts between the sides of a conflict."""
+
+
+def rebuild(journal: Journal) -> None:
+    """Make the journal anew: every file as its last line in the trail left it, still to be looked at."""
+    journal.clear()
+    journal.forget_keys()
+    journal.has_unsynced_lines = True
+    committed = _newest_in_git(journal)
+    lines, head, _ = journal.trail.since(Head())
+    is_altered = _is_altered(_set_aside_torn(journal, head))
+    if is_altered:
+        _append_all(journal, head, _lines_in_git(journal, head.part), until=sys.maxsize)
+        lines, head, _ = journal.trail.since(Head())
+    for sealed in lines:
+        journal.learn_ids(sealed.line.ids)
+        for mark in sealed.line.files:
+            journal.remember(mark.path, _state(mark))
+    journal.committed = min(committed, head.seq)
+    journal.head = head
+    journal.pending = [_record(journal, sealed) for sealed in lines if sealed.line.seq > journal.committed]
+    journal.rewrite()
+    if is_altered:
+        _report(journal, "the trail could not be read to its end: the lines that git has were put back", alert=True)
+
+
+def realign(journal: Journal) -> None:
+    """Let the trail and the journal tell the same story again."""
+    journal.has_unsynced_lines = True
+    journal.await_git()
+    if not _has_head(journal):
+        _write_again(journal, journal.trail.since(Head())[1])
+        return
+    lines, head, torn = journal.trail.since(journal.head)
+    for sealed in lines:
+        record = _record(journal, sealed)
+        journal.add(record)
+        journal.follow([record])
+    if torn:
+        _set_aside_torn(journal, head)
+    journal.head = head
+    journal.rewrite()
+
+
+def _has_head(journal: Journal) -> bool:
+    """Whether the newest line that we know of stands where it was written."""
+    head = journal.head
+    end = f'{head.hash}"}}\n'.encode()
+    return not head.part or (journal.read(head.part) or b"")[head.size - len(end) : head.size] == end
+
+
+def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
+    """The trail lost lines behind `tail`: write those that git and the journal still have."""
+    in_git = _lines_in_git(journal, tail.part) if tail.seq < journal.committed else []
+    waiting = [(record.head.part, record.raw) for record in journal.pending]
+    ours = {raw for _, raw in [*in_git, *waiting]}
+    is_altered, is_gone = _is_altered(_set_aside_torn(journal, tail, ours)), not tail.seq
+    heads = _append_all(journal, tail, [*in_git, *waiting], until=journal.head.seq)
+    there = journal.trail.since(Head())[1]
+    if retries and heads and there != heads[-1]:  # a git command has put back other files meanwhile
+        _write_again(journal, there, retries - 1)
+        return
+    tail = heads[-1] if heads else tail
+    found = {head.seq: head for head in heads}
+    journal.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in journal.pending]
+    if tail.hash == journal.head.hash:
+        journal.head = tail
+        journal.rewrite()
+        if (in_git and heads) or is_altered:
+            wrong = "could not be read" if is_altered else "was cut off"
+            first = heads[0].seq if heads else tail.seq + 1
+            message = f"the trail {wrong} from change {first} on: its lines were put back"
+            # A person who looks at an old commit cuts it too: nothing to be alarmed about.
+            _report(journal, message, alert=is_altered or is_gone)
+        return
+    # Lines that nobody has any more are gone from the file: not a crash. Go on behind what is there, and say so.
+    part = tail.part or journal.head.part
+    stamp = journal.stamp(part)
+    journal.head = journal.head._replace(part=part, size=stamp.size if stamp else 0)
+    journal.rewrite()
+    journal.enter(Action.ALERT, TAMPERED)
+
+
+def _append_all(journal: Journal, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
+    """Write those lines to the trail that follow its end, one after the other; returns the end behind each.
+
+    Each file is replaced in one step: a git command that puts back another one meanwhile has nothing added to it.
+    """
+    heads: list[Head] = []
+    contents = {tail.part: bytearray((journal.read(tail.part) or b"")[: tail.size])} if tail.part else {}
+    for part, raw in lines:
+        if tail.seq < until and is_sealed(raw, tail.hash):
+            line, part = read_line(raw), max(part, tail.part)
+            content = contents.setdefault(part, bytearray())
+            content += raw
+            tail = Head(line.seq, line.hash, part, len(content))
+            heads.append(tail)
+    for part in dict.fromkeys(head.part for head in heads):
+        journal.home.disk.put(journal.home.path(part), bytes(contents[part]))
+    return heads
+
+
+def _is_altered(cut: bytes) -> bool:
+    """Whether what was cut off the trail is more than a crash leaves: a torn line, or zeros for what was not synced."""
+    return b"\n" in cut and b"\0" not in cut
+
+
+def _report(journal: Journal, what: str, *, alert: bool) -> None:
+    """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
+    journal.enter(Action.RESTORE, MENDED)
+    if alert:
+        journal.enter(Action.ALERT, TAMPERED)
+    journal.notices.append(what)
+    journal.repairs.append(what)
+
+
+def _newest_in_git(journal: Journal) -> int:
+    """The newest change that is in git; 0 when none is, or git cannot say.
+
+    People write commits too: what one of them says is believed if the trail has the very line that it names.
+    """
+    hashes = {line.seq: line.hash for line in journal.trail.lines()}
+    try:
+        return next((each.seq for each in journal.history.anchors() if hashes.get(each.seq) == each.chain), 0)
+    except HistoryError:
+        return 0
+
+
+def _lines_in_git(journal: Journal, part: str) -> list[tuple[str, bytes]]:
+    """The trail's lines from this part on as the branch has them, whatever a person has checked out."""
+    history = journal.history
+    try:
+        parts = sorted(path for path in history.files() if path >= part and path.startswith(f"{AUDIT}/"))
+        contents = [(path, history.read(path) or b"") for path in parts if ledger_of(path)]
+    except HistoryError:
+        return []
+    return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
+
+
+def _set_aside_torn(journal: Journal, head: Head, ours: Collection[bytes] = ()) -> bytes:
+    """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
+    parts = [part for part in journal.trail.parts() if part >= head.part]
+    return b"".join(_cut_off(journal, part, head.size if part == head.part else 0, ours) for part in parts)
+
+
+def _cut_off(journal: Journal, part: str, size: int, ours: Collection[bytes]) -> bytes:
+    home, cut = journal.home, (journal.read(part) or b"")[size:]
+    lines = cut.splitlines(keepends=True)
+    torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
+    if torn:
+        name = part.replace("/", "-")
+        home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
+    if cut and size:
+        home.disk.cut(home.path(part), size)
+    elif not size:
+        home.disk.remove(home.path(part))
+    return torn
+
+
+def _state(mark: FileMark) -> FileState | None:
+    return None if mark.now is None else FileState(mark.now, mark.size, None)
+
+
+def _record(journal: Journal, sealed: SealedLine) -> Record:
+    """The record of a line, its bytes taken from the files as far as they still prove to be the same."""
+    writes = tuple(_written(journal, mark) for mark in sealed.line.files)
+    return Record(sealed.line, sealed.raw, sealed.head, writes)
+
+
+def _written(journal: Journal, mark: FileMark) -> Written:
+    if mark.now is None:
+        return Written(mark.path, None, None, mark.was, None)
+    content = journal.read(mark.path) or b""
+    if journal.home.hash(content[: mark.size]) != mark.now:
+        return Written(mark.path, mark.start or 0, None, mark.was, mark.now, length=mark.size)
+    return Written(mark.path, mark.start, content[mark.start or 0 : mark.size], mark.was, mark.now)

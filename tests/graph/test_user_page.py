@@ -1,0 +1,63 @@
+"""USER.md: what memfolio keeps there, and what a person writes beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory
+
+USER = "agents/main/USER.md"
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[Memory]:
+    with Memory.open(home, background=False) as memory:
+        yield memory
+
+
+def told(memory: Memory, *texts: str, session: str) -> None:
+    for text in texts:
+        memory.observe("user", text, session=session)
+    memory.end_session(session)
+    memory.tend(jobs=["graph"])
+
+
+def test_what_is_known_about_the_user_stands_in_a_part_of_its_own(memory: Memory, home: Path) -> None:
+    told(memory, "I live in Leeds.", "I prefer tea to coffee.", session="s-1")
+    text = (home / USER).read_text()
+    assert text.startswith("# User\n\n<!-- memfolio:begin")
+    assert "## About the user\n\n- The user lives in Leeds (M-" in text
+    assert "## Preferences\n\n- The user prefers tea to coffee (M-" in text
+    assert memory.alerts() == []
+
+
+def test_lines_of_a_person_stay_and_are_found(memory: Memory, home: Path) -> None:
+    told(memory, "I live in Leeds.", session="s-1")
+    page = home / USER
+    page.write_text(page.read_text().replace("# User\n", "# User\n\nCall me Nu, and write in British English.\n"))
+    told(memory, "I play the oboe every Thursday.", session="s-2")
+    text = page.read_text()
+    assert "Call me Nu, and write in British English." in text
+    assert "oboe" in text
+    assert "British English" in memory.recall("Which English should I write?")[0].memory.content
+
+
+def test_part_that_a_person_edited_is_left_alone(memory: Memory, home: Path) -> None:
+    told(memory, "I live in Leeds.", session="s-1")
+    page = home / USER
+    page.write_text(page.read_text().replace("lives in Leeds", "lives in Leeds, Headingley"))
+    told(memory, "I prefer tea to coffee.", session="s-2")
+    assert "Headingley" in page.read_text()
+    assert "tea" not in page.read_text()
+
+
+def test_what_is_forgotten_leaves_the_page(memory: Memory, home: Path) -> None:
+    told(memory, "I live in Leeds.", "I prefer tea to coffee.", session="s-1")
+    (cited,) = re.findall(r"lives in Leeds \((M-[^)]+)\)", (home / USER).read_text())
+    memory.forget(cited)
+    assert "Leeds" not in (home / USER).read_text()
+    assert "tea" in (home / USER).read_text()

@@ -1,0 +1,69 @@
+"""Sentences that cannot both be true are found, and those that can are left alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memfolio.learn.contradict import contradict
+from memfolio.learn.learned import Statement
+from memfolio.learn.resolve import Knowledge, KnownStatementAbout, resolve
+from memfolio.types import Kind, Type
+from memfolio.vault.change import NewId
+
+START = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("The ferry runs in winter.", "The ferry doesn't run in winter.", "negation"),
+        ("I drink coffee.", "I never drink coffee.", "negation"),
+        ("Lena likes olives.", "Lena can't stand olives.", "opposite"),
+        ("The gate is locked at night.", "The gate is unlocked at night.", "opposite"),
+        ("The heating works.", "The heating is broken.", "opposite"),
+        ("The wall is red.", "The wall is green.", "opposite"),
+        ("Our office is in Vienna.", "Our office is in Prague.", "values"),
+        ("Mara's boss is Henrik.", "Mara's boss is Pia.", "values"),
+        ("The library opens at nine.", "The library opens at ten.", "values"),
+        ("The bridge was built in 1932.", "The bridge was built in 1958.", "values"),
+    ],
+)
+def test_contradiction_is_found_in_either_order(one: str, other: str, kind: str) -> None:
+    assert [contradict(one, other), contradict(other, one)] == [kind, kind]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Jonas lives in Kiel.", "Jonas lives in Kiel near the port."),
+        ("I have a dog.", "I have a cat."),
+        ("The soup is hot.", "The salad is cold."),
+        ("We have two cars.", "We have three bikes."),
+        ("I like tea in the morning.", "I don't like tea in the evening."),
+        ("Room 4 is free.", "Room 6 is busy."),
+        ("The paint is blue.", "The paint is still wet."),
+        ("The shop might be closed.", "The shop is open."),
+        ("", "The shop is open."),
+    ],
+)
+def test_what_may_both_be_true_is_no_contradiction(one: str, other: str) -> None:
+    assert contradict(one, other) is None
+
+
+def said(text: str, *, may_replace: bool = True) -> tuple[Statement, datetime]:
+    statement = Statement(text=text, type=Type.FACT, kind=Kind.SEMANTIC, turns=(), may_replace=may_replace)
+    return statement, START + timedelta(days=9)
+
+
+def test_older_word_is_kept_with_the_time_until_which_it_was_true() -> None:
+    known = KnownStatementAbout(ref="M-1", text="The depot is in Hull", at=START)
+    found = resolve([said("The depot is not in Hull")], Knowledge([known]), "supersede")
+    assert (found.replaced, found.ended) == ([("M-1", NewId(0))], {"M-1": START + timedelta(days=9)})
+
+
+def test_word_of_a_stranger_stands_beside_what_is_known() -> None:
+    known = KnownStatementAbout(ref="M-1", text="The depot is in Hull", at=START)
+    found = resolve([said("The depot is not in Hull", may_replace=False)], Knowledge([known]), "supersede")
+    assert (found.replaced, [each.old.ref for each in found.contradicting]) == ([], ["M-1"])

@@ -1,0 +1,140 @@
+"""Doing what a person asks for: their words are kept once, and stand against what was only overheard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memfolio.clock import SettableClock
+from memfolio.errors import ModelError
+from memfolio.memory import Memory
+from memfolio.stores.triggers import act_on
+from memfolio.types import MemoryItem
+
+
+class FailingModel:
+    """A model that does not answer."""
+
+    name = "failing"
+
+    def questions(self, turns: int) -> int:
+        return 100
+
+    def drop(self, why: str, count: int) -> None:
+        pass
+
+    def ask(self, task: str, material: str, answer: type[Any]) -> Any:
+        raise ModelError("it is down")
+
+
+def kept(memory: Memory, text: str, user: str | None = None) -> MemoryItem:
+    found = memory.act_on(text, user=user)
+    assert found is not None
+    assert found.remembered is not None
+    return found.remembered
+
+
+def test_words_of_the_person_are_kept_with_what_they_are_about(memory: Memory) -> None:
+    item = kept(memory, "Remember that I live in Berlin.", "alex")
+    assert (item.content, item.source, item.user) == ("I live in Berlin", "trigger", "alex")
+    about = {name: item.attributes[name] for name in ("subject", "predicate", "object", "single")}
+    assert about == {"subject": "alex", "predicate": "lives_in", "object": "Berlin", "single": True}
+
+
+@pytest.mark.parametrize("user", ["alex", None])
+def test_later_contradiction_is_seen(memory: Memory, clock: SettableClock, user: str | None) -> None:
+    kept(memory, "Remember that I live in Berlin.", user)
+    clock.advance(days=1)
+    memory.observe("user", "I live in Munich.", session="s-1", user=user)
+    heard = memory.end_session("s-1")
+    assert heard is not None
+    assert heard.conflicts == 1
+
+
+def test_the_same_is_kept_once(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.", "alex")
+    clock.advance(days=1)
+    before = memory.vault.head
+    again = memory.act_on("Please remember: I live in Berlin!", user="alex")
+    assert again is not None
+    assert (again.remembered, again.notes) == (memory.get(first.id), ("this is remembered already",))
+    assert memory.vault.head == before
+
+
+@pytest.mark.parametrize("said", ["I live in Berlin.", "I live in Munich."])
+def test_what_was_overheard_gives_way(memory: Memory, clock: SettableClock, said: str) -> None:
+    [overheard] = memory.flush(f"User: {said}", user="alex").memories
+    clock.advance(days=1)
+    item = kept(memory, "Remember that I live in Berlin.", "alex")
+    assert memory.get(overheard.id).superseded_by == item.id  # type: ignore[union-attr]
+
+
+def test_what_a_person_asked_for_before_stays_and_is_told(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.", "alex")
+    clock.advance(days=1)
+    found = memory.act_on("Remember that I live in Munich.", user="alex")
+    assert found is not None
+    assert found.notes == (f"this contradicts {first.id}: I live in Berlin",)
+
+
+def test_what_was_forgotten_can_be_asked_for_again(memory: Memory, clock: SettableClock) -> None:
+    first = kept(memory, "Remember that I live in Berlin.")
+    memory.forget(first.id)
+    clock.advance(days=1)
+    assert kept(memory, "Remember that I live in Berlin.").id != first.id
+
+
+def test_model_that_fails_is_told_and_loses_nothing(memory: Memory) -> None:
+    text = "Remember that I like tea"
+    found = act_on(
+        memory.vault, memory.searcher, memory.core, text, recall=memory.recall, reflect=lambda: "", model=FailingModel()
+    )
+    assert found is not None
+    assert found.remembered is not None
+    assert found.notes == ("routed without the model: it is down",)
+
+
+def test_what_is_to_be_forgotten_is_only_shown(memory: Memory) -> None:
+    tea = memory.remember("Alex likes green tea")
+    found = memory.act_on("Forget that Alex likes green tea")
+    assert found is not None
+    assert [each.id for each in found.fits] == [tea.id]
+    assert memory.get(tea.id).forgotten_at is None  # type: ignore[union-attr]
+
+
+def test_who_asks_for_reflection_gets_a_page_that_waits(memory: Memory) -> None:
+    memory.observe("user", "I prefer green tea over coffee.", session="s-1")
+    found = memory.act_on("Please reflect on your memories.")
+    assert found is not None
+    waiting = memory.reflections.pending()
+    assert waiting is not None
+    assert found.notes[0].endswith(waiting.path)
+
+
+def test_critical_fact_and_its_line_in_core_memory_are_forgotten_together(memory: Memory) -> None:
+    item = kept(memory, "Remember that I am allergic to latex, even the balloons.")
+    [line] = next(block.items for block in memory.core.read().blocks if block.name == "Critical Facts")
+    assert (line.id, "latex" in line.says) == (item.id, True)
+    shown = memory.act_on("Forget about the latex")
+    assert shown is not None
+    assert [each.id for each in shown.fits] == [item.id]
+    assert item.id in shown.answer
+    memory.forget(item.id)
+    assert "latex" not in memory.core.read().text
+
+
+def test_question_about_the_person_is_answered_with_core_memory_and_facts(memory: Memory) -> None:
+    memory.core.add("identity", "Alex is a nurse")
+    memory.remember("Alex plays the cello", type="fact")
+    found = memory.act_on("What do you know about me?")
+    assert found is not None
+    assert found.core == ("Alex is a nurse",)
+    assert [each.content for each in found.found] == ["Alex plays the cello"]
+
+
+def test_what_lacks_a_word_of_the_description_is_shown_too(memory: Memory) -> None:
+    old = memory.remember("Alex lived at 4 Juniper Walk until spring")
+    found = memory.act_on("erase my old address from your memory, the one on Juniper Walk")
+    assert found is not None
+    assert [each.id for each in found.fits] == [old.id]
