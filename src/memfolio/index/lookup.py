@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from apsw import Connection, carray
 
 from memfolio.decay import DecayInput
+from memfolio.index.database import AGENT, get_meta
 from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import (
     ROLES,
@@ -39,6 +40,7 @@ from memfolio.index.search import (
     ordered_by,
 )
 from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
+from memfolio.vault.paths import agent_of
 
 # Looking memories up by what they are, not by what they say.
 
@@ -54,6 +56,8 @@ class Located:
     item: MemoryItem
     heading: tuple[str, ...] = ()
     """The headings above a passage."""
+    agent: str = ""
+    """Whose memory it is."""
 
 
 @frozen
@@ -75,7 +79,13 @@ def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None 
         row = MemoryRow._make(columns)
         heading = () if row.form == "memory" else spot_of(row).heading
         yield Located(
-            row=key, path=path, form=row.form, archived=bool(row.archived), item=item_of(row), heading=heading
+            row=key,
+            path=path,
+            form=row.form,
+            archived=bool(row.archived),
+            item=item_of(row),
+            heading=heading,
+            agent=agent_of(path) or str(get_meta(db, AGENT) or ""),
         )
 
 

@@ -22,6 +22,8 @@ def memory_reindex(memory: Memory, on_progress: OnProgress | None = None) -> dic
     return {"files": memory.reindex(lambda done, total: on_progress and on_progress("files", done, total))}
 
 
+HERE = "it names a folder on the machine of the home, where `memfolio watch` does it"
+
 VERBS = (
     Verb(does=memory_tend, effect="remove", slow=True, words="maintenance jobs cleanup"),
     Verb(does=memory_reindex, effect="change", once=True, slow=True, words="rebuild search index"),
@@ -36,7 +38,10 @@ VERBS = (
     Verb(does="core.add", effect="add", words="identity always core memory line"),
     Verb(does="core.replace", effect="remove", words="identity change core memory line"),
     Verb(does="core.remove", effect="remove", words="identity delete core memory line"),
+    Verb(does="notes.folders", effect="read", words="watched notes folder vault obsidian logseq markdown"),
     Verb(does="cost", effect="read", words="tokens spent money bill told usage"),
+    only_in_python("notes.watch", "change", HERE),
+    only_in_python("notes.stop", "change", HERE),
     only_in_python("digest", "change", "elsewhere it is called memory_build_hierarchy"),
     only_in_python("reindex", "change", "elsewhere it is called memory_reindex"),
     only_in_python("weak", "read", "elsewhere it is called weak_facts"),
