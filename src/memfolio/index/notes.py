@@ -296,8 +296,8 @@ def _list_length(text: str, pieces: Sequence[HandWrittenNote], at: int) -> int:
 def _named(block: Block) -> Block:
     """A block with the id that it ends with, or that Logseq has below its first line, and without such marks."""
     found = _LOGSEQ_ID.search(_NESTED.split(block.text, 1)[0]) or _BLOCK_ID.search(block.text)
-    text = _BLOCK_ID.sub("", _LOGSEQ_OWN.sub("", block.text)).strip()
-    return block._replace(text=text, name=found[1] if found else "")
+    first, _, rest = _BLOCK_ID.sub("", _LOGSEQ_OWN.sub("", block.text)).strip().partition("\n")
+    return block._replace(text=f"{first}\n{dedent(rest)}".strip(), name=found[1] if found else "")
 
 
 def _nested(block: Block, said: str) -> Iterator[Block]:
@@ -311,9 +311,7 @@ def _nested(block: Block, said: str) -> Iterator[Block]:
 
 
 def _without_bullet(item: str) -> str:
-    """An item of a list as text of its own; what is below it keeps its order of indentation."""
-    first, _, rest = item.partition("\n")
-    return f"{_BULLET.sub('', first, count=1)}\n{dedent(rest)}".strip()
+    return item[found.end() :] if (found := _BULLET.match(item)) else item
 
 
 def _is_deeper(depth: int, line: str) -> bool:

@@ -18,7 +18,7 @@ from apsw import Connection, carray
 from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
-from memfolio.index.lookup import RECORDS_ABOUT, lines_about
+from memfolio.index.lookup import RECORDS_ABOUT, lines_about, state_lines
 from memfolio.index.notes import NOTE, REFERS, read_note, words_id
 from memfolio.index.read_files import (
     EntityPage,
@@ -63,6 +63,7 @@ from memfolio.vault.log import read_log, split_log
 from memfolio.vault.paths import day_of, is_packed_log, is_state
 
 Line = Mapping[str, Any]
+_WORDS_OF = "iif(s.line LIKE '%\"words\": \"W-%', json_extract(s.line, '$.words'), NULL)"
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
 _UPSERT = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
@@ -79,6 +80,8 @@ class RowFiling:
         self._db = db
         self._with_lines: set[str] | None = None
         """The memories about which state lines exist."""
+        self._known_words: set[str] | None = None
+        """The same of words of notes."""
 
     def value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
         found = self._db.execute(sql, bindings).fetchone()
@@ -182,14 +185,19 @@ class RowFiling:
             clean((type, source, target, predicate, file, ordinal)),
         )
 
-    def lines_about(self, memory: str) -> list[Line]:
-        """The state lines about a memory."""
+    def lines_about(self, memory: str, words: str | None = None) -> list[Line]:
+        """The state lines about a memory, or about its words where these are known."""
         if self._with_lines is None:
-            self._with_lines = set(column(self._db, "SELECT DISTINCT memory FROM states"))
+            self._with_lines = set(
+                column(self._db, f"SELECT memory FROM states UNION SELECT {_WORDS_OF} FROM states s")
+            )
+        if words in self._with_lines:
+            return state_lines(self._db, f"s.memory = ? OR {_WORDS_OF} = ?", memory, words)
         return lines_about(self._db, memory) if memory in self._with_lines else []
 
     def note_line(self, memory: str) -> None:
-        """There is a state line about a memory."""
+        """There is a state line about a memory, and perhaps about the words of a note."""
+        self._known_words = None
         if self._with_lines is not None:
             self._with_lines.add(memory)
 
@@ -327,6 +335,8 @@ def _in(line: Record, part: str, name: str) -> object:
 # change is read again.
 
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+UNREAD = "-"
+"""Stands in place of the hash of a file that cannot be read."""
 FEW = 8
 """How many entries may come and go for a log to be filed without reading all of it."""
 _PLAIN_LOG = """
@@ -373,7 +383,7 @@ class Filing:
 
     def put_unread(self, path: str, state: FileState, why: str) -> None:
         """Note of a file that it cannot be read: nothing in it is found."""
-        number = self._known_number(path, state)
+        number = self._known_number(path, state._replace(hash=UNREAD))
         self._refile(path, number, FileReading())
         self._note_problems(number, [why])
         self._read_affected()
@@ -454,7 +464,7 @@ class Filing:
 
     def _read_notes_again(self, lines: Iterable[Line]) -> None:
         """Have notes read again whose words were said something about, or are said no more."""
-        if about := [str(line["of"]) for line in lines if "of" in line]:
+        if about := [str(line.get("memory")) for line in lines if "words" in line]:
             self._again.update(dict.fromkeys(column(self._db, _NOTES_ABOUT, carray(tuple(about)))))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
@@ -547,10 +557,8 @@ class Filing:
 
     def _state_of(self, found: Searchable) -> State:
         """A memory behind all lines about it; about the words of a note there may be some, too."""
-        lines = self._rows.lines_about(found.item.id)
-        if found.form == NOTE and (words := words_id(found.item.content)):
-            lines = lines + self._rows.lines_about(words)
-        return fold(found.item, lines)
+        words = words_id(found.item.content) if found.form == NOTE else None
+        return fold(found.item, self._rows.lines_about(found.item.id, words))
 
     def _name_note(self, path: str, names: Sequence[str]) -> None:
         """Note what a note goes by, so that it is found by each of its names."""

@@ -249,19 +249,17 @@ def forget(
             if ledger_of(path):
                 places.setdefault(path, []).append(located.item.id)
     records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
-    records = [*_also_about_words(records, [each for each, _ in found])]
+    records = _with_words(records, [each for each, _ in found])
     agent = found[0][0].agent
     outcome = cut_out(vault, places, agent=agent, by=by, records=records, beside=pages, dry_run=dry_run)
     return EditResult(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
 
-def _also_about_words(lines: Iterable[Mapping[str, Any]], found: Iterable[Located]) -> Iterator[dict[str, Any]]:
-    """These state lines, and the same about the words of notes: they hold where the note is called otherwise, too."""
+def _with_words(lines: Iterable[Mapping[str, Any]], found: Iterable[Located]) -> list[dict[str, Any]]:
+    """These state lines; those about notes name their words, too, and hold for them in a note of another name."""
     words = {each.item.id: words_id(each.item.content) for each in found if each.form == NOTE}
-    for line in lines:
-        yield dict(line)
-        if known := words.get(line.get("memory", "")):
-            yield {**line, "memory": known, "of": line["memory"]}
+    known = ((line, words.get(line.get("memory", ""))) for line in lines)
+    return [{**line, "words": named} if named else dict(line) for line, named in known]
 
 
 def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
@@ -281,7 +279,7 @@ def restore(vault: Vault, searcher: Searcher, id: str, by: Attribution, *, dry_r
     paths = searcher.places(index, located.item.id)
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
-    records = [*_also_about_words([{"op": Op.RESTORE.value, "memory": located.item.id}], [located])]
+    records = _with_words([{"op": Op.RESTORE.value, "memory": located.item.id}], [located])
     if located.form == NOTE:
         lines = None if dry_run else vault.add_lines(state_ledger(located.agent), records, by, action=Action.RESTORE)
         return EditResult(memories=(located.item,), diff="", receipt=lines)
@@ -325,7 +323,7 @@ def correct(
     )
     wrong = [old.id, *dependents.going]
     superseded = ({"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong)
-    records: list[dict[str, Any]] = [*_also_about_words(superseded, [located])]
+    records = _with_words(superseded, [located])
     records += [*map(_back_to_short_term, dependents.freed), *map(dict, beside)]
     if old.pinned:
         records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
