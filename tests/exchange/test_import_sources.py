@@ -171,11 +171,12 @@ def test_notes_of_a_vault_keep_their_folders_links_tags_and_dates(memory: Memory
     report = take_in(memory, source_of(path), path)
     assert not report.flaws
     assert page(memory, "memory/notes/Garden/Tomatoes.md") == (there / "Garden/Tomatoes.md").read_text()
-    compost = page(memory, "memory/notes/Garden/Compost- how-.md")
-    assert compost.startswith("---\ncreated: 2023-11-14\n---\n# Compost")
-    rain = next(item for content, item in memories(memory).items() if "Rain" in content)
-    assert rain.event_time == datetime(2024, 3, 9, 18, 20, tzinfo=UTC)
-    assert rain.tags == ("day",)
+    assert page(memory, "memory/notes/Garden/Compost- how-.md") == (there / "Garden/Compost: how?.md").read_text()
+    assert memory.recall("turn weekly")[0].memory.created_at == datetime(2023, 11, 14, tzinfo=UTC)
+    assert page(memory, "memory/notes/Daily/2024-03-09.md") == (there / "Daily/2024-03-09.md").read_text()
+    rain = memory.recall("rain")[0].memory
+    assert (rain.content, rain.tags) == ("[18:20] Rain at last", ("day",))
+    assert rain.created_at == datetime(2024, 3, 9, 18, 20, tzinfo=UTC)
     assert memory.recall("tomatoes compost", tags=["garden"])
 
 

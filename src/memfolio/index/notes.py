@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, time, tzinfo
 from functools import partial
 from itertools import takewhile
 from textwrap import dedent
@@ -35,10 +35,16 @@ from memfolio.index.read_files import (
 from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.agents import agent_file
 from memfolio.vault.fields import moment_of, without_surrogates
-from memfolio.vault.folders import notes_below, read_note_file
+from memfolio.vault.folders import is_outside, notes_below, read_note_file
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.log import HandWrittenNote, read_notes
 from memfolio.vault.vault import Vault
+
+
+def is_note(path: str) -> bool:
+    """Whether a file is read as a note: it lies in a folder that is watched, or was imported as one."""
+    return is_outside(path) or "/memory/notes/" in path
+
 
 # The folders that an agent watches, as its `agent.toml` names them.
 
@@ -164,6 +170,8 @@ class Block(NamedTuple):
     heading: tuple[str, ...] = ()
     name: str = ""
     """The id that its writer or their program gave it."""
+    time: time | None = None
+    """The time of day that it begins with."""
 
 
 def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> FileReading:
@@ -181,7 +189,6 @@ def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Fi
         f"{key}: {', '.join(values)}" for key, values in fields.items() if key not in _NO_TEXT_KEYS and values
     )
     about: dict[str, Any] = {
-        "created_at": moment_of(day, None, zone) if day else modified,
         "event_time": moment_of(told, None, zone) if told and not day else None,
         "kind": Kind.EPISODIC if day else Kind.SEMANTIC,
         "type": Type.EVENT if day else Type.OBSERVATION,
@@ -198,6 +205,7 @@ def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Fi
                 if block.name and not nth
                 else hashed_id("N", name, *block.heading, piece),
                 content=piece,
+                created_at=moment_of(day, block.time, zone) if day else modified,
                 tags=tuple(dict.fromkeys((*tags, *_tags_in(piece)))),
                 attributes={"page": path, "line": block.line, **({REFERS: refers} if refers else {})},
                 **about,
@@ -256,7 +264,7 @@ def _blocks(text: str, *, joins_lists: bool) -> list[Block]:
         raw = body.text[start : pieces[-1].end]
         said = raw if len(pieces) > 1 else _without_bullet(raw) if _BULLET.match(raw) else pieces[0].content
         heading = (*sections[bisect_right(heads, start) - 1].path, *lead)
-        block = _named(Block(said, 1 + text.count("\n", 0, body.place(start)), heading))
+        block = _named(Block(said, 1 + text.count("\n", 0, body.place(start)), heading, time=pieces[0].time))
         if block.text:
             found.append(block)
         elif block.name and found:  # behind a list or a table, an id has a line to itself

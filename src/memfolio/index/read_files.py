@@ -243,6 +243,8 @@ def _shared_path(group: list[Section]) -> tuple[str, ...]:
 
 def windows(text: str, size: int = 400) -> list[str]:
     """A text in pieces of at most `size` tokens, which share nothing."""
+    if estimate_tokens(text) <= size:
+        return [text]
     return [piece for start, end in _windows(text, 0, len(text), size, 0) if (piece := text[start:end].strip())]
 
 

@@ -19,7 +19,7 @@ from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
 from memfolio.index.lookup import RECORDS_ABOUT, lines_about, state_lines
-from memfolio.index.notes import NOTE, REFERS, read_note, words_id
+from memfolio.index.notes import NOTE, REFERS, is_note, read_note, words_id
 from memfolio.index.read_files import (
     EntityPage,
     FileReading,
@@ -32,6 +32,7 @@ from memfolio.index.read_files import (
     mentions,
     precedence,
     read_file,
+    told_date,
 )
 from memfolio.index.rows import (
     COLUMNS,
@@ -55,12 +56,11 @@ from memfolio.state import Op, State, apply, fold, moment
 from memfolio.text import name_key, searchable
 from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.disk import Stamp
-from memfolio.vault.fields import iso_of, text_id, without_surrogates
-from memfolio.vault.folders import is_outside
+from memfolio.vault.fields import iso_of, moment_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
-from memfolio.vault.paths import day_of, is_packed_log, is_state
+from memfolio.vault.paths import agent_root, day_of, is_packed_log, is_state
 
 Line = Mapping[str, Any]
 _WORDS_OF = "iif(s.line LIKE '%\"words\": \"W-%', json_extract(s.line, '$.words'), NULL)"
@@ -462,18 +462,29 @@ class Filing:
         self._read_notes_again(lines)
         self._read_affected()
 
-    def _read_notes_again(self, lines: Iterable[Line]) -> None:
-        """Have notes read again whose words were said something about, or are said no more."""
+    @cached_property
+    def _dates(self) -> dict[str, datetime]:
+        """When pages were written that came from elsewhere and do not tell that themselves."""
+        lines = map(json.loads, column(self._db, "SELECT line FROM states WHERE op = ?", Op.DATED.value))
+        days = ((path, told_date({"date": [str(day)]})) for line in lines for path, day in _dated(line))
+        root = agent_root(self._agent)
+        return {f"{root}/{path}": moment_of(day, None, self._zone) for path, day in days if day}
+
+    def _read_notes_again(self, lines: Sequence[Line]) -> None:
+        """Have pages read again whose day was told, and notes whose words were said something about, or are no more."""
+        if dated := [f"{agent_root(self._agent)}/{path}" for line in lines for path, _ in _dated(line)]:
+            self.__dict__.pop("_dates", None)
+            self._again.update(dict.fromkeys(dated))
         if about := [str(line.get("memory")) for line in lines if "words" in line]:
             self._again.update(dict.fromkeys(column(self._db, _NOTES_ABOUT, carray(tuple(about)))))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
-        modified = _modified(state)
+        modified = self._dates.get(path) or _modified(state)
         number = self._known_number(path, state)
         if knowledge_of(path):
             self._put_knowledge(path, number, data, modified)
             return
-        reader = read_note if is_outside(path) else read_file
+        reader = read_note if is_note(path) else read_file
         reading = reader(path, data, zone=self._zone, modified=modified)
         self._note_problems(number, reading.problems)
         if is_state(path):
@@ -562,7 +573,7 @@ class Filing:
 
     def _name_note(self, path: str, names: Sequence[str]) -> None:
         """Note what a note goes by, so that it is found by each of its names."""
-        if is_outside(path):
+        if is_note(path):
             self._db.execute("DELETE FROM names WHERE entity = ?", (f"{NOTE}:{path}",))
             rows = [clean((key, f"{NOTE}:{path}")) for key in sorted(set(map(name_key, names)) - {""})]
             self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
@@ -730,6 +741,12 @@ def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
         yield "supersedes", by, memory, None
     elif op == Op.EDGE and isinstance(to, str) and drawn in EDGES:
         yield str(drawn), memory, to, predicate if isinstance(predicate, str) else None
+
+
+def _dated(line: Line) -> Iterable[tuple[str, object]]:
+    """The pages of which a state line tells when they were written."""
+    pages = line.get("pages") if line.get("op") == Op.DATED else None
+    return pages.items() if isinstance(pages, Mapping) else ()
 
 
 def _modified(state: FileState) -> datetime:

@@ -444,7 +444,7 @@ def meant(searcher: Searcher, what: str) -> list[str]:
     if one.form == NOTE:
         line = f"line {one.item.attributes['line']} of {one.path}"
         raise RefusedError(
-            f"{one.item.id} is {line}, which memfolio does not write to",
+            f"{one.item.id} is {line}, and notes are only read",
             hint=f"delete it there; `memfolio forget {one.item.id}` hides it meanwhile",
         )
     if one.form != "memory":

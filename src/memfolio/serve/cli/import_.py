@@ -153,6 +153,10 @@ def _came(report: ImportReport, *, dry_run: bool) -> Iterator[Line]:
     if len(report.flaws) > FLAWS:
         flaws.append(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all")
     yield from yellow(flaws)
+    if report.gone:
+        some = f"{', '.join(report.gone[:FLAWS])}{', …' if len(report.gone) > FLAWS else ''}"
+        known = counted(len(report.gone), "thing that came before is", "things that came before are")
+        yield from yellow([f"{known} not there any more, and still here: {some}"])
     yield _sentence(report, dry_run=dry_run), "bold"
 
 
