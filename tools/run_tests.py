@@ -1,4 +1,4 @@
-"""Run the tests on two cores, and then alone what measures time; run by `make test`."""
+"""Run the tests side by side, and then alone what measures time; run by `make test`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PARALLEL = ("-n", "2", "--dist", "worksteal")
+PARALLEL = ("-n", "3", "--dist", "worksteal")
+"""One more than there are cores: tests that wait for processes leave theirs to others."""
 FEW = 5
 """As many failures may be due to a busy machine; more are not tried again."""
 NONE = 5
