@@ -36,7 +36,6 @@ from memfolio.index.database import (
     set_head,
     set_meta,
 )
-from memfolio.index.notes import NoteFolders
 from memfolio.index.read_files import is_log, is_searched, knowledge_of, precedence
 from memfolio.index.rows import number
 from memfolio.index.search import as_heard_by
@@ -44,10 +43,10 @@ from memfolio.index.vectors import Matrix, carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
 from memfolio.vault.agents import agent_file
-from memfolio.vault.folders import is_outside
+from memfolio.vault.folders import notes_below, read_note_file
 from memfolio.vault.journal import FileState, Head, Record, Written
 from memfolio.vault.lines import read_lines
-from memfolio.vault.paths import agent_of, is_state, ledger_of
+from memfolio.vault.paths import agent_of, is_outside, is_state, ledger_of
 from memfolio.vault.vault import Vault
 
 # It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
@@ -66,6 +65,81 @@ def _silent(done: int, total: int) -> None:
 
 RETRY = 1.0
 """Seconds after which a file that could not be read is tried again."""
+
+
+# The folders of notes that an agent watches, as its `agent.toml` names them.
+
+
+class NoteFolders:
+    """The notes in the folders that one agent watches."""
+
+    def __init__(self, vault: Vault, agent: str) -> None:
+        self.surveys = 0
+        """How often they were looked over."""
+        self.settings_file = agent_file(agent)
+        self._vault, self._agent = vault, agent
+        self._is_behind = True
+        self._seen: tuple[object, tuple[str, ...]] | None = None
+        self._problems: dict[str, str] = {}
+
+    def roots(self) -> tuple[str, ...]:
+        """The folders; none while the settings make no sense."""
+        look = self._vault.glance(self.settings_file)
+        if look is None:
+            return ()
+        if self._seen is None or self._seen[0] != look:
+            try:
+                self._seen = look, self._vault.settings(self._agent).watches
+            except MemfolioError:
+                return ()  # the scope of the agent says why
+        return self._seen[1]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether notes may have changed since they were last looked over."""
+        return self._is_behind and bool(self.roots())
+
+    def mark_behind(self) -> None:
+        """Have the notes looked over before the next answer."""
+        self._is_behind = True
+
+    def missing(self) -> dict[str, str]:
+        """Folders whose notes cannot be found at the moment, each with the reason."""
+        found: dict[str, str] = {}
+        for root in self.roots():
+            try:
+                with os.scandir(root) as entries:
+                    if not any(entries):
+                        found[root] = "is empty; if it lies on a disk, mount it"
+            except OSError as error:
+                found[root] = f"cannot be opened: {error.strerror}; its notes are found again when it is back"
+        return found
+
+    def states(self, filed: Mapping[str, FileState]) -> dict[str, FileState]:
+        """Every note as it stands; one with another stamp than it is filed with has no hash."""
+        self._is_behind = False  # first, so that a change that comes meanwhile says otherwise
+        self.surveys += 1
+        self._problems = {}
+        states: dict[str, FileState] = {}
+        for root in self.roots():
+            for path, note in (notes_below(root) or {}).items():
+                known = filed.get(path)
+                is_same = known is not None and known.stamp == note.stamp
+                states[path] = FileState(known.hash if known and is_same else "", note.stamp.size, note.stamp)
+                if note.problem:
+                    self._problems[path] = note.problem
+        return states
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a note, None where there is none; OSError says why it cannot be read."""
+        if why := self._problems.get(path):
+            raise OSError(why)
+        root = self.root_of(path)
+        return read_note_file(root, path) if root else None
+
+    def root_of(self, path: str) -> str | None:
+        """The watched folder in which a file or folder lies, or which it is."""
+        return next((root for root in self.roots() if f"{path}{os.sep}".startswith(os.path.join(root, ""))), None)
 
 
 class FileIndexer:
@@ -247,7 +321,7 @@ class Index:
         is_filed = False
         try:
             # Settings may name other folders of notes, which take longer to read than a write may wait.
-            is_settled = agent_file(self.agent) not in record.line.paths
+            is_settled = self.notes.settings_file not in record.line.paths
             if self._database is not None and not self._is_behind and is_settled:
                 is_filed = self._take(self._database, record)
         except (SearchIndexError, HomeError) as error:

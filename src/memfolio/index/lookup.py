@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import count
@@ -547,3 +548,23 @@ def records(db: Connection, ledger: str, about: str | None = None) -> list[dict[
 def record_lines(db: Connection, ledger: str) -> list[str]:
     """The same as JSON."""
     return column(db, "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal", ledger)
+
+
+# Folders of notes outside of the home.
+
+
+class FolderCount(NamedTuple):
+    """What of a folder of notes is found: how many notes and blocks, and what is wrong with which notes."""
+
+    notes: int
+    blocks: int
+    problems: dict[str, str]
+
+
+def count_notes(db: Connection, root: str) -> FolderCount:
+    """How much of a folder of notes is filed."""
+    sql = """SELECT f.path, f.problems, (SELECT count(*) FROM memories m WHERE m.file = f.number) FROM files f
+    WHERE substr(f.path, 1, length(?1)) = ?1 ORDER BY 1"""
+    rows = list(db.execute(sql, (os.path.join(root, ""),)))
+    problems = {path: "; ".join(json.loads(listed)) for path, listed, _ in rows if listed}
+    return FolderCount(len(rows) - len(problems), sum(blocks for *_, blocks in rows), problems)

@@ -1,21 +1,17 @@
-"""Notes outside of the home, read where they lie: which folders an agent watches, and what their notes say."""
+"""What a note says, as Obsidian, Logseq and people write them, in blocks that can be found. Pure."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, time, tzinfo
 from functools import partial
 from itertools import takewhile
 from textwrap import dedent
 from typing import Any, NamedTuple
 
-from apsw import Connection
-
-from memfolio.errors import MemfolioError
 from memfolio.index.read_files import (
     NO_TEXT,
     OWN_KEYS,
@@ -33,111 +29,11 @@ from memfolio.index.read_files import (
     windows,
 )
 from memfolio.types import Kind, MemoryItem, Origin, Type
-from memfolio.vault.agents import agent_file
 from memfolio.vault.fields import moment_of, without_surrogates
-from memfolio.vault.folders import is_outside, notes_below, read_note_file
-from memfolio.vault.journal import FileState, to_text
+from memfolio.vault.journal import to_text
 from memfolio.vault.log import HandWrittenNote, read_notes
-from memfolio.vault.vault import Vault
 
-
-def is_note(path: str) -> bool:
-    """Whether a file is read as a note: it lies in a folder that is watched, or was imported as one."""
-    return is_outside(path) or "/memory/notes/" in path
-
-
-# The folders that an agent watches, as its `agent.toml` names them.
-
-
-class NoteFolders:
-    """The notes in the folders that one agent watches."""
-
-    def __init__(self, vault: Vault, agent: str) -> None:
-        self.surveys = 0
-        """How often they were looked over."""
-        self._vault, self._agent = vault, agent
-        self._is_behind = True
-        self._seen: tuple[object, tuple[str, ...]] | None = None
-        self._problems: dict[str, str] = {}
-
-    def roots(self) -> tuple[str, ...]:
-        """The folders; none while the settings make no sense."""
-        look = self._vault.glance(agent_file(self._agent))
-        if look is None:
-            return ()
-        if self._seen is None or self._seen[0] != look:
-            try:
-                self._seen = look, self._vault.settings(self._agent).watches
-            except MemfolioError:
-                return ()  # the scope of the agent says why
-        return self._seen[1]
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether notes may have changed since they were last looked over."""
-        return self._is_behind and bool(self.roots())
-
-    def mark_behind(self) -> None:
-        """Have the notes looked over before the next answer."""
-        self._is_behind = True
-
-    def missing(self) -> dict[str, str]:
-        """Folders whose notes cannot be found at the moment, each with the reason."""
-        found: dict[str, str] = {}
-        for root in self.roots():
-            try:
-                with os.scandir(root) as entries:
-                    if not any(entries):
-                        found[root] = "is empty; if it lies on a disk, mount it"
-            except OSError as error:
-                found[root] = f"cannot be opened: {error.strerror}; its notes are found again when it is back"
-        return found
-
-    def states(self, filed: Mapping[str, FileState]) -> dict[str, FileState]:
-        """Every note as it stands; one with another stamp than it is filed with has no hash."""
-        self._is_behind = False  # first, so that a change that comes meanwhile says otherwise
-        self.surveys += 1
-        self._problems = {}
-        states: dict[str, FileState] = {}
-        for root in self.roots():
-            for path, note in (notes_below(root) or {}).items():
-                known = filed.get(path)
-                is_same = known is not None and known.stamp == note.stamp
-                states[path] = FileState(known.hash if known and is_same else "", note.stamp.size, note.stamp)
-                if note.problem:
-                    self._problems[path] = note.problem
-        return states
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a note, None where there is none; OSError says why it cannot be read."""
-        if why := self._problems.get(path):
-            raise OSError(why)
-        root = self.root_of(path)
-        return read_note_file(root, path) if root else None
-
-    def root_of(self, path: str) -> str | None:
-        """The watched folder in which a file or folder lies, or which it is."""
-        return next((root for root in self.roots() if f"{path}{os.sep}".startswith(os.path.join(root, ""))), None)
-
-
-class FolderCount(NamedTuple):
-    """What of a folder of notes is found: how many notes and blocks, and what is wrong with which notes."""
-
-    notes: int
-    blocks: int
-    problems: dict[str, str]
-
-
-def count_notes(db: Connection, root: str) -> FolderCount:
-    """How much of a folder of notes is filed."""
-    sql = """SELECT f.path, f.problems, (SELECT count(*) FROM memories m WHERE m.file = f.number) FROM files f
-    WHERE substr(f.path, 1, length(?1)) = ?1 ORDER BY 1"""
-    rows = list(db.execute(sql, (os.path.join(root, ""),)))
-    problems = {path: "; ".join(json.loads(listed)) for path, listed, _ in rows if listed}
-    return FolderCount(len(rows) - len(problems), sum(blocks for *_, blocks in rows), problems)
-
-
-# What a note says, in blocks, the parts to which Obsidian and Logseq can refer. Pure.
+# Blocks are the parts of a note to which Obsidian and Logseq can refer.
 
 SHORT = 40
 """A list in which every item has fewer characters is one block, such as the ingredients of a dish."""
@@ -162,7 +58,7 @@ _NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified 
 """Properties that say what a note is called, how it is filed and shown, and when it was written."""
 
 
-class Block(NamedTuple):
+class NoteBlock(NamedTuple):
     """A part of a note that stands for itself: a paragraph, a table, an item of a list with all that is below it."""
 
     text: str
@@ -196,7 +92,7 @@ def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Fi
         "origin": Origin.OWNER,
     }
     found: dict[str, Searchable] = {}
-    for block in (*([Block(said, 1)] if said else ()), *blocks):
+    for block in (*([NoteBlock(said, 1)] if said else ()), *blocks):
         for nth, piece in enumerate(windows(block.text)):
             heading = tuple(dict.fromkeys((*names, *block.heading)))
             refers = list(dict.fromkeys(_references(name, piece)))
@@ -254,17 +150,17 @@ def _properties(text: str) -> Fields:
     return found
 
 
-def _blocks(text: str, *, joins_lists: bool) -> list[Block]:
+def _blocks(text: str, *, joins_lists: bool) -> list[NoteBlock]:
     """The blocks of a note in order; with `joins_lists`, a list of nothing but short items is one."""
     body = Body(text)
     sections = list(sections_of(body.text))
-    heads, found = [section.head for section in sections], list[Block]()
+    heads, found = [section.head for section in sections], list[NoteBlock]()
     for pieces, lead in _grouped(body.text, read_notes(body.text), joins_lists=joins_lists):
         start = pieces[0].start
         raw = body.text[start : pieces[-1].end]
         said = raw if len(pieces) > 1 else _without_bullet(raw) if _BULLET.match(raw) else pieces[0].content
         heading = (*sections[bisect_right(heads, start) - 1].path, *lead)
-        block = _named(Block(said, 1 + text.count("\n", 0, body.place(start)), heading, time=pieces[0].time))
+        block = _named(NoteBlock(said, 1 + text.count("\n", 0, body.place(start)), heading, time=pieces[0].time))
         if block.text:
             found.append(block)
         elif block.name and found:  # behind a list or a table, an id has a line to itself
@@ -301,21 +197,21 @@ def _list_length(text: str, pieces: Sequence[HandWrittenNote], at: int) -> int:
     return end - at
 
 
-def _named(block: Block) -> Block:
+def _named(block: NoteBlock) -> NoteBlock:
     """A block with the id that it ends with, or that Logseq has below its first line, and without such marks."""
     found = _LOGSEQ_ID.search(_NESTED.split(block.text, 1)[0]) or _BLOCK_ID.search(block.text)
     first, _, rest = _BLOCK_ID.sub("", _LOGSEQ_OWN.sub("", block.text)).strip().partition("\n")
     return block._replace(text=f"{first}\n{dedent(rest)}".strip(), name=found[1] if found else "")
 
 
-def _nested(block: Block, said: str) -> Iterator[Block]:
+def _nested(block: NoteBlock, said: str) -> Iterator[NoteBlock]:
     """The items below an item that have an id of their own, so that references lead to them."""
     lines = said.split("\n")
     for nth, line in enumerate(lines):
         if nth and _BULLET.match(line) and any(_LOGSEQ_ID.match(each) for each in lines[nth + 1 : nth + 3]):
             is_below = partial(_is_deeper, _depth(line))
             child = _without_bullet("\n".join((line, *takewhile(is_below, lines[nth + 1 :]))))
-            yield _named(Block(child, block.line + nth, (*block.heading, lines[0][:SHORT])))
+            yield _named(NoteBlock(child, block.line + nth, (*block.heading, lines[0][:SHORT])))
 
 
 def _without_bullet(item: str) -> str:

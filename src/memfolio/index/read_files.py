@@ -21,7 +21,6 @@ from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
 from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.fields import moment_of, without_surrogates
-from memfolio.vault.folders import is_outside
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines, text_of
 from memfolio.vault.log import closed_fences, read_log
@@ -31,6 +30,7 @@ from memfolio.vault.paths import (
     agent_of,
     day_of,
     form_of,
+    is_outside,
     is_packed_log,
     is_state,
     is_tracked,
@@ -677,6 +677,11 @@ def knowledge_of(path: str) -> tuple[str, int] | None:
 def is_log(path: str) -> bool:
     is_one = form_of(path) is Form.LOG or is_packed_log(path)
     return is_one and day_of(path) is not None and agent_of(path) is not None
+
+
+def is_note(path: str) -> bool:
+    """Whether a file is read as a note: it lies in a folder that is watched, or was imported as one."""
+    return is_outside(path) or "/memory/notes/" in path
 
 
 def is_archived(path: str) -> bool:

@@ -19,7 +19,7 @@ from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
 from memfolio.index.lookup import RECORDS_ABOUT, lines_about, state_lines
-from memfolio.index.notes import NOTE, REFERS, is_note, read_note, words_id
+from memfolio.index.notes import NOTE, REFERS, read_note, words_id
 from memfolio.index.read_files import (
     EntityPage,
     FileReading,
@@ -28,6 +28,7 @@ from memfolio.index.read_files import (
     first_ordinal,
     is_archived,
     is_log,
+    is_note,
     knowledge_of,
     mentions,
     precedence,

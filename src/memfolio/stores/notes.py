@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from memfolio.errors import ConfigError, ConflictError, InputError, NotFoundError
-from memfolio.index.notes import FolderCount, count_notes
+from memfolio.index.lookup import count_notes
 from memfolio.recall.searcher import Searcher
 from memfolio.types import Action, Attribution, check_attribution, frozen
 from memfolio.vault.agents import agent_file, read_agent, written
@@ -34,7 +34,7 @@ class WatchedFolder:
     """The change that began or ended it; None where nothing was changed."""
 
 
-class Notes:
+class WatchedFolders:
     """The folders of notes that one agent reads where they lie."""
 
     def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
@@ -117,5 +117,5 @@ class Notes:
             return self._vault.apply(Change(operations=(put,), by=by, action=action))
 
     def _counted(self, path: str, *, missing: str | None = None, receipt: Receipt | None = None) -> WatchedFolder:
-        found: FolderCount = self._searcher.index.read(partial(count_notes, root=path))
+        found = self._searcher.index.read(partial(count_notes, root=path))
         return WatchedFolder(path=path, **found._asdict(), missing=missing, receipt=receipt)

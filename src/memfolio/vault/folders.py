@@ -25,11 +25,6 @@ class NoteFile(NamedTuple):
     problem: str = ""
 
 
-def is_outside(path: str) -> bool:
-    """Whether a path is that of a note outside of the home: those of the home's own files are relative to it."""
-    return os.path.isabs(path)
-
-
 def notes_below(root: str) -> dict[str, NoteFile] | None:
     """Every note in a folder by its whole path; None where the folder is not there, or cannot be opened."""
     found: dict[str, NoteFile] = {}
