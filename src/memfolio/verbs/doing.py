@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 from memfolio.index.mind_pages import MindItem
@@ -129,17 +130,18 @@ def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgemen
     return memory.reason.outcome(judgement, came_true)
 
 
+row = partial(Verb, set="mind")
 VERBS = (
-    Verb(does=mind_add, effect="add", set="mind", once=True, words="remind todo goal promise intend later due"),
-    Verb(does=mind_list, effect="read", set="mind", words="goals beliefs plans intentions todos"),
-    Verb(does=mind_update, effect="remove", set="mind", once=True, words="change goal belief priority"),
-    Verb(does=mind_end, effect="remove", set="mind", once=True, words="finish complete done drop goal"),
-    Verb(does=mind_due, effect="read", set="mind", words="reminders deadlines today agenda"),
-    Verb(does=bdi_heartbeat, effect="remove", set="mind"),
-    Verb(does=procedure_match, effect="read", set="mind", words="how to steps instructions checklist recipe"),
-    Verb(does=procedure_decide, effect="read", set="mind", words="decision choose"),
-    Verb(does=workflow_start, effect="add", set="mind", words="run follow steps checklist procedure begin"),
-    Verb(does=workflow_done, effect="change", set="mind", words="next step checklist"),
+    row(does=mind_add, effect="add", once=True, words="remind todo goal promise intend later due"),
+    row(does=mind_list, effect="read", words="goals beliefs plans intentions todos"),
+    row(does=mind_update, effect="remove", once=True, words="change goal belief priority"),
+    row(does=mind_end, effect="remove", once=True, words="finish complete done drop goal"),
+    row(does=mind_due, effect="read", words="reminders deadlines today agenda"),
+    row(does=bdi_heartbeat, effect="remove"),
+    row(does=procedure_match, effect="read", words="how to steps instructions checklist recipe"),
+    row(does=procedure_decide, effect="read", words="decision choose"),
+    row(does=workflow_start, effect="add", words="run follow steps checklist procedure begin"),
+    row(does=workflow_done, effect="change", words="next step checklist"),
     Verb(does=reason, effect="change", set="reason", words="decide choose weigh options probability logic argument"),
     Verb(does=reason_outcome, effect="change", set="reason", words="result prediction right wrong"),
 )

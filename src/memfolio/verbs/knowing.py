@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypedDict
 
 from memfolio.errors import InputError
@@ -232,122 +233,112 @@ def _term(memory: Memory, proposal_id: str) -> Term:
     return term_from(proposal.intent.arguments)
 
 
-KNOWLEDGE = "knowledge"
+row = partial(Verb, set="knowledge")
 VERBS = (
-    Verb(
+    row(
         name="fact_assert",
         does="facts.assert_",
         takes="subject predicate object confidence source valid_from valid_until",
         shows=documents.fact,
         effect="add",
-        set=KNOWLEDGE,
         once=True,
         words="triple knowledge graph store",
     ),
-    Verb(
+    row(
         name="fact_retract",
         does="facts.retract",
         takes="fact_id=id subject predicate",
         shows=documents.fact,
         effect="remove",
-        set=KNOWLEDGE,
         once=True,
         words="delete withdraw triple",
     ),
-    Verb(does=fact_query, effect="read", set=KNOWLEDGE, words="search triples list knowledge"),
-    Verb(does=fact_explain, effect="read", set=KNOWLEDGE, words="why proof derived"),
-    Verb(does=fact_verify, effect="change", set=KNOWLEDGE, words="check true"),
-    Verb(
+    row(does=fact_query, effect="read", words="search triples list knowledge"),
+    row(does=fact_explain, effect="read", words="why proof derived"),
+    row(does=fact_verify, effect="change", words="check true"),
+    row(
         name="fact_infer",
         does="infer",
         shows=documents.knowledge,
         effect="read",
-        set=KNOWLEDGE,
         words="hypothesis suppose",
     ),
-    Verb(does=fact_traverse, effect="read", set=KNOWLEDGE, words="graph connected path hops related depends"),
-    Verb(does=fact_impact, effect="read", set=KNOWLEDGE, words="depends affected consequences break change"),
-    Verb(does=fact_count, effect="read", set=KNOWLEDGE, words="how many aggregate number group"),
-    Verb(does=rule_create, effect="add", set=KNOWLEDGE, once=True, words="if then policy constraint"),
-    Verb(name="rule_list", does="rules.list", takes="type", shows=documents.rule, effect="read", set=KNOWLEDGE),
-    Verb(
+    row(does=fact_traverse, effect="read", words="graph connected path hops related depends"),
+    row(does=fact_impact, effect="read", words="depends affected consequences break change"),
+    row(does=fact_count, effect="read", words="how many aggregate number group"),
+    row(does=rule_create, effect="add", once=True, words="if then policy constraint"),
+    row(name="rule_list", does="rules.list", takes="type", shows=documents.rule, effect="read"),
+    row(
         name="rule_toggle",
         does="rules.toggle",
         takes="rule_id=id enabled",
         shows=documents.rule,
         effect="remove",
-        set=KNOWLEDGE,
         words="enable disable",
     ),
-    Verb(
+    row(
         name="constraint_check",
         does="inference.check",
         takes="domain",
         shows=documents.knowledge,
         effect="read",
-        set=KNOWLEDGE,
         words="violations consistent contradiction",
     ),
-    Verb(does=policy_eval, effect="read", set=KNOWLEDGE, words="allowed permitted may should"),
-    Verb(does=infer_forward, effect="change", set=KNOWLEDGE, words="derive conclude deduce"),
-    Verb(
+    row(does=policy_eval, effect="read", words="allowed permitted may should"),
+    row(does=infer_forward, effect="change", words="derive conclude deduce"),
+    row(
         name="infer_backward",
         does="inference.backward",
         takes="subject predicate object",
         shows=documents.knowledge,
         effect="read",
-        set=KNOWLEDGE,
         words="prove goal whether true",
     ),
-    Verb(
+    row(
         name="infer_abductive",
         does="inference.abduce",
         shows=documents.knowledge,
         effect="read",
-        set=KNOWLEDGE,
         words="why cause diagnose explanation",
     ),
-    Verb(does=knowledge_explain, effect="read", set=KNOWLEDGE, words="answer question why"),
-    Verb(
+    row(does=knowledge_explain, effect="read", words="answer question why"),
+    row(
         name="cbr_store",
         does="cases.store",
         takes="situation solution outcome importance",
         effect="add",
-        set=KNOWLEDGE,
         words="case solved problem solution experience",
     ),
-    Verb(does=cbr_retrieve, effect="read", set=KNOWLEDGE, words="case similar problem before solved experience failed"),
-    Verb(does=ontology_propose_concept, effect="add", set=KNOWLEDGE, once=True, words="term vocabulary class"),
-    Verb(does=ontology_validate_proposal, effect="read", set=KNOWLEDGE),
-    Verb(does=ontology_merge_approved, effect="add", set=KNOWLEDGE, once=True),
-    Verb(does=ontology_list_proposals, effect="read", set=KNOWLEDGE),
-    Verb(does=ontology_scaffold_domain, effect="add", set=KNOWLEDGE, once=True, words="vocabulary template"),
-    Verb(does="typedb.status", effect="read", set=KNOWLEDGE, outside=True, slow=True),
-    Verb(does=typedb_sync_schema, effect="change", set=KNOWLEDGE, once=True, outside=True, slow=True),
-    Verb(
+    row(does=cbr_retrieve, effect="read", words="case similar problem before solved experience failed"),
+    row(does=ontology_propose_concept, effect="add", once=True, words="term vocabulary class"),
+    row(does=ontology_validate_proposal, effect="read"),
+    row(does=ontology_merge_approved, effect="add", once=True),
+    row(does=ontology_list_proposals, effect="read"),
+    row(does=ontology_scaffold_domain, effect="add", once=True, words="vocabulary template"),
+    row(does="typedb.status", effect="read", outside=True, slow=True),
+    row(does=typedb_sync_schema, effect="change", once=True, outside=True, slow=True),
+    row(
         name="typedb_query",
         does="typedb.query",
         takes="query=text",
         effect="read",
-        set=KNOWLEDGE,
         outside=True,
         slow=True,
     ),
-    Verb(
+    row(
         name="typedb_sync_agent_data",
         does="typedb.sync_data",
         takes="dry_run",
         effect="remove",
-        set=KNOWLEDGE,
         once=True,
         outside=True,
         slow=True,
     ),
-    Verb(does=goal_seed_business, effect="add", set=KNOWLEDGE, once=True, words="goals strategy plan"),
-    Verb(does="graph.entities", effect="read", set=KNOWLEDGE, words="people things list who"),
-    Verb(does="graph.entity", effect="read", set=KNOWLEDGE, words="who person page about"),
-    Verb(does="graph.neighbours", effect="read", set=KNOWLEDGE, words="related connected"),
-    Verb(does="graph.path", effect="read", set=KNOWLEDGE, words="connected between how"),
+    row(does=goal_seed_business, effect="add", once=True, words="goals strategy plan"),
+    row(does="graph.entities", effect="read", words="people things list who"),
+    row(does="graph.entity", effect="read", words="who person page about"),
+    row(does="graph.neighbours", effect="read", words="related connected"),
+    row(does="graph.path", effect="read", words="connected between how"),
     only_in_python("verify_fact", "change", "elsewhere it is called fact_verify"),
     only_in_python("infer", "read", "elsewhere it is called fact_infer"),
     only_in_python("scaffold", "add", "elsewhere it is called ontology_scaffold_domain"),

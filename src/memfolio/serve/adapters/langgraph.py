@@ -20,7 +20,6 @@ from memfolio.serve.adapters import (
     AdapterItem,
     Given,
     check_size,
-    forget_all,
     memory_of,
     missing,
     namespaces,
@@ -127,7 +126,7 @@ class MemfolioStore(base.BaseStore):
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
             deleted = [place for place, op in ops.items() if op.value is None and old[place]]
             if going := [each.id for place in deleted for each in self._versions(place, past=True)]:
-                forget_all(self.memory, going, FORGETTER)
+                self.memory.forget(going, by=FORGETTER)
 
     def _write(self, puts: Sequence[tuple[base.PutOp, AdapterItem | None]]) -> None:
         """Write the values that differ from what is held, each in the place of what stood there."""
