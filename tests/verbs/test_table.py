@@ -22,8 +22,7 @@ from memfolio.rooms import Rooms
 from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
-from memfolio.verbs import daily
-from memfolio.verbs.verb import Verb, table, tools_of
+from memfolio.verbs.verb import Verb, rows, table, tools_of
 from tests.serve.http.conftest import serving
 
 ALL = table()
@@ -36,7 +35,7 @@ def shout(memory: Memory, text: str, times: int = 1) -> dict[str, str]:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daily, "VERBS", (*daily.VERBS, Verb(does=shout, effect="read", renamed={"words": "text"})))
+    monkeypatch.setitem(rows("memory"), "shout", Verb(does=shout, effect="read", renamed={"words": "text"}))
 
 
 @pytest.fixture

@@ -1,4 +1,8 @@
-"""The verbs of every day; for an agent each of them may safely be called again."""
+"""The functions of the set `core`: the verbs of every day.
+
+For an agent each of them may safely be called again. Nothing here loads the memory, so that these
+tools are listed quickly.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from memfolio.govern.gate import kept_once
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents
 from memfolio.verbs.documents import ForgottenDocument, HitsDocument, ProposalDocument
-from memfolio.verbs.verb import AGENT, OnProgress, Verb, table, tools_of
+from memfolio.verbs.verb import AGENT, OnProgress, Verb, tools_of
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -50,17 +54,6 @@ class ExplanationDocument(TypedDict):
     entities: list[str]
     history: list[dict[str, Any]]
     events: list[dict[str, Any]]
-
-
-class ActedOnDocument(TypedDict):
-    """What a message asked for and about what, what was remembered, found or would be forgotten, and what to say."""
-
-    asked: str | None
-    about: str
-    memories: list[MemoryItem]
-    core: list[str]
-    answer: str
-    notes: list[str]
 
 
 class StatusDocument(TypedDict):
@@ -193,14 +186,6 @@ def recall(
     return documents.hits(query, hits, explain=explain)
 
 
-def get(memory: Memory, id: str) -> MemoryItem:
-    """The memory with this id, also from the archive: its `fate` says why it is there."""
-    found = memory.get(id)
-    if found is None:
-        raise memory.searcher.not_found(id)
-    return found
-
-
 def forget(memory: Memory, what: str, every: bool = False, dry_run: bool = False) -> ForgottenDocument:
     """Forget a memory, by its id, when the person wants that.
 
@@ -219,26 +204,6 @@ def forget(memory: Memory, what: str, every: bool = False, dry_run: bool = False
     found = memory.forget(what, **given)
     told = {"forgotten": found.receipt is not None, "hint": "" if is_id else BY_ID}
     return cast("ForgottenDocument", documents.edit_result(found) | told)
-
-
-def act_on(memory: Memory, text: str, session: str | None = None, user: str | None = None) -> ActedOnDocument:
-    """Do what a person asks their memory for in a message: remember that …, forget about …, what do you know about …
-
-    `asked` is null where the message asks for none of it. What would be forgotten is only shown: when the person
-    agrees, call `forget` with the id of each. Tell the person the `answer`.
-    """
-    found = memory.act_on(text, session=session, user=user)
-    if found is None:
-        return {"asked": None, "about": "", "memories": [], "core": [], "answer": "", "notes": []}
-    made = (found.remembered,) if found.remembered else ()
-    return {
-        "asked": found.trigger.kind.value,
-        "about": found.trigger.object,
-        "memories": [*made, *found.fits, *found.found],
-        "core": [*found.core],
-        "answer": found.answer,
-        "notes": [*found.notes],
-    }
 
 
 def confirm(memory: Memory, id: str) -> MemoryItem:
@@ -343,12 +308,6 @@ def status(memory: Memory) -> StatusDocument:
     return cast("StatusDocument", documents.fields_of(documents.status(memory)))
 
 
-def observe_many(memory: Memory, turns: list[dict[str, Any]]) -> list[MemoryItem]:
-    """Note many turns of a conversation as one change: all of them, or none; each as `observe` takes it."""
-    turn = table("memory")["observe"]
-    return memory.observe_many([turn.checked(memory, each) for each in turns])
-
-
 def find_tool(memory: Memory, wanted: str, limit: int = 5) -> list[ToolDocument]:
     """Find further tools by what you want to do: facts and rules, reminders and goals, procedures, cases, reasoning.
 
@@ -415,45 +374,3 @@ def use_tool(
         hint = "ask the person; when they agree, call it again with confirmed set to true"
         return {"done": False, "would": name, "arguments": {k: v for k, v in given.items() if k != AGENT}, "hint": hint}
     return verb(memory, given, on_progress)
-
-
-VERBS = (
-    Verb(
-        does=remember,
-        effect="add",
-        set="core",
-        once=True,
-        renamed={"tier": "store"},
-        short=("text", "type", "importance", "tags", "session", "key", "at", "valid_from", "valid_until"),
-    ),
-    Verb(
-        does=recall,
-        effect="read",
-        set="core",
-        renamed={"type": "types", "kind": "kinds", "tag": "tags"},
-        short=("query", "limit", "types", "since", "until", "valid_at", "as_of", "depth", "entity", "include"),
-    ),
-    Verb(does=context, effect="read", set="core", short=("prompt", "budget", "include")),
-    Verb(does=forget, effect="remove", set="core", once=True, short=("what", "dry_run")),
-    Verb(does=correct, effect="remove", set="core", once=True, short=("id", "text")),
-    Verb(does=confirm, effect="change", set="core", once=True),
-    Verb(does=explain, effect="read", set="core"),
-    Verb(does=checkpoint, effect="add", set="core", once=True),
-    Verb(
-        does=propose,
-        effect="add",
-        set="core",
-        once=True,
-        short=("text", "type", "importance", "tags", "to"),
-    ),
-    Verb(does=learn, effect="add", set="core", once=True, short=("statements", "through")),
-    Verb(does=status, effect="read", set="core"),
-    Verb(does=find_tool, effect="read", set="core"),
-    Verb(does=use_tool, effect="read", set="core", wraps=True),
-    Verb(does=get, effect="read", words="show read one by id"),
-    Verb(does="compose", effect="read", words="context prompt tokens budget"),
-    Verb(does="observe", effect="add", words="turn conversation message transcript note log"),
-    Verb(does=observe_many, effect="add", words="turns conversation messages transcript log"),
-    Verb(does=act_on, effect="change", words="message person says asks remember forget about know note self"),
-    Verb(does="pin", effect="change", words="keep from fading always"),
-)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from memfolio.govern.proposals import Proposal
     from memfolio.index.facts import Fact
     from memfolio.index.mind_pages import MindItem
+    from memfolio.knowledge.cases import Similar
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Cited, Groups, Impact, Paths, Questions
     from memfolio.knowledge.traverse import Path as FactPath
     from memfolio.memory import Memory
+    from memfolio.mind.mind import Reminder
     from memfolio.procedures.run import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
@@ -304,6 +306,20 @@ def _paths(ask: Questions, found: Sequence[FactPath]) -> list[dict[str, Any]]:
 
     ids: Mapping[Cited, str] = ask.ids(hop.cited for path in found for hop in path.hops)
     return [as_document(path, ids.__getitem__) for path in found]
+
+
+def similar_cases(found: Similar) -> dict[str, Any]:
+    """Cases like a situation, each with how like it is and why."""
+    cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
+    return {"cases": cases, "degraded": list(found.degraded)}
+
+
+def changed(value: Any) -> dict[str, Any]:
+    return {"changed": value}
+
+
+def reminder(found: Reminder) -> dict[str, Any]:
+    return {"id": found.item.id, "title": found.item.title, "why": found.why}
 
 
 def mind_item(item: MindItem) -> dict[str, Any]:

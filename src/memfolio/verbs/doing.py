@@ -1,8 +1,7 @@
-"""The verbs about an agent's mind, what it knows how to do, and problems to be thought through."""
+"""The functions of the sets `mind` and `reason`, for tools that take or answer something else than the method does."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 from memfolio.index.mind_pages import MindItem
@@ -12,7 +11,6 @@ from memfolio.procedures.page import TreeDecision
 from memfolio.reason.reason import Judgement, Reasoned
 from memfolio.verbs import documents
 from memfolio.verbs.documents import mind_item
-from memfolio.verbs.verb import Verb
 
 Kind = Literal["persona", "capability", "belief", "desire", "goal", "intention", "plan", "commitment", "learning"]
 Ending = Literal["done", "dropped", "retired"]
@@ -50,11 +48,6 @@ def mind_update(
 def mind_end(memory: Memory, item: str, status: Ending = "done", reason: str | None = None) -> dict[str, Any]:
     """End an item of the mind that is done, dropped, or does not hold any more; it stays readable on its page."""
     return mind_item(memory.mind.retire(item, status, reason=reason))
-
-
-def mind_due(memory: Memory, about: str = "") -> list[dict[str, Any]]:
-    """What comes up now: what is due by the clock, and what was to be done when this topic comes up, each with why."""
-    return [{"id": each.item.id, "title": each.item.title, "why": each.why} for each in memory.mind.due(about)]
 
 
 def bdi_heartbeat(memory: Memory, dry_run: bool = False) -> BdiCycleResult:
@@ -128,20 +121,3 @@ def reason(
 def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgement:
     """Say whether a conclusion that was stored came true, as 1, 0 or a share; methods are calibrated by it."""
     return memory.reason.outcome(judgement, came_true)
-
-
-row = partial(Verb, set="mind")
-VERBS = (
-    row(does=mind_add, effect="add", once=True, words="remind todo goal promise intend later due"),
-    row(does=mind_list, effect="read", words="goals beliefs plans intentions todos"),
-    row(does=mind_update, effect="remove", once=True, words="change goal belief priority"),
-    row(does=mind_end, effect="remove", once=True, words="finish complete done drop goal"),
-    row(does=mind_due, effect="read", words="reminders deadlines today agenda"),
-    row(does=bdi_heartbeat, effect="remove"),
-    row(does=procedure_match, effect="read", words="how to steps instructions checklist recipe"),
-    row(does=procedure_decide, effect="read", words="decision choose"),
-    row(does=workflow_start, effect="add", words="run follow steps checklist procedure begin"),
-    row(does=workflow_done, effect="change", words="next step checklist"),
-    Verb(does=reason, effect="change", set="reason", words="decide choose weigh options probability logic argument"),
-    Verb(does=reason_outcome, effect="change", set="reason", words="result prediction right wrong"),
-)

@@ -1,9 +1,8 @@
-"""The tools about facts, rules, inference, cases, terms and the TypeDB mirror."""
+"""The functions of the set `knowledge`, for tools that take or answer something else than the method does."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal, TypedDict
 
 from memfolio.errors import InputError
@@ -16,7 +15,6 @@ from memfolio.recall.query import check_number
 from memfolio.types import Attribution
 from memfolio.verbs import documents
 from memfolio.verbs.documents import FactDocument
-from memfolio.verbs.verb import Verb, only_in_python
 
 Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
 RuleType = Literal["inference", "constraint", "policy"]
@@ -63,11 +61,6 @@ def fact_query(
         limit=most + 1,
     )
     return {"facts": [documents.fact(each) for each in found[:most]], "is_cut": len(found) > most}
-
-
-def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> dict[str, Any]:
-    """Tell from which facts and by which rules a fact follows, as a tree."""
-    return documents.knowledge(memory.facts.explain(fact_id, depth=depth))
 
 
 def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> dict[str, Any]:
@@ -149,19 +142,6 @@ def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
     return documents.knowledge(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
 
 
-def cbr_retrieve(
-    memory: Memory,
-    beliefs: list[str] | None = None,
-    desires: list[str] | None = None,
-    context: str = "",
-    max_results: int = 5,
-) -> dict[str, Any]:
-    """Find how situations like this one were solved, and how that went; what went wrong is marked as a warning."""
-    found = memory.cases.retrieve(beliefs or (), desires or (), context, limit=max_results)
-    cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
-    return {"cases": cases, "degraded": list(found.degraded)}
-
-
 def ontology_propose_concept(
     memory: Memory,
     domain: str,
@@ -216,11 +196,6 @@ def ontology_scaffold_domain(
     return {"added": [each.id for each in added.terms], "rules": [each.id for each in rules]}
 
 
-def typedb_sync_schema(memory: Memory) -> dict[str, Any]:
-    """Define the base model and the ontology on the TypeDB server."""
-    return {"changed": memory.typedb.sync_schema()}
-
-
 def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = False) -> Any:
     """Seed strategic, tactical and operational goals with what motivates them and the plans for them, as facts."""
     return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
@@ -231,116 +206,3 @@ def _term(memory: Memory, proposal_id: str) -> Term:
     if not proposal.intent.verb.startswith(TERMS):
         raise InputError(f"{proposal_id} proposes no term", hint="`ontology_list_proposals` lists those that do")
     return term_from(proposal.intent.arguments)
-
-
-row = partial(Verb, set="knowledge")
-VERBS = (
-    row(
-        name="fact_assert",
-        does="facts.assert_",
-        takes="subject predicate object confidence source valid_from valid_until",
-        shows=documents.fact,
-        effect="add",
-        once=True,
-        words="triple knowledge graph store",
-    ),
-    row(
-        name="fact_retract",
-        does="facts.retract",
-        takes="fact_id=id subject predicate",
-        shows=documents.fact,
-        effect="remove",
-        once=True,
-        words="delete withdraw triple",
-    ),
-    row(does=fact_query, effect="read", words="search triples list knowledge"),
-    row(does=fact_explain, effect="read", words="why proof derived"),
-    row(does=fact_verify, effect="change", words="check true"),
-    row(
-        name="fact_infer",
-        does="infer",
-        shows=documents.knowledge,
-        effect="read",
-        words="hypothesis suppose",
-    ),
-    row(does=fact_traverse, effect="read", words="graph connected path hops related depends"),
-    row(does=fact_impact, effect="read", words="depends affected consequences break change"),
-    row(does=fact_count, effect="read", words="how many aggregate number group"),
-    row(does=rule_create, effect="add", once=True, words="if then policy constraint"),
-    row(name="rule_list", does="rules.list", takes="type", shows=documents.rule, effect="read"),
-    row(
-        name="rule_toggle",
-        does="rules.toggle",
-        takes="rule_id=id enabled",
-        shows=documents.rule,
-        effect="remove",
-        words="enable disable",
-    ),
-    row(
-        name="constraint_check",
-        does="inference.check",
-        takes="domain",
-        shows=documents.knowledge,
-        effect="read",
-        words="violations consistent contradiction",
-    ),
-    row(does=policy_eval, effect="read", words="allowed permitted may should"),
-    row(does=infer_forward, effect="change", words="derive conclude deduce"),
-    row(
-        name="infer_backward",
-        does="inference.backward",
-        takes="subject predicate object",
-        shows=documents.knowledge,
-        effect="read",
-        words="prove goal whether true",
-    ),
-    row(
-        name="infer_abductive",
-        does="inference.abduce",
-        shows=documents.knowledge,
-        effect="read",
-        words="why cause diagnose explanation",
-    ),
-    row(does=knowledge_explain, effect="read", words="answer question why"),
-    row(
-        name="cbr_store",
-        does="cases.store",
-        takes="situation solution outcome importance",
-        effect="add",
-        words="case solved problem solution experience",
-    ),
-    row(does=cbr_retrieve, effect="read", words="case similar problem before solved experience failed"),
-    row(does=ontology_propose_concept, effect="add", once=True, words="term vocabulary class"),
-    row(does=ontology_validate_proposal, effect="read"),
-    row(does=ontology_merge_approved, effect="add", once=True),
-    row(does=ontology_list_proposals, effect="read"),
-    row(does=ontology_scaffold_domain, effect="add", once=True, words="vocabulary template"),
-    row(does="typedb.status", effect="read", outside=True, slow=True),
-    row(does=typedb_sync_schema, effect="change", once=True, outside=True, slow=True),
-    row(
-        name="typedb_query",
-        does="typedb.query",
-        takes="query=text",
-        effect="read",
-        outside=True,
-        slow=True,
-    ),
-    row(
-        name="typedb_sync_agent_data",
-        does="typedb.sync_data",
-        takes="dry_run",
-        effect="remove",
-        once=True,
-        outside=True,
-        slow=True,
-    ),
-    row(does=goal_seed_business, effect="add", once=True, words="goals strategy plan"),
-    row(does="graph.entities", effect="read", words="people things list who"),
-    row(does="graph.entity", effect="read", words="who person page about"),
-    row(does="graph.neighbours", effect="read", words="related connected"),
-    row(does="graph.path", effect="read", words="connected between how"),
-    only_in_python("verify_fact", "change", "elsewhere it is called fact_verify"),
-    only_in_python("infer", "read", "elsewhere it is called fact_infer"),
-    only_in_python("scaffold", "add", "elsewhere it is called ontology_scaffold_domain"),
-    only_in_python("propose_term", "add", "elsewhere it is called ontology_propose_concept"),
-)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, PolicyError
 from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.verbs import documents
 from memfolio.verbs.documents import as_document
 
 if TYPE_CHECKING:
@@ -31,15 +32,10 @@ Scope = Literal["read", "write", "admin"]
 OnProgress = Callable[[str, int, int], None]
 """How far a call is: what it does, how much of it is done, and of how much."""
 
-MODULES: Mapping[str, tuple[str, ...]] = {
-    "core": ("daily",),
-    "memory": ("daily", "life", "trust", "seeds"),
-    "knowledge": ("daily", "knowing"),
-    "mind": ("daily", "doing"),
-    "reason": ("daily", "doing"),
-    "all": ("daily", "life", "trust", "seeds", "knowing", "doing"),
-}
-"""The sets of tools, each with the modules that have its rows; they are loaded when the set is asked for."""
+SETS = {"core": "daily", "memory": "life", "knowledge": "knowing", "mind": "doing", "reason": "doing"}
+"""The sets of tools, each with the module that has its functions; it is loaded when the set is asked for."""
+TOOL_SETS = (*SETS, "all")
+DATA = Path(__file__).parent / "data"
 AGENT = "agent_id"
 """Whose memory is meant; whoever calls a verb opens that one."""
 ON_PROGRESS = "on_progress"
@@ -55,13 +51,11 @@ class Verb:
     """What a memory can do, under its name.
 
     `does` is a function of a memory and plain values, or the path of a method such as "core.read". What the method
-    gives is told as `shows` tells it, of a list each thing. `set` is the set of tools that it belongs to; those of
-    "core" are in all.
+    gives is told as `shows` tells it, of a list each thing.
     """
 
     does: Callable[..., Any] | str
     effect: Effect
-    set: str = "memory"
     name: str = ""
     shows: Callable[[Any], Any] | None = None
     once: bool = False
@@ -76,6 +70,10 @@ class Verb:
     """What it takes of its method, where that is not all: names, or `name=parameter` for what is called otherwise."""
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """What it calls its method with that nobody is asked for."""
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What it takes an argument to be that is left out, where that is not what its method does."""
+    needs: str = ""
+    """Arguments that nobody may leave out, though its method lets them."""
     short: tuple[str, ...] = ()
     """The arguments that its tool is listed with, where those are not all that it takes."""
     words: str = ""
@@ -145,7 +143,11 @@ class Verb:
             taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
         if self.takes:
             taken = {name: taken[parameter].replace(name=name) for name, parameter in self._taken.items()}
-        return {name: each.replace(annotation=_needed(each.annotation)) for name, each in taken.items()}
+        defaults = {**self.defaults, **dict.fromkeys(self.needs.split(), inspect.Parameter.empty)}
+        return {
+            name: each.replace(annotation=_needed(each.annotation), default=defaults.get(name, each.default))
+            for name, each in taken.items()
+        }
 
     @cached_property
     def _taken(self) -> dict[str, str]:
@@ -202,7 +204,8 @@ class Verb:
         return as_document(value) if isinstance(value, MemoryItem) else value
 
     def _done(self, memory: Memory, given: dict[str, Any]) -> Any:
-        given = {**self.fixed, **{self._taken.get(name, name): value for name, value in given.items()}}
+        named = {self._taken.get(name, name): value for name, value in {**self.defaults, **given}.items()}
+        given = {**self.fixed, **named}
         if not isinstance(self.does, str):
             return self.does(memory, **given)
         in_order = list[Any]()
@@ -214,7 +217,7 @@ class Verb:
         value = attrgetter(self.does)(memory)(*in_order, **given)
         if self.shows is None:
             return value
-        return list(map(self.shows, value)) if isinstance(value, list) else self.shows(value)
+        return list(map(self.shows, value)) if type(value) is list else self.shows(value)
 
     def checked(self, memory: Memory, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by the names that they have today, times read."""
@@ -261,22 +264,41 @@ def method_named(path: str) -> Callable[..., Any]:
     return found
 
 
+@cache
+def rows(set: str) -> dict[str, Verb]:
+    """The rows of one set of tools by the names of their verbs, as `verbs.toml` has them."""
+    found = tomllib.loads((DATA / "verbs.toml").read_text("utf-8"))[set]
+    return {name: _read_row(name, SETS[set], **row) for name, row in found.items()}
+
+
+def _read_row(
+    name: str, module: str, does: str = "", shows: str = "", short: str = "", only_in_python: str = "", **row: Any
+) -> Verb:
+    """A row as a verb: `does` is a function of its set's module, or `MODULE:FUNCTION`, or the path of a method."""
+    other, _, function = does.rpartition(":")
+    own = getattr(import_module(f"memfolio.verbs.{other or module}"), function if other else name, None)
+    if only_in_python:
+        row["lacks"] = dict.fromkeys(("http", "mcp", "cli"), only_in_python)
+    return Verb(
+        name=name,
+        does=own if own and (other or not does) else does or name,
+        shows=getattr(documents, shows) if shows else None,
+        short=tuple(short.split()),
+        **row,
+    )
+
+
 def table(name: str = "all") -> dict[str, Verb]:
-    """The verbs of a set by their names."""
-    if name not in MODULES:
-        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(MODULES)))
-    rows = (row for each in MODULES[name] for row in import_module(f"memfolio.verbs.{each}").VERBS)
-    return {row.name: row for row in rows if name == "all" or row.set in ("core", name)}
+    """The verbs of a set by their names; those of "core" are in every set."""
+    if name not in TOOL_SETS:
+        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(TOOL_SETS)))
+    sets = SETS if name == "all" else dict.fromkeys(("core", name))
+    return {each: verb for one in sets for each, verb in rows(one).items()}
 
 
 def verbs_at(door: str, name: str = "all") -> dict[str, Verb]:
     """The verbs of a set that a door has, by their names."""
     return {each: verb for each, verb in table(name).items() if door not in verb.lacks}
-
-
-def only_in_python(method: str, effect: Effect, reason: str) -> Verb:
-    """The row of a method that is at no other door."""
-    return Verb(does=method, effect=effect, lacks=dict.fromkeys(("http", "mcp", "cli"), reason))
 
 
 def tools_of(name: str) -> dict[str, Verb]:
@@ -321,7 +343,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 @cache
 def _arguments() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / "arguments.toml").read_text("utf-8"))
+    return tomllib.loads((DATA / "arguments.toml").read_text("utf-8"))
 
 
 def words_for(verb: str, argument: str) -> str:
