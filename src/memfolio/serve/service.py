@@ -176,6 +176,7 @@ def install(service: Schedule) -> dict[Path, bool]:
     """
     disk, written = Disk(), {}
     with disk_errors(Path.home()):
+        # All are looked at before one is written, so that a conflict changes nothing.
         old = {path: disk.read(path) for path in service.files}
         for path, data in old.items():
             _check_ours(path, data)
@@ -192,6 +193,7 @@ def uninstall(service: Schedule) -> list[Path]:
     disk = Disk()
     with disk_errors(Path.home()):
         ours = [path for path in service.files if is_ours(disk.read(path))]
+        # Stopped before its files go, since the system looks it up by them.
         failed = _failures(service.stop) if ours else []
         for path in ours:
             disk.remove(path)
@@ -289,6 +291,7 @@ def launchd_agent(name: str, command: Sequence[str]) -> bytes:
         "LowPriorityIO": True,
         "Nice": 10,
     }
+    # plistlib writes no comments, and the mark must not be a key that launchd would read.
     head, plist, rest = plistlib.dumps(agent, sort_keys=False).partition(b"<plist")
     return head + f"<!-- {MARK} -->\n".encode() + plist + rest
 

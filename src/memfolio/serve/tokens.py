@@ -88,6 +88,7 @@ class Tokens:
 
     def revoke(self, id: str, *, now: datetime) -> Token:
         """Let a token let nobody in any more; it stays listed."""
+        # Under a lock of its own: two commands may change the file at once.
         with self._changing() as known:
             place = next((place for place, token in enumerate(known) if token.id == id), None)
             if place is None:
@@ -98,6 +99,7 @@ class Tokens:
 
     def bearer(self, secret: str) -> Token | None:
         """The token that a secret is of; None where nobody may come in with it."""
+        # What cannot be one of ours is not worth a hash.
         if not _FORM.fullmatch(secret):
             return None
         mark = _hash(secret)

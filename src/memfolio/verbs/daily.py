@@ -208,6 +208,7 @@ def forget(memory: Memory, what: str, every: bool = False, dry_run: bool = False
 
 def confirm(memory: Memory, id: str) -> MemoryItem:
     """Say that a memory is right, when the person or an event has borne it out; this keeps it from fading."""
+    # A second confirmation would be a change that says nothing.
     known = memory.explain(id)
     if known.history and known.history[-1].get("op") == "confirm":
         return known.memory
@@ -248,6 +249,7 @@ def checkpoint(
         "next_steps": next_steps or (),
         "open_questions": open_questions or (),
     }
+    # Hosts repeat a call that timed out: the same page twice would hide the one before.
     newest = latest(memory.vault, memory.agent)
     if newest and newest[1] == Checkpoint.from_args(context, **lists):
         return {"path": newest[0]}
@@ -321,6 +323,7 @@ def find_tool(memory: Memory, wanted: str, limit: int = 5) -> list[ToolDocument]
     tools = {name: verb for name, verb in tools_of("all").items() if not verb.wraps}
     told = {name: _words(verb) for name, verb in tools.items()}
     fitting = {word: sum(_fits(word, each) > 0 for each in told.values()) for word in asked}
+    # Rare words tell more: nearly every tool has "memory" in its description.
     weights = {word: log(1 + len(tools) / count) for word, count in fitting.items() if count}
     scores = {
         name: sum(weight * _fits(word, words) for word, weight in weights.items()) for name, words in told.items()
@@ -347,6 +350,7 @@ def _words(verb: Verb) -> dict[str, float]:
 
 def _fits(word: str, words: dict[str, float]) -> float:
     """How well a word is among others, also in another form: `reminder` fits `remind`."""
+    # Enough of a stemmer for a few hundred words of English.
     stem = word[: max(4, len(word) - 2)]
     return words.get(word) or max((each * 0.7 for known, each in words.items() if known.startswith(stem)), default=0)
 
@@ -369,6 +373,7 @@ def use_tool(
     if verb.wraps:
         raise InputError(f"{name} calls other tools", hint="name the tool itself")
     given = arguments or {}
+    # Bad arguments are told before a person is asked to agree.
     verb.checked(memory, given)
     if verb.needs_confirmation and not confirmed:
         hint = "ask the person; when they agree, call it again with confirmed set to true"

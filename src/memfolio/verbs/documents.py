@@ -144,6 +144,7 @@ def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
     if key is not None:
         listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
         return {key: [document_of(each) for each in value] if listed else value}
+    # By the name of the type: comparing types would load every room.
     shape: Callable[[Any], Any] = _SHAPES.get(type(value).__name__, fields_of)
     found: dict[str, Any] = shape(value)
     return found
@@ -176,6 +177,7 @@ def _hit(hit: Hit, *, explain: bool) -> dict[str, Any]:
     if explain:
         return full
     always = (*HitDocument.__annotations__,)
+    # An agent pays for every token: what is as usual is not told.
     left_out = {name for name, value in full.items() if value in USUAL and name not in always}
     return {name: value for name, value in full.items() if name not in left_out | set(WHY[:3])}
 
@@ -345,6 +347,7 @@ _SHAPES: Mapping[str, Callable[[Any], Any]] = {
 
 def status(memory: Memory) -> Status:
     """How a home is doing, under its own name: where it is on its machine is nobody's business elsewhere."""
+    # Whoever asks over a network is not told where on the machine the home lies.
     found, home = memory.status(), memory.vault.config.home
     return replace(
         found,

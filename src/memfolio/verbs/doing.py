@@ -24,6 +24,7 @@ def mind_add(
     Fields are such as certainty, priority, deadline, when (a time or a topic that brings it up) and from (the ids of
     the memories and facts that it rests on). What is there in the same words gets these fields instead.
     """
+    # A trailing underscore keeps a field such as `from` or `by` from being taken for a parameter.
     given = {f"{name}_": value for name, value in (fields or {}).items()}
     if known := _known(memory, kind, text, title):
         is_said = all(known.fields.get(name) == value for name, value in (fields or {}).items())

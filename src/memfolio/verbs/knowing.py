@@ -49,6 +49,7 @@ def fact_query(
     limit: int = 50,
 ) -> FactsDocument:
     """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
+    # One more than asked for tells whether there are more.
     most = check_number("limit", limit, 1, MANY)
     found = memory.facts.query(
         subject,
@@ -119,6 +120,7 @@ def rule_create(
         "action": action,
         "escalate": escalate,
     }
+    # What is left out keeps the default of its type of rule.
     given = text or {each: value for each, value in fields.items() if value is not None}
     rule = memory.rules.create(given, name=name, description=description, domain=domain, factor=confidence_factor)
     return memory.rules.as_json(rule)

@@ -45,6 +45,7 @@ def get(memory: Memory, id: str) -> MemoryItem:
 
 def observe_many(memory: Memory, turns: list[dict[str, Any]]) -> list[MemoryItem]:
     """Note many turns of a conversation as one change: all of them, or none; each as `observe` takes it."""
+    # Each turn is checked as a call of `observe` would be.
     turn = table("memory")["observe"]
     return memory.observe_many([turn.checked(memory, each) for each in turns])
 

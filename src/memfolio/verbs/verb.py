@@ -192,12 +192,14 @@ class Verb:
     def __call__(self, memory: Memory, arguments: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
         """Call it with checked arguments; InputError says which of them makes no sense."""
         agent = arguments.get(AGENT)
+        # Every door takes the argument; each is open for one agent.
         if agent not in (None, memory.agent):
             from memfolio.govern.gate import SELF
 
             hint = "leave agent_id out: this door is open for one agent"
             raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
         given = self.checked(memory, arguments)
+        # Most verbs are over before anybody would ask how far they are.
         if on_progress is not None and ON_PROGRESS in self._signature.parameters:
             given[ON_PROGRESS] = on_progress
         value = self._done(memory, given)
@@ -330,6 +332,7 @@ def check_sound(what: str, value: Any) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
+    # A stack: JSON may be nested deeper than Python recurses.
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -421,6 +424,7 @@ def _needed(annotation: Any) -> Any:
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     args = [each for each in get_args(annotation) if each is not NoneType]
+    # A method may take any text beside a choice; a schema that says so would tell nothing.
     if any(get_origin(each) is Literal or each is datetime for each in args):
         args = [each for each in args if each is not str]
     return reduce(or_, map(_needed, args))

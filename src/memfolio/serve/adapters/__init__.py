@@ -94,6 +94,7 @@ class AdapterItem(NamedTuple):
 def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
+    # Nearly always the last few are asked for; all of a long session only seldom.
     found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
     if len(found) != most:
         found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]
