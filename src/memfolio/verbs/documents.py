@@ -160,26 +160,27 @@ FURTHER = (
     *("origin", "valid_from", "valid_until", "superseded_by"),
 )
 """What else programs get of a memory that was found."""
-WHY = ("why", "snippet", "confidence", "heading", "replaced", "replaces", "phase")
-"""What a hit tells only where somebody asks why it was found, or where it is out of the ordinary."""
+ON_REQUEST = frozenset({"why", "snippet", "confidence"})
+"""What a hit tells only where somebody asks why it was found."""
 USUAL: tuple[Any, ...] = (None, "", "active", [], (), {})
+"""What a hit says where it is in no way out of the ordinary."""
 
 
 def hits(query: str, found: Hits, *, explain: bool = False) -> HitsDocument:
     """What answers a question, best first; with `explain` also why each was found."""
-    told = [_hit(each, explain=explain) for each in found]
-    return cast("HitsDocument", hits_document(query, found) | {"hits": told})
+    document = hits_document(query, found)
+    for hit, told in zip(found, document["hits"], strict=True):
+        told |= {"attributes": hit.memory.attributes, "at": hit.memory.event_time or hit.memory.created_at}
+    if not explain:
+        document["hits"] = list(map(_in_short, document["hits"]))
+    return cast("HitsDocument", document)
 
 
-def _hit(hit: Hit, *, explain: bool) -> dict[str, Any]:
-    item = hit.memory
-    full = hit_document(hit) | {"attributes": item.attributes, "at": item.event_time or item.created_at}
-    if explain:
-        return full
-    always = (*HitDocument.__annotations__,)
+def _in_short(hit: dict[str, Any]) -> dict[str, Any]:
     # An agent pays for every token: what is as usual is not told.
-    left_out = {name for name, value in full.items() if value in USUAL and name not in always}
-    return {name: value for name, value in full.items() if name not in left_out | set(WHY[:3])}
+    always = HitDocument.__annotations__
+    wanted = {name: value for name, value in hit.items() if name not in ON_REQUEST}
+    return {name: value for name, value in wanted.items() if name in always or value not in USUAL}
 
 
 def hits_document(query: str, found: Hits) -> dict[str, Any]:
