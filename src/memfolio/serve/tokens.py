@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
@@ -94,7 +94,7 @@ class Tokens:
             if place is None:
                 raise NotFoundError(f"there is no token {id[:40]!r}", hint="`memfolio token list` shows them")
             revoked_at = known[place].revoked_at or now.isoformat(timespec="seconds")
-            known[place] = Token(**{**asdict(known[place]), "revoked_at": revoked_at})
+            known[place] = replace(known[place], revoked_at=revoked_at)
             return known[place]
 
     def bearer(self, secret: str) -> Token | None:

@@ -116,7 +116,7 @@ def read_transcript(data: object) -> Transcript:
 def _without_fences(turn: TranscriptTurn) -> TranscriptTurn:
     """A turn without what memfolio put into it, and without what no file can hold."""
     content = without_surrogates(strip_fences(turn.content)).replace("\0", "\ufffd")
-    return TranscriptTurn(role=turn.role, content=content.strip(), at=turn.at)
+    return replace(turn, content=content.strip())
 
 
 def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:

@@ -244,7 +244,7 @@ class Verb:
         if parameter.kind is parameter.VAR_POSITIONAL:
             kind = list[kind]
         if not _fits(value, kind) or (parameter.kind is parameter.VAR_POSITIONAL and not value):
-            hint = f"pass {_told(self._shape(parameter))}"
+            hint = f"pass {_in_words(self._shape(parameter))}"
             raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if kind is datetime else value
@@ -447,11 +447,11 @@ def _fits(value: Any, annotation: Any) -> bool:
     return isinstance(value, origin or annotation)
 
 
-def _told(schema: Mapping[str, Any]) -> str:
+def _in_words(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
-        return " or ".join(map(_told, schema["anyOf"]))
+        return " or ".join(map(_in_words, schema["anyOf"]))
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema.get("type") == "array":
-        return f"a list, each {_told(schema['items'])}" if schema["items"] else "a list"
+        return f"a list, each {_in_words(schema['items'])}" if schema["items"] else "a list"
     return f"a value of type {schema['type']}" if "type" in schema else "another value"
