@@ -655,7 +655,7 @@ def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def kept_once(memory: Any, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
+def kept_once(memory: Any, text: str, **arguments: Any) -> MemoryItem:
     """`remember` for what only agents call: once, whoever has opened the memory."""
     if memory.gate.acts_as_agent:
         return cast(MemoryItem, memory.remember(text, **arguments))

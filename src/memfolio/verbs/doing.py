@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from memfolio.index.mind_pages import MindItem
 from memfolio.memory import Memory
@@ -93,30 +93,24 @@ def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem
     return next((each for each in said if title in (None, each.title)), None)
 
 
+class Approach(TypedDict, total=False):
+    """How a problem is thought through, where that is not left to its classification."""
+
+    method: str
+    given: dict[str, Any]
+    problem_classification: dict[str, Any]
+    methods: list[str]
+
+
 def reason(
-    memory: Memory,
-    problem: str,
-    method: str | None = None,
-    given: dict[str, Any] | None = None,
-    problem_classification: dict[str, Any] | None = None,
-    multi_method: bool = False,
-    methods: list[str] | None = None,
-    store: bool = False,
+    memory: Memory, problem: str, multi_method: bool = False, store: bool = False, **approach: Unpack[Approach]
 ) -> Reasoned:
     """Think a problem through: by a method, by the one that fits its classification, or by several that are weighed.
 
     The answer has a conclusion, its confidence and the steps to it. A method that computes needs its inputs in given;
     without them it answers with what it needs and the steps to take.
     """
-    return memory.reason(
-        problem,
-        method=method,
-        given=given,
-        problem_classification=problem_classification,
-        multi_method=multi_method,
-        methods=methods or (),
-        store=store,
-    )
+    return memory.reason(problem, multi_method=multi_method, store=store, **approach)
 
 
 def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgement:

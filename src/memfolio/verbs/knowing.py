@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from functools import partial
+from typing import Any, Literal, TypedDict, Unpack
 
 from memfolio.errors import InputError
 from memfolio.knowledge.engine import as_triple
@@ -37,30 +38,27 @@ class Terms(TypedDict):
     added: list[str]
 
 
+class FactPattern(TypedDict, total=False):
+    """What facts are looked for."""
+
+    subject: str
+    predicate: str
+    object: str
+    valid_at: datetime
+    as_of: datetime
+
+
 def fact_query(
     memory: Memory,
-    subject: str | None = None,
-    predicate: str | None = None,
-    object: str | None = None,
     min_confidence: float = 0.0,
-    valid_at: datetime | None = None,
-    as_of: datetime | None = None,
     include_derived: bool = True,
     limit: int = 50,
+    **pattern: Unpack[FactPattern],
 ) -> FactsDocument:
     """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
-    # One more than asked for tells whether there are more.
     most = check_number("limit", limit, 1, MANY)
-    found = memory.facts.query(
-        subject,
-        predicate,
-        object,
-        min_confidence=min_confidence,
-        valid_at=valid_at,
-        as_of=as_of,
-        include_derived=include_derived,
-        limit=most + 1,
-    )
+    query = partial(memory.facts.query, min_confidence=min_confidence, include_derived=include_derived)
+    found = query(limit=most + 1, **pattern)  # one more than asked for tells whether there are more
     return {"facts": [documents.fact(each) for each in found[:most]], "is_cut": len(found) > most}
 
 
@@ -95,33 +93,29 @@ def fact_count(memory: Memory, conditions: str, by: str = "agent", valid_at: dat
     return documents.groups(ask, ask.aggregate(conditions, by=by, valid_at=valid_at))
 
 
+class RuleFields(TypedDict, total=False):
+    """A rule by its parts, in place of its text."""
+
+    type: RuleType
+    conditions: list[dict[str, Any]]
+    conclusion: dict[str, Any]
+    violation_message: str
+    severity: Literal["info", "warning", "error", "critical"]
+    action: str
+    escalate: bool
+
+
 def rule_create(
     memory: Memory,
     name: str,
     text: str | None = None,
     description: str | None = None,
-    type: RuleType | None = None,
-    conditions: list[dict[str, Any]] | None = None,
-    conclusion: dict[str, Any] | None = None,
-    violation_message: str | None = None,
-    severity: Literal["info", "warning", "error", "critical"] | None = None,
-    action: str | None = None,
-    escalate: bool | None = None,
     confidence_factor: float | None = None,
     domain: str | None = None,
+    **fields: Unpack[RuleFields],
 ) -> dict[str, Any]:
     """Make an inference, constraint or policy rule, from its text or from conditions and what follows."""
-    fields = {
-        "type": type,
-        "conditions": conditions,
-        "conclusion": conclusion,
-        "violation_message": violation_message,
-        "severity": severity,
-        "action": action,
-        "escalate": escalate,
-    }
-    # What is left out keeps the default of its type of rule.
-    given = text or {each: value for each, value in fields.items() if value is not None}
+    given = text or dict(fields)
     rule = memory.rules.create(given, name=name, description=description, domain=domain, factor=confidence_factor)
     return memory.rules.as_json(rule)
 
@@ -144,32 +138,24 @@ def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
     return documents.knowledge(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
 
 
+class ConceptFields(TypedDict, total=False):
+    """What else there is to say of a class or a property."""
+
+    label: str
+    parent_class: str
+    domain_class: str
+    range: str
+    sbvr_definition: str
+    sbvr_synonyms: list[str]
+
+
 def ontology_propose_concept(
-    memory: Memory,
-    domain: str,
-    node_type: NodeType,
-    node_id: str,
-    rationale: str,
-    label: str | None = None,
-    parent_class: str | None = None,
-    domain_class: str | None = None,
-    range: str | None = None,
-    sbvr_definition: str | None = None,
-    sbvr_synonyms: list[str] | None = None,
+    memory: Memory, domain: str, node_type: NodeType, node_id: str, rationale: str, **fields: Unpack[ConceptFields]
 ) -> dict[str, Any]:
     """Propose a class or a property for the ontology, for somebody to decide on."""
-    fields = {
-        "domain": domain,
-        "node_type": node_type,
-        "node_id": node_id,
-        "label": label,
-        "parent_class": parent_class,
-        "domain_class": domain_class,
-        "range": range,
-        "definition": sbvr_definition,
-        "synonyms": sbvr_synonyms,
-    }
-    return documents.term_proposal(memory.propose_term(term_from(fields), rationale=rationale))
+    further = {name.removeprefix("sbvr_"): value for name, value in fields.items()}
+    term = term_from({"domain": domain, "node_type": node_type, "node_id": node_id, **further})
+    return documents.term_proposal(memory.propose_term(term, rationale=rationale))
 
 
 def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Report:

@@ -95,8 +95,7 @@ def memory_store_item(
 
     The same content in the same store is stored once a day, so a call may safely be repeated.
     """
-    draft = {"type": type, "importance": importance, "source": source, "tags": tags or (), "store": store}
-    return kept_once(memory, content, draft)
+    return kept_once(memory, content, type=type, importance=importance, source=source, tags=tags or (), store=store)
 
 
 def memory_recall(

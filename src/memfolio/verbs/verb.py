@@ -16,7 +16,7 @@ from math import isfinite
 from operator import attrgetter, or_
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Literal, Union, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, PolicyError
@@ -138,9 +138,9 @@ class Verb:
         """What it takes, by name; the types are those of values that are given at all."""
         left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", ON_PROGRESS)
         taken = {each.name: each for each in self._signature.parameters.values() if each.name not in left_out}
-        if more := next((name for name, each in taken.items() if each.kind is each.VAR_KEYWORD), None):
-            del taken[more]  # the fields of `remember`
-            taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
+        if more := next((each for each in taken.values() if each.kind is each.VAR_KEYWORD), None):
+            del taken[more.name]
+            taken |= {name: each for name, each in _unpacked(more).items() if name not in taken}
         if self.takes:
             taken = {name: taken[parameter].replace(name=name) for name, parameter in self._taken.items()}
         defaults = {**self.defaults, **dict.fromkeys(self.needs.split(), inspect.Parameter.empty)}
@@ -248,6 +248,14 @@ class Verb:
             raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if kind is datetime else value
+
+
+def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
+    """What keyword arguments stand for: the fields of a TypedDict, else those of `remember`."""
+    if get_origin(more.annotation) is not Unpack:
+        return table("core")["remember"].parameters
+    hints, kind = get_type_hints(*get_args(more.annotation)), inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return {name: inspect.Parameter(name, kind, default=None, annotation=each) for name, each in hints.items()}
 
 
 def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
