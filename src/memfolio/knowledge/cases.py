@@ -16,6 +16,7 @@ from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
+from memfolio.knowledge.facts import origin_of
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
 from memfolio.recall.searcher import Searcher
@@ -367,7 +368,7 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        case, store = read_case({**given, "origin": origin or self._whose(by)}), self._current().store
+        case, store = read_case({**given, "origin": origin or origin_of(self._vault, by)}), self._current().store
         if same := store.same.get(case.key):
             return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
@@ -435,7 +436,7 @@ class Cases:
         for name, value in line_of(case).items():
             if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
                 given[name] = {**value, **given[name]}
-        whose = case.origin if case.origin is Origin.UNTRUSTED else self._whose(by)
+        whose = case.origin if case.origin is Origin.UNTRUSTED else origin_of(self._vault, by)
         return self._change(case, {"op": "revise", **given, "origin": whose.value}, by, dry_run=dry_run)
 
     def delete(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False) -> Case:
@@ -484,11 +485,6 @@ class Cases:
 
     def _write(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action = Action.APPEND) -> Receipt:
         return self._vault.add_lines(self._ledger, lines, check_attribution(by), "C", action)
-
-    def _whose(self, by: Attribution) -> Origin:
-        """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
-        speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
-        return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
     def _current(self) -> _Snapshot:
         """The cases as they are; after a change only the lines that it added are read."""

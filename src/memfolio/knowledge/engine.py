@@ -66,18 +66,31 @@ class StoredProof(NamedTuple):
     premises: tuple[int, ...]
 
 
-@frozen
-class Derivation:
-    """The result of forward chaining: derived atoms with their proofs."""
+class Derivation(MemoryRelations):
+    """The result of forward chaining: given and derived atoms by key, with the proofs of the derived ones."""
 
-    atoms: Mapping[int, Atom]
-    """By key; those that follow have negative ones."""
-    proofs: Mapping[int, StoredProof]
-    """For each atom that follows."""
-    problems: tuple[str, ...]
-    """Comparisons that could not be made, and by which rule."""
-    counts: Mapping[str, int]
-    """How many atoms follow by each rule, by its id."""
+    def __init__(self, atoms: Iterable[Atom] = ()) -> None:
+        self.atoms: dict[int, Atom] = {}
+        """Those that follow have negative keys."""
+        self.proofs: dict[int, StoredProof] = {}
+        """For each atom that follows, in the order in which they were found."""
+        self.problems: tuple[str, ...] = ()
+        """Comparisons that could not be made, and by which rule."""
+        self.counts: Mapping[str, int] = {}
+        """How many atoms follow by each rule, by its id."""
+        super().__init__(atoms)
+
+    def add(self, atom: Atom) -> None:
+        self.atoms[atom[0]] = atom
+        super().add(atom)
+
+    def fresh(self) -> int:
+        """A key that no conclusion has had."""
+        return -1 - len(self.proofs)
+
+    def conclude(self, atom: Atom, proof: StoredProof) -> None:
+        self.add(atom)
+        self.proofs[atom[0]] = proof
 
     @property
     def derived(self) -> list[Atom]:
@@ -92,32 +105,12 @@ class Derivation:
 
 def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Derivation:
     """All that follows; InferenceLimitError when that is more than `most`, or takes too long to find out."""
-    store = DerivedRelations(atoms)
-    budget = StepBudget(most, steps=STEPS * (most + len(store.atoms)))
+    found = Derivation(atoms)
+    budget = StepBudget(most, steps=STEPS * (most + len(found.atoms)))
     for layer in strata(rules):
-        Forward(store, layer, budget).draw()
-    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=budget.messages(), counts=dict(budget.counts))
-
-
-class DerivedRelations(MemoryRelations):
-    """Atoms in memory, with the proofs of the derived ones."""
-
-    def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self.atoms: dict[int, Atom] = {}
-        self.proofs: dict[int, StoredProof] = {}
-        super().__init__(atoms)
-
-    def add(self, atom: Atom) -> None:
-        self.atoms[atom[0]] = atom
-        super().add(atom)
-
-    def fresh(self) -> int:
-        """A key that no conclusion has had."""
-        return -1 - len(self.proofs)
-
-    def conclude(self, atom: Atom, proof: StoredProof) -> None:
-        self.add(atom)
-        self.proofs[atom[0]] = proof
+        Forward(found, layer, budget).draw()
+    found.problems, found.counts = budget.messages(), budget.counts
+    return found
 
 
 class StepBudget:
@@ -176,7 +169,7 @@ class RuleSearch:
         rule: Rule,
         body: Sequence[Part],
         start: Condition | None,
-        store: DerivedRelations | StoredRelations,
+        store: Derivation | StoredRelations,
         budget: StepBudget,
     ) -> None:
         assert rule.conclusion is not None
@@ -204,7 +197,7 @@ class RuleSearch:
 class Forward:
     """Applies the rules of one stratum until nothing new follows."""
 
-    def __init__(self, store: DerivedRelations | StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
+    def __init__(self, store: Derivation | StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
         self._store, self._rules, self._budget = store, rules, budget
         self._joins: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         self._proposed: set[Triple] = set()

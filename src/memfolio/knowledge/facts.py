@@ -37,7 +37,7 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids
 from memfolio.index.rows import clean, from_us, to_us
 from memfolio.redact.redactor import Redactor
-from memfolio.types import Action, Attribution, Origin
+from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.fields import iso_of
 from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
@@ -429,7 +429,6 @@ MOST = 100_000
 """How many facts can be asserted as one change, or asked for at once."""
 PAGE = 5000
 """How many facts are read at once."""
-_UNTRUSTED = Origin.UNTRUSTED.value
 
 
 class Facts:
@@ -478,10 +477,9 @@ class Facts:
         takes a time or the category away. What is known exactly so is not written again. The word of a stranger changes
         nothing that is trusted, and nothing of it stays with what is.
         """
-        given = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
-        details = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
-        more = {"memories": tuple(memories), "origin": origin}
-        return self.assert_many([given | details | more], by=by)[0]
+        given: dict[str, Any] = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
+        given |= {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
+        return self.assert_many([given | {"memories": tuple(memories), "origin": origin}], by=by)[0]
 
     def assert_many(
         self, records: Iterable[Mapping[str, Any]], *, retracting: Iterable[Fact] = (), by: Attribution = ASSERTER
@@ -516,20 +514,19 @@ class Facts:
         self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
-        speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
-        own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
+        own = origin_of(self._vault, by)
         lines = dict[Triple, dict[str, Any] | None]()
         known = self._searcher.index.read(lambda db: {line.triple: fact_of(db, line.triple) for line, _ in checked})
         sources = [{each for name in _IDS for each in record.get(name, ())} for _, record in checked]
-        untrusted = set() if speaker == "owner" else self._untrusted(set().union(*sources))
+        untrusted = set() if own is Origin.OWNER else self._untrusted(set().union(*sources))
         for (line, record), made_of in zip(checked, sources, strict=True):
             fact = known[line.triple]
-            origin = record.get("origin", own) if untrusted.isdisjoint(made_of) else _UNTRUSTED
-            if fact and (fact.origin == _UNTRUSTED) == (origin == _UNTRUSTED):
+            origin = record.get("origin", own.value) if untrusted.isdisjoint(made_of) else UNTRUSTED
+            if fact and (fact.origin == UNTRUSTED) == (origin == UNTRUSTED):
                 line, record = assertion(_updated(record, fact), self._agent, self._vault.home.zone)
             line = line._replace(origin=origin)
             # What a stranger tells changes nothing that is known from those who are trusted.
-            is_weaker = fact is not None and origin == _UNTRUSTED != fact.origin
+            is_weaker = fact is not None and origin == UNTRUSTED != fact.origin
             is_known = fact is not None and (is_weaker or _is_same(fact, line))
             lines[line.triple] = None if is_known else _record_of(line, record) | ({"fact": fact.id} if fact else {})
         return lines
@@ -730,6 +727,12 @@ class Facts:
     def about_memory(self, memory_id: str) -> list[Fact]:
         """The facts that came from a memory."""
         return [fact for index in self._searcher.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
+
+
+def origin_of(vault: Vault, by: Attribution) -> Origin:
+    """Whose word a change is: that of whoever speaks; where nobody is configured, by what is said of who did it."""
+    speaker = vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+    return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
 
 def _patterns(subject: str | None, predicate: str | None, object: str | None) -> tuple[Pattern, Pattern, Pattern]:

@@ -27,7 +27,7 @@ from memfolio.knowledge.engine import (
     trusted,
 )
 from memfolio.knowledge.facts import Facts, fact_of, known_terms, predicates
-from memfolio.knowledge.join import Atom, Relations, Triple, call_of
+from memfolio.knowledge.join import Atom, Relations, Triple, call_of, valid_at
 from memfolio.knowledge.prove import (
     ANSWERS,
     GAPS,
@@ -36,7 +36,6 @@ from memfolio.knowledge.prove import (
     Hypothesis,
     Proof,
     Prover,
-    RelationsAt,
     abduce,
     head_of,
     prove,
@@ -116,7 +115,7 @@ def explain(
 ) -> KnowledgeAnswer:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
     groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
-    held = RelationsAt(known, now)
+    held = valid_at(known, now)
     holding = ([each for each in group[:PATTERNS] if held.match(*call_of(each))] for group in groups)
     goals = next(filter(None, holding), None) or next(filter(None, groups))[:HYPOTHESES]
     proofs = [prove(each, known, now=now, depth=depth, facts=facts) for each in goals]
@@ -335,7 +334,7 @@ class Inference:
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
         """What would explain an observation, the best supported first."""
         observed, now = as_goal(subject, predicate, object), self._now()
-        return self._reason(lambda _, known: abduce(observed, RelationsAt(known, now), known.rules))
+        return self._reason(lambda _, known: abduce(observed, valid_at(known, now), known.rules))
 
     def explain(self, question: str | Sequence[str]) -> KnowledgeAnswer:
         """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""

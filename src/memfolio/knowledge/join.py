@@ -19,6 +19,9 @@ from memfolio.types import frozen
 
 __all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
+Call = tuple[str, str | None, str | None]
+"""A question to relations: a predicate and, where they are known, subject and object."""
+
 
 class Relations(Protocol):
     """Where atoms are looked up."""
@@ -29,59 +32,44 @@ class Relations(Protocol):
 
 
 class MemoryRelations:
-    """Atoms in memory."""
+    """Atoms in memory, filed under every question that they answer."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self._tables: defaultdict[str, _Table] = defaultdict(_Table)
+        self._answers: defaultdict[Call, list[Atom]] = defaultdict(list)
         for atom in atoms:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        self._tables[atom[2]].add(atom)
+        _, subject, predicate, target, *_ = atom
+        answers = self._answers
+        answers[predicate, subject, target].append(atom)
+        answers[predicate, subject, None].append(atom)
+        answers[predicate, None, target].append(atom)
+        answers[predicate, None, None].append(atom)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        table = self._tables.get(predicate)
-        if table is None:
-            return ()
-        if subject is None:
-            return table.atoms if object is None else table.having(OBJECT, object)
-        return table.having(SUBJECT, subject) if object is None else table.pairs.get((subject, object), ())
+        return self._answers.get((predicate, subject, object), ())
 
 
-SUBJECT, OBJECT = 1, 3
-"""Where an atom has them."""
+class FilteredRelations(NamedTuple):
+    """Those atoms of other relations that a test lets pass."""
+
+    relations: Relations
+    passes: Callable[[Atom], bool]
+
+    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
+        return [atom for atom in self.relations.match(predicate, subject, object) if self.passes(atom)]
 
 
-class _Table:
-    """The atoms of one predicate; an index is built for a field when it is first looked up by."""
-
-    __slots__ = ("_lookups", "atoms", "pairs")
-
-    def __init__(self) -> None:
-        self.atoms: list[Atom] = []
-        self.pairs: defaultdict[tuple[str, str], list[Atom]] = defaultdict(list)
-        self._lookups: dict[int, defaultdict[Any, list[Atom]]] = {}
-
-    def add(self, atom: Atom) -> None:
-        self.atoms.append(atom)
-        self.pairs[atom[1], atom[3]].append(atom)
-        for field, lookup in self._lookups.items():
-            lookup[atom[field]].append(atom)
-
-    def having(self, field: int, value: str) -> Sequence[Atom]:
-        if field not in self._lookups:
-            self._lookups[field] = defaultdict(list)
-            for atom in self.atoms:
-                self._lookups[field][atom[field]].append(atom)
-        return self._lookups[field].get(value, ())
+def valid_at(relations: Relations, moment: int | None) -> Relations:
+    """Relations restricted to what is valid at one moment; None means at any time."""
+    return relations if moment is None else FilteredRelations(relations, lambda atom: atom.holds_at(moment))
 
 
 # Confidence is the least of the atoms' confidences, validity the time in which all of them hold. A negated condition
 # takes away the times at which something matches it.
 
 Binding = Mapping[str, str]
-Call = tuple[str, str | None, str | None]
-"""A predicate and, where they are known, subject and object."""
 Span = tuple[int, int]
 ALWAYS: Span = (BEGINNING, END)
 Found = tuple[tuple[Atom, ...], float, int, int]
@@ -107,11 +95,10 @@ def solve(
     *,
     span: Span = ALWAYS,
     problems: set[str] | None = None,
-    spend: Spend = lambda _: None,
 ) -> Iterator[JoinSolution]:
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
-    search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems, spend)
+    search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems)
     for term, value in given.items():
         search.values[search.places[term]] = value
     wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
@@ -124,11 +111,15 @@ def solve(
 def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
     """The conditions in the order in which each has the most to go by; what only tests comes as soon as it can."""
     left, ordered, have, binding = list(body), [], set(known), bound(body)
+
+    def bound_terms(part: Part) -> int:
+        return sum(not is_variable(term) or term in have for term in part.terms)
+
     while left:
         # A variable that no condition binds stands in one negated condition only, and means anything.
         ready = [each for each in left if is_test(each) and not (variables(each.terms) & binding) - have]
         positive = [each for each in left if not is_test(each)]
-        chosen = ready[0] if ready or not positive else max(positive, key=lambda each: _bound_terms(each, have))
+        chosen = ready[0] if ready or not positive else max(positive, key=bound_terms)
         left.remove(chosen)
         ordered.append(chosen)
         if not is_test(chosen):
@@ -151,7 +142,7 @@ class BodySearch:
         known: frozenset[str],
         relations: Relations,
         problems: set[str],
-        spend: Spend,
+        spend: Spend = lambda _: None,
         *,
         also: tuple[str, ...] = (),
     ) -> None:
@@ -219,20 +210,13 @@ def call_of(part: Condition) -> Call:
     return part.predicate, subject, target
 
 
-def binding_for(
-    condition: Condition, subject: str | None, object: str | None, binding: Binding | None = None
-) -> Binding | None:
+def binding_for(condition: Condition, subject: str | None, object: str | None) -> Binding | None:
     """The values with which a condition has this subject and object; None where it cannot. None stands for anything."""
-    found = dict(binding or {})
+    found: dict[str, str] = {}
     for term, value in ((condition.subject, subject), (condition.object, object)):
         if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
             return None
     return found
-
-
-def bind(condition: Condition, atom: Atom, binding: Binding) -> Binding | None:
-    """The values with which a condition is met by an atom; None where it is not."""
-    return binding_for(condition, atom.subject, atom.object, binding) if condition.predicate == atom.predicate else None
 
 
 def without(span: Span, taken: Sequence[Span]) -> list[Span]:
@@ -304,10 +288,6 @@ def _look(part: Condition, places: Mapping[str, int], have: set[str]) -> _Look:
 def is_test(part: Part) -> bool:
     """Whether a part binds no variable, but only tests what others bind."""
     return isinstance(part, Comparison) or part.negated
-
-
-def _bound_terms(part: Part, have: set[str]) -> int:
-    return sum(not is_variable(term) or term in have for term in part.terms)
 
 
 # How near a rule comes to a goal: its conditions for it, those that are met, and those that are missing. Pure.

@@ -17,7 +17,6 @@ from memfolio.knowledge.join import (
     Call,
     MemoryRelations,
     Relations,
-    bind,
     binding_for,
     call_of,
     filled,
@@ -25,6 +24,7 @@ from memfolio.knowledge.join import (
     nearest,
     size,
     solve,
+    valid_at,
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, predicates_of, render_part, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
@@ -199,8 +199,9 @@ def prove(
 
     Proofs are shown `depth` rules deep, and may be deeper.
     """
-    known = RelationsAt(prover, now)
-    held = [(atom, found) for atom in known.match(*call_of(goal)) if (found := bind(goal, atom, {})) is not None]
+    known = valid_at(prover, now)
+    bound = ((atom, binding_for(goal, atom.subject, atom.object)) for atom in known.match(*call_of(goal)))
+    held = [(atom, binding) for atom, binding in bound if binding is not None]
     held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
     undecided = None if held else prover.undecided(*call_of(goal))
     missing = [] if held else [each for each in gaps(goal, known, prover.rules) if each.missing]
@@ -218,18 +219,6 @@ def prove(
         problems=tuple(sorted(prover.problems)),
         undecided=undecided,
     )
-
-
-class RelationsAt:
-    """Relations restricted to what is valid at one moment; None means at any time."""
-
-    def __init__(self, relations: Relations, now: int | None) -> None:
-        self._relations = relations
-        self._now = now
-
-    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        found = self._relations.match(predicate, subject, object)
-        return found if self._now is None else [each for each in found if each.holds_at(self._now)]
 
 
 class Prover:

@@ -41,6 +41,8 @@ SAMPLE = 1000
 """How many facts are looked at to see how a predicate is used."""
 SINGLE = 3
 """So many other subjects with one object each show that a predicate has one object for each subject."""
+RELATED = 20
+"""How many memories a text brings to mind."""
 _DENIAL = re.compile(r"\b(?:not|never|no longer|none|neither|nor|without|\w+n['’]t)\b")
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
 
@@ -120,12 +122,10 @@ def verify(
     return replace(found, method=chosen)
 
 
-def related_memories(
-    vault: Vault, searcher: Searcher, text: str, form: str = "memory", limit: int = 20
-) -> list[MemoryItem]:
+def related_memories(vault: Vault, searcher: Searcher, text: str, form: str = "memory") -> list[MemoryItem]:
     """The memories, or with another form the facts or cases, that a text brings to mind, best first."""
     wanted, home = Filter(forms=(form,)), vault.home
-    query = Query(text=text, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone)
+    query = Query(text=text, limit=RELATED, depth=0, filter=wanted, now=home.now(), zone=home.zone)
     return [hit.memory for hit in searcher.recall(query)]
 
 

@@ -20,10 +20,9 @@ from memfolio.index.search import QUARANTINED, Filter
 from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees
-from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, refined
-from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
+from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, recounted, refined
+from memfolio.procedures.page import ProcedurePage, read, read_span, render
 from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
-from memfolio.procedures.recount import recounted
 from memfolio.recall.query import check_number, check_text, words
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.checkpoint import make
@@ -305,19 +304,16 @@ def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
     """Steps as a page would tell them, numbered or one a line, or one by one."""
     if isinstance(given, str) and _STARTS.search(given):
         return _read_back(f"## Steps\n{given}").steps
-    listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else [*given]
-    steps = [replace(each, number=at) if isinstance(each, Step) else each for at, each in enumerate(listed, 1)]
-    told = [
-        step_text(each)
-        if isinstance(each, Step)
-        else f"{at}. " + "\n   ".join(check_text("a step", each).strip().splitlines())
-        for at, each in enumerate(steps, 1)
-    ]
-    read_back = _read_back("\n".join(["## Steps", *told])).steps if told else ()
-    for each, again in zip(steps, read_back, strict=False):
-        if isinstance(each, Step) and each != again:  # words of a step never become its fields
-            raise InputError(f"step {each.number} cannot be written like this", hint="use words without field lines")
-    return read_back
+    listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else given
+    return tuple(replace(_one_step(each), number=at) for at, each in enumerate(listed, 1))
+
+
+def _one_step(given: Step | str) -> Step:
+    if isinstance(given, Step):  # whether a page can say it is seen when the page is made
+        return given
+    lines = check_text("a step", given).strip().splitlines()
+    [step] = _read_back("\n   ".join(["## Steps\n1. " + "".join(lines[:1]), *lines[1:]])).steps
+    return step
 
 
 def _read_back(section: str) -> Procedure:

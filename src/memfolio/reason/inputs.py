@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import cache, wraps
@@ -105,6 +105,11 @@ def _shape(kind: Any) -> Any:
     return Mapping if is_record else list | tuple if origin is Sequence else origin or kind
 
 
+def wrong(place: str, found: object, hint: str) -> InputError:
+    """What is the matter with a value, and what belongs there."""
+    return InputError(f"{place} is {found!r:.60}", hint=hint)
+
+
 def _object(found: Any, place: str) -> Inputs:
     if not isinstance(found, Mapping):
         raise InputError(f"{place} is a {type(found).__name__}", hint="pass an object")
@@ -113,7 +118,7 @@ def _object(found: Any, place: str) -> Inputs:
 
 def _list(found: Any, place: str) -> Sequence[Any]:
     if not isinstance(found, list | tuple):
-        raise InputError(f"{place} is {found!r:.60}", hint="give a list")
+        raise wrong(place, found, "give a list")
     return found
 
 
@@ -145,13 +150,13 @@ def _whole(place: str, found: Any) -> int:
 
 def _text(place: str, found: Any) -> str:
     if not isinstance(found, str) or not found.strip() or without_surrogates(found) != found:
-        raise InputError(f"{place} is {found!r:.60}", hint="give a text")
+        raise wrong(place, found, "give a text")
     return found.strip()
 
 
 def _flag(place: str, found: Any) -> bool:
     if not isinstance(found, bool):
-        raise InputError(f"{place} is {found!r:.60}", hint="say true or false")
+        raise wrong(place, found, "say true or false")
     return found
 
 
@@ -208,7 +213,7 @@ Named = Annotated[Mapping[str, T], sized(1)]
 def one_of(place: str, name: str, names: Iterable[str]) -> str:
     """A name if it is one of these."""
     if name not in (choices := [*names]):
-        raise InputError(f"{place} is {name!r:.60}", hint=nearest(str(name), choices))
+        raise wrong(place, name, nearest(str(name), choices))
     return name
 
 
@@ -363,6 +368,12 @@ def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def leaving_out(members: Iterable[T]) -> Iterator[tuple[T, list[T]]]:
+    """Each member with all the others."""
+    every = list(members)
+    return ((each, [*every[:at], *every[at + 1 :]]) for at, each in enumerate(every))
+
+
 def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
     """A part of a list that does what the whole does, and from which nothing can be left out."""
     kept = list(whole)
@@ -370,3 +381,65 @@ def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[
         if does(rest := [one for one in kept if one is not each]):
             kept = rest
     return kept
+
+
+# Where a conclusion turns over: at which value of an input another one leads; and numbers as people read them.
+
+CLOSE = 1e-9
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The value of an input past which another leads, and on which side of it."""
+
+    at: float
+    leader: str
+    rises: bool
+
+    def past(self, present: float) -> str:
+        """To where the input has to go from where it is."""
+        return f"{'rises above' if self.rises else 'falls below'} {brief(self.at)} (it is {brief(present)})"
+
+
+def brief(value: float) -> str:
+    """A number as a person reads it; what is nearly 1 is not called 1."""
+    if 0.9999 < value < 1:
+        return f"{value:.8g}"
+    return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """Numbers with their names, the largest first."""
+    return _shown([f"{name} {brief(value)}" for name, value in sorted(values.items(), key=lambda each: -each[1])], ", ")
+
+
+def either(names: Iterable[str]) -> str:
+    """Names of which each will do."""
+    return _shown(list(names), " or ")
+
+
+def _shown(texts: list[str], joint: str) -> str:
+    more = len(texts) - MOST_SHOWN
+    return joint.join(texts[:MOST_SHOWN]) + (f"{joint}{more:,} more" if more > 0 else "")
+
+
+def leaders(values: Mapping[str, float], scale: float | None = None) -> list[str]:
+    """Which have the largest value; several when they tie, up to rounding of numbers as large as the scale."""
+    top = max(values.values())
+    slack = CLOSE * (max(map(abs, values.values())) if scale is None else scale)
+    return [name for name, value in values.items() if value >= top - slack]
+
+
+def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leader: str, present: float) -> Flip | None:
+    """The nearest share at which another overtakes, where every score is linear in that share."""
+    found, slack = [], CLOSE * max(map(abs, (*at_zero.values(), *at_one.values())))
+    for other in at_zero:
+        start, end = at_zero[leader] - at_zero[other], at_one[leader] - at_one[other]
+        if min(start, end) < -slack and max(start, end) > slack:
+            found.append((start / (start - end), end < 0))
+    if not found:
+        return None
+    at, rises = min(found, key=lambda each: abs(each[0] - present))
+    past = at + (rises - at) * 1e-6
+    return Flip(at, max(at_zero, key=lambda name: at_zero[name] * (1 - past) + at_one[name] * past), rises)

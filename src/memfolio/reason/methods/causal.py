@@ -31,6 +31,7 @@ from memfolio.reason.inputs import (
     only,
     read,
     sized,
+    wrong,
 )
 from memfolio.types import EMPTY, frozen
 
@@ -93,7 +94,7 @@ def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
     for number, edge in enumerate(edges):
         one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
         if not one or not other or "->" in one + other or (one == other and arrow == "<->"):
-            raise InputError(f"edges[{number}] is {edge!r:.60}", hint="write cause -> effect, or one <-> other")
+            raise wrong(f"edges[{number}]", edge, "write cause -> effect, or one <-> other")
         for end in (one, other):
             parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
         parents.setdefault(edge if arrow == "<->" else one, set())
@@ -343,9 +344,7 @@ def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Valu
     ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
     levels = ordered if named is None else [as_value("levels", each) for each in named]
     if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
-        raise InputError(
-            f"levels is {named or ordered!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data"
-        )
+        raise wrong("levels", named or ordered, f"name two of the {len(seen)} values of {x} in data")
     return levels
 
 

@@ -12,7 +12,8 @@ from math import nan, prod
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.knowledge.prove import Gap, Hypothesis, Prover, RelationsAt, abduce, gaps
+from memfolio.knowledge.join import valid_at
+from memfolio.knowledge.prove import Gap, Hypothesis, Prover, abduce, gaps
 from memfolio.knowledge.rule import render_part
 from memfolio.knowledge.tree import called, sentence
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, evaluate_term, expression
@@ -25,12 +26,14 @@ from memfolio.reason.inputs import (
     Texts,
     World,
     between,
+    leaving_out,
     method,
     minimal_subset,
     number_in,
     read,
     sized,
     wilson,
+    wrong,
 )
 from memfolio.reason.methods.logic import GivenKnowledge, triple_in
 from memfolio.types import EMPTY
@@ -165,7 +168,7 @@ def abductive(given: Observation, world: World) -> Computed:
     known = GivenKnowledge(given.facts, given.rules, given.only_given, world)
 
     def explained(prover: Prover) -> tuple[list[Hypothesis], list[Gap]]:
-        now = RelationsAt(prover, known.now)
+        now = valid_at(prover, known.now)
         return abduce(observed, now, prover.rules), gaps(observed, now, prover.rules)
 
     # What was observed does not explain itself, though it may be among the facts.
@@ -326,8 +329,8 @@ def _relation_changes(
     effort: Effort,
 ) -> Iterator[str]:
     """Without which words less would be known."""
-    for gone in statements:
-        rest = solve(names, [statements[each] for each in statements if each != gone], effort)
+    for gone, others in leaving_out(statements):
+        rest = solve(names, [statements[each] for each in others], effort)
         looser = (pair for pair in pairs if rest and rest[pair] != network[pair])
         yield from (f"without {gone!r} less is known of {one} and {other}" for one, other in islice(looser, 1))
 
@@ -346,7 +349,7 @@ def _moment(value: float | str, place: str, world: World) -> float:
         read = datetime.fromisoformat(value)
         return (read if read.tzinfo else read.replace(tzinfo=world.now.tzinfo)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{place} is {value!r:.60}", hint="give a number or a date such as 2026-11-15") from error
+        raise wrong(place, value, "give a number or a date such as 2026-11-15") from error
 
 
 def _statement(text: str, place: str) -> Statement:
@@ -537,16 +540,15 @@ def constraint_satisfaction(given: Constraints, world: World) -> Computed:
 
 def _solution_changes(problem: Problem) -> Iterator[str]:
     """Which constraint, left out, would allow another solution."""
-    for gone, term in problem.constraints.items():
-        rest = [each for each in problem.constraints if each != gone]
-        others = problem.solutions(rest, Expression("not", (term,)))
+    for gone, rest in leaving_out(problem.constraints):
+        others = problem.solutions(rest, Expression("not", (problem.constraints[gone],)))
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 
 def _contradiction(problem: Problem) -> Computed:
     every = list(problem.constraints)
     core = minimal_subset(every, lambda some: next(problem.solutions(some), None) is None)
-    freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
+    freed = [each for each, rest in leaving_out(every) if each in core and next(problem.solutions(rest), None)]
     return Computed(
         f"there is no solution: these cannot be met together: {'; '.join(core)}",
         confidence=1.0,

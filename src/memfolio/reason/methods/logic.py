@@ -13,14 +13,14 @@ from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import to_us
 from memfolio.knowledge.engine import WithContext
 from memfolio.knowledge.inference import as_goal
-from memfolio.knowledge.join import Atom, MemoryRelations, Relations, Triple
+from memfolio.knowledge.join import FilteredRelations, MemoryRelations, Relations, Triple
 from memfolio.knowledge.prove import Proof, ProofVerdict, Prover, prove
 from memfolio.knowledge.rule import Condition, Rule, check_rule, parse_conditions, render_part, variables
 from memfolio.knowledge.rules import as_rule
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.knowledge.verify import negations
 from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
-from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, method, minimal_subset, one_of
+from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, leaving_out, method, minimal_subset, one_of
 from memfolio.types import EMPTY, frozen
 
 T = TypeVar("T")
@@ -41,20 +41,10 @@ class GivenKnowledge:
         """Ask about all that holds and follows, as if some facts were not there."""
 
         def ask(stored: Relations) -> T:
-            return question(Prover(_Less(WithContext(stored, self._facts), without), self.rules))
+            known = WithContext(stored, self._facts)
+            return question(Prover(FilteredRelations(known, lambda atom: atom.triple not in without), self.rules))
 
         return ask(MemoryRelations()) if self._is_alone else self._world.inference.supposing(ask)
-
-
-class _Less(NamedTuple):
-    """Facts without some."""
-
-    relations: Relations
-    without: Collection[Triple]
-
-    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        found = self.relations.match(predicate, subject, object)
-        return [each for each in found if each.triple not in self.without]
 
 
 def triple_in(text: str, place: str) -> Condition:
@@ -317,7 +307,7 @@ def _by_norms(code: NormativeCode, question: str | None) -> Computed:
     words = "; ".join(steps) or "nothing is said"
     goal = code.question
     if goal is None or question is None:
-        change = [text for text in code.texts if code.status([each for each in code.texts if each != text]) != status]
+        change = [text for text, others in leaving_out(code.texts) if code.status(others) != status]
         return Computed(words, 1.0, steps or [words], [f"without {each!r}" for each in change], answer)
     where = code.where(goal)
     follows, is_excluded = where == real, not where
@@ -443,7 +433,7 @@ def _by_formulas(given: Argument, world: World) -> Computed:
     if counter is None:
         needed = minimal_subset(list(premises), lambda some: not against(some))
         words, steps = f"{claim} follows", f"it follows from {'; '.join(needed) or 'nothing at all: it is valid'}"
-        change = [f"without {each!r}" for each in needed if against(premise for premise in premises if premise != each)]
+        change = [f"without {gone!r}" for gone, rest in leaving_out(premises) if gone in needed and against(rest)]
     elif is_excluded:
         words, steps = f"{claim} is excluded", "nothing that makes the premises true makes it true"
         change = [f"without one of the premises {'; '.join(premises)}"]

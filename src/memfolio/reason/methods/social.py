@@ -20,11 +20,13 @@ from memfolio.reason.inputs import (
     Whole,
     World,
     exact,
+    leaving_out,
     method,
     one_of,
     only,
     read,
     sized,
+    wrong,
 )
 from memfolio.types import EMPTY
 
@@ -132,9 +134,8 @@ def _attack_changes(attacks: Sequence[tuple[str, str]], asked: str | None, frame
     """Which attack, left out, would change what is beyond dispute."""
     looked_at = frozenset([asked] if asked else framework.names)
     before = framework.grounded() & looked_at
-    for gone in attacks:
-        others = Framework(framework.names, [each for each in attacks if each != gone], framework.effort)
-        after = others.grounded() & looked_at
+    for gone, others in leaving_out(attacks):
+        after = Framework(framework.names, others, framework.effort).grounded() & looked_at
         if after != before:
             ends = {"would stand": after - before, "would fall": before - after}
             what = "; ".join(f"{', '.join(framework.listed(some))} {verb}" for verb, some in ends.items() if some)
@@ -144,7 +145,7 @@ def _attack_changes(attacks: Sequence[tuple[str, str]], asked: str | None, frame
 def _attacks(attacks: Sequence[Texts], names: set[str]) -> list[tuple[str, str]]:
     for at, each in enumerate(attacks):
         if len(each) != 2 or not names.issuperset(each):
-            raise InputError(f"attacks[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
+            raise wrong(f"attacks[{at}]", each, "give two names that are among the arguments")
     return list(dict.fromkeys((attacker, attacked) for attacker, attacked in attacks))
 
 
