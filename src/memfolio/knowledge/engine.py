@@ -180,6 +180,7 @@ class RuleSearch:
         self.subject, self.object = (self.search.places[term] for term in head.terms)
         self._puts = tuple(self.search.places[term] if is_variable(term) else NOWHERE for term in terms)
         self._wants = tuple(None if is_variable(term) else term for term in terms)
+        # `?x likes ?x` is met by those only that like themselves.
         self._is_loop = len(terms) == 2 and terms[0] == terms[1]
 
     def takes(self, subject: str, object: str) -> bool:
@@ -211,6 +212,7 @@ class Forward:
 
     def draw(self) -> None:
         """Conclude everything from what the store holds."""
+        # First everything from scratch; from then on only joins with what is new (semi-naive evaluation).
         for rule in self._rules:
             self._try(RuleSearch(rule, rule.conditions, None, self._store, self._budget), (), 1.0, *ALWAYS)
         self._conclude_waiting()
@@ -227,6 +229,7 @@ class Forward:
         for premises, sure, begin, until in way.search.find(0, atoms, confidence, start, end):
             triple = values[way.subject], way.predicate, values[way.object]
             order = -sure * rule.factor, begin, -until
+            # What waits with the same confidence and span adds nothing, and is found faster than what is known.
             if triple not in self._waiting.get(order, ()) and not self._is_known(triple, order, rule):
                 self._propose(triple, order, rule, premises)
 
@@ -251,6 +254,7 @@ class Forward:
         subject, predicate, target = triple
         confidence, start, end = order
         found = self._store.match(predicate, subject, target)
+        # A triple can hold in many spans; looking through them is work, too.
         if len(found) > 1:
             self._budget.spend(rule.id, len(found))
         return any(-atom[4] <= confidence and atom[5] <= start and -atom[6] <= end for atom in found)
@@ -351,6 +355,7 @@ def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
     """
     applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
     stamp = _stamp(applied, most)
+    # On a reading connection first: most calls change nothing, and need no lock for writing.
     if index.read(lambda connection: _is_current(connection, stamp)):
         return Refreshed(problems=tuple(filter(None, [index.read(trouble)])))
     return index.write(lambda connection: bring(connection, applied, stamp, most=most))
@@ -369,6 +374,7 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
             done = Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
     except (InferenceLimitError, RuleError) as error:
         why = f"{error.message}; {error.hint}"
+        # Part of what follows would look like all of it; so nothing is kept, and `trouble` says why.
         _replace_all(connection, {}, {})
         done = Refreshed(is_full=True, withdrawn=before, problems=(why,))
     mark_current(connection, stamp, why)
@@ -377,6 +383,7 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
 
 def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
     """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
+    # Other rules, or nothing to build on.
     if stamp is None or get_meta(connection, DERIVED) != stamp or trouble(connection) is not None:
         return None
     changes = [(row, (s, p, o)) for row, s, p, o in connection.execute("SELECT * FROM fact_changes")]
@@ -461,6 +468,7 @@ def revise(
         revision = Revision(store, layer, budget)
         revision.revise(keys, triples)
         keys |= revision.gone.keys()
+        # What changed in this layer counts as a change for those above it.
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
         drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
     return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=budget.messages())
@@ -493,6 +501,7 @@ class Revision(Forward):
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
         changed = sorted(triples)
         suspects = {each for each in changed if each[1] in self._heads}
+        # What appears takes away conclusions from its absence; what disappears allows some.
         suspects.update(head for each in changed for head in self._unless(each))
         touched = [atom for key in keys for atom in self._resting_on(key)]
         touched += [atom for triple in suspects for atom in self._conclusions(triple)]
@@ -528,6 +537,7 @@ class Revision(Forward):
             atom = left.pop()
             if atom.key in self.gone:
                 continue
+            # No rule can be named for this; the next step of a rule notices when none are left.
             self._budget.left -= WITHDRAWAL
             self._budget.held -= 1
             self._stored.withdraw(atom)
@@ -617,6 +627,7 @@ def _rank(each: RuleFinding) -> tuple[bool, int, float, str, str]:
 def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | None) -> Iterator[RuleFinding]:
     """One for each set of values, the surest where several facts give the same."""
     best: dict[frozenset[tuple[str, str]], JoinSolution] = {}
+    # One microsecond wide, so that only what holds now meets the conditions.
     for found in solve(rule.conditions, relations, span=(now, now + 1), problems=problems):
         key = frozenset(found.binding.items())
         if key not in best or found.confidence > best[key].confidence:

@@ -116,11 +116,14 @@ def find_facts(db: Connection, wanted: FactFilter, agent: str) -> list[Fact]:
     """The facts that fit, sorted, at most as many as are wanted."""
     operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
     values = _values(wanted, operators)
+    # The tables hold the present only; what was known earlier is folded from the history.
     if wanted.as_of is not None:
         return sorted(_known(db, wanted, operators, values), key=wanted.key)[:limit]
     asked = operators, _asked(values), wanted.order
     found = list(map(Fact._make, db.execute(_statement(*asked, wanted.derived, limit), values)))
     if found and found[-1].is_derived:
+        # More conclusions than fit came in no order, so they are read again, sorted. That is rare, and sorting always
+        # would be dear.
         if sum(each.is_derived for each in found) > limit:
             found = [each for each in found if not each.is_derived]
             found += map(Fact._make, db.execute(_conclusions(*asked, limit, is_sorted=True), values))
@@ -140,9 +143,11 @@ def _operator(pattern: Pattern) -> str | None:
 
 def _values(wanted: FactFilter, operators: Operators) -> dict[str, Any]:
     values = wanted._asdict()
+    # None is not asked for at all: see _asked.
     values["trusted"] = None if wanted.untrusted else True
     for name, operator in zip(PARTS, operators, strict=True):
         if operator == "GLOB":
+            # GLOB knows character sets, patterns here do not: a bracket is a bracket.
             values[name] = values[name].replace("[", "[[]")
     if wanted.after is not None:
         values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
@@ -162,6 +167,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
     if operators[PARTS.index(order[0])] == "=":
         source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
     facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
+    # Conclusions have neither a category nor a source of their own.
     if not derived or "category" in asked or "source" in asked:
         return facts
     return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"
@@ -170,6 +176,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
 def _conclusions(operators: Operators, asked: Names, order: Names, limit: int, *, is_sorted: bool = False) -> str:
     """The statement for conclusions; to begin to sort takes SQLite longer than to find a few."""
     keys = _keys(order)
+    # Only trusted facts lead to conclusions, so these have no origin to ask for.
     where = _where(operators, [name for name in asked if name != "trusted"], keys)
     return f"SELECT {_DERIVED} FROM derived f WHERE {where}{f' ORDER BY {keys}' if is_sorted else ''} LIMIT {limit:d}"
 
@@ -230,6 +237,7 @@ def triple_named(db: Connection, id: str) -> Triple | None:
 def derived_named(db: Connection, id: str, agent: str) -> Fact | None:
     """The conclusion with this id, where it holds most surely."""
     sql = "SELECT subject, predicate, object, max(row) FROM derived GROUP BY 1, 2, 3"
+    # The id of a conclusion is a hash of its triple and is not stored: one is looked for by hashing all.
     triple = next((row[:3] for row in db.execute(sql) if fact_id(agent, row[:3], "D") == id), None)
     if triple is None:
         return None
@@ -248,6 +256,7 @@ def fact_named(db: Connection, id: str, agent: str) -> Fact | None:
 def history_of(db: Connection, triple: Triple) -> list[FactHistoryEntry]:
     """All lines about a triple, and what each made of the fact."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
+    # A fact that was told once has no lines in the history: its row says everything.
     rows: list[tuple[Any, ...]] = db.execute(sql, triple).fetchall()
     if not rows:
         fact = fact_of(db, triple)
@@ -370,6 +379,7 @@ def _updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
     for name in _IDS:  # a person may have written anything there
         ids = known.get(name)
         known[name] = [each for each in ids if ANY_ID.fullmatch(str(each))] if isinstance(ids, list) else None
+    # The origin is not kept: it is that of whoever speaks now.
     kept = ("confidence", "source", *_CLEARABLE, *_LINKS)
     return {**{name: known[name] for name in kept if known.get(name) not in (None, [])}, **record}
 
@@ -387,6 +397,7 @@ def _is_same(fact: Fact, line: FactLine) -> bool:
     links, others = (
         {name: each.get(name) or None for name in _LINKS} for each in (fact.details, asserted(0, line).details)
     )
+    # Confidence, source, category, origin and validity, which stand in this order in both.
     return fact[5:11] == line[8:14] and links == others
 
 
@@ -524,6 +535,7 @@ class Facts:
             origin = record.get("origin", own.value) if untrusted.isdisjoint(made_of) else UNTRUSTED
             if fact and (fact.origin == UNTRUSTED) == (origin == UNTRUSTED):
                 line, record = assertion(_updated(record, fact), self._agent, self._vault.home.zone)
+            # After the update, which would bring back the origin of the known fact.
             line = line._replace(origin=origin)
             # What a stranger tells changes nothing that is known from those who are trusted.
             is_weaker = fact is not None and origin == UNTRUSTED != fact.origin
@@ -561,6 +573,7 @@ class Facts:
         found = [each for each in _found(self._searcher.index, wanted) if one is None or each.triple == one.triple]
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
+        # Nothing was asserted that fits; if a conclusion does, say what it rests on instead of retracting nothing.
         if not found and one is None:
             self._refreshed()
             for conclusion in _found(self._searcher.index, FactFilter(*patterns, untrusted=True, limit=1)):
@@ -620,6 +633,7 @@ class Facts:
             source=_pattern("source", source),
             limit=limit,
         )
+        # Refreshing has the own index catch up, so it need not do so again below.
         is_fresh = wanted.derived and self._refreshed()
         found = [
             _found(index, wanted, is_caught_up=is_fresh and index is self._searcher.index)

@@ -117,6 +117,7 @@ def explain(
     groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
     held = valid_at(known, now)
     holding = ([each for each in group[:PATTERNS] if held.match(*call_of(each))] for group in groups)
+    # The first group in which something holds; where nothing does, the most exact one is explained.
     goals = next(filter(None, holding), None) or next(filter(None, groups))[:HYPOTHESES]
     proofs = [prove(each, known, now=now, depth=depth, facts=facts) for each in goals]
     nodes = [answer.proof for proof in proofs for answer in proof.answers][:ANSWERS]
@@ -141,6 +142,7 @@ def explain(
 def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Condition]], list[str]]:
     """The triples that a question may stand for, in groups, the most exact first; and the words that nobody knows."""
     words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
+    # Three words with a known predicate in the middle are a triple as it stands.
     if len(words) == 3 and words[1] in vocabulary.predicates:
         return [[Condition(words[0], words[1], words[2])]], []
     terms, left = _terms(words, vocabulary)
@@ -169,6 +171,7 @@ def _terms(words: Sequence[str], vocabulary: KnownTerms) -> tuple[list[str], lis
     taken: set[int] = set()
     for span, spellings in spelled.items():
         term = next((each for each in spellings if each in known), None)
+        # Longest spans come first, so a part of a longer term is not taken for another one.
         if term is not None and taken.isdisjoint(range(*span)):
             taken |= set(range(*span))
             found[span[0]] = term
@@ -314,6 +317,7 @@ class Inference:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
         index, done = self._searcher.index, Refreshed()
         for _ in range(ATTEMPTS):
+            # The moment before the refresh: a change during it makes another round.
             moment = index.moment()
             if moment == self._refreshed:
                 break
@@ -420,6 +424,7 @@ class Inference:
         return self._searcher.index.read(ask)
 
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
+        # Kept rules are applied, too: others may build on what they conclude.
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
         atoms = trusted(db, predicates_of(rules.values()))

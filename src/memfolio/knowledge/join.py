@@ -99,6 +99,7 @@ def solve(
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
     search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems)
+    # Variables that are given are filled in once; the search fills in all others.
     for term, value in given.items():
         search.values[search.places[term]] = value
     wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
@@ -159,6 +160,7 @@ class BodySearch:
             yield atoms, confidence, start, end
             return
         step = self._steps[at]
+        # A negated condition binds nothing: it cuts the time out in which something matches it.
         if isinstance(step, _Look):
             if step.negated:
                 for begin, until in without((start, end), self._taken(step)):
@@ -179,6 +181,7 @@ class BodySearch:
             _, source, _, end_point, sure, begin, until = atom
             if is_loop and source != end_point:
                 continue
+            # The inner loop of every join: plain comparisons cost less than min and max.
             begin = begin if begin > start else start
             until = until if until < end else end
             if begin >= until:
@@ -264,6 +267,7 @@ def _steps(
 ) -> tuple[tuple[_Look | _Test, ...], Mapping[str, int]]:
     """The plan of a body with places for terms, and the place of each term."""
     terms = dict.fromkeys([*sorted(known), *also, *(term for each in body for term in each.terms)])
+    # Places are numbers, as lists are read faster than dictionaries in the inner loop.
     places = {term: number for number, term in enumerate(terms, NOTHING + 1)}
     steps: list[_Look | _Test] = []
     have = set(known)
@@ -345,6 +349,7 @@ def instance(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tu
     """A rule's conditions for a goal, with variables that nobody else has, and what the goal's own variables become."""
     if rule.conclusion is None or rule.conclusion.predicate != goal.predicate:
         return None
+    # Standardized apart: a ?x of the rule is not the ?x of the goal.
     apart = _apart(rule, {*taken, *variables(goal.terms)})
     head = filled(rule.conclusion, apart)
     found = unify(zip(head.terms, goal.terms, strict=True))
@@ -372,6 +377,7 @@ def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     hopeful = [
         part for part in body if isinstance(part, Condition) and not part.negated and relations.match(*call_of(part))
     ]
+    # The most conditions first: whoever meets more misses less.
     for number in range(len(hopeful), -1, -1):
         chosen = islice(combinations(hopeful, number), TRIED)
         found = [each for kept in chosen for each in islice(_attempts(body, kept, relations), ATTEMPTS)]

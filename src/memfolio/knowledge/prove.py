@@ -102,6 +102,7 @@ def abduce(
                 binding={**bound, **attempt.binding},
                 explained=tuple((part, explained) for part, explained in inner if explained),
             )
+            # Of attempts that lack the same, the best supported one is told.
             key = rule.id, frozenset(attempt.missing)
             if observation not in attempt.missing and (key not in found or _rank(one) < _rank(found[key])):
                 found[key] = one
@@ -110,6 +111,7 @@ def abduce(
 
 def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule]) -> list[Gap]:
     """The smallest sets of conditions that would prove a goal, the smallest and best supported first."""
+    # One deeper than hypotheses are shown: a gap may lie below the last of them.
     found = _gaps(abduce(goal, relations, rules, depth=ABDUCTION_DEPTH + 1))
     kept: list[Gap] = []
     for gap in sorted(found, key=lambda each: (size(each.missing), -len(each.supports))):
@@ -247,6 +249,7 @@ class Prover:
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         """All that holds for a predicate and, where they are given, this subject and object."""
+        # No rule concludes it: what is asserted, or kept, is all there is.
         if predicate not in self._heads:
             return self._relations.match(predicate, subject, object)
         goal, answers = (predicate, subject, object), self._answers[predicate]
@@ -270,6 +273,7 @@ class Prover:
         """How an atom that holds here follows; nothing for one that was asserted."""
         if found := self._derivation(atom):
             rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
+            # Absence needs no premise, and the premises alone would not show it.
             positive = [part for part in rule.conditions if not (isinstance(part, Condition) and part.negated)]
             binding = binding_for(head_of(rule), atom.subject, atom.object)
             met = islice(solve(positive, MemoryRelations(found.premises(atom)), binding), 1)
@@ -287,6 +291,7 @@ class Prover:
 
     def _draw(self, goal: Call) -> Call:
         """Draw what holds for a goal, and all that it needs; returns the goal that was answered, or a wider one."""
+        # Like magic sets: only what can lead to the goal is drawn, from the facts that it asks for.
         rules, calls = self._narrowed(goal)
         try:
             found = derive(self._given(calls), rules, most=self._most)
@@ -307,6 +312,7 @@ class Prover:
         rules, calls, ahead = list[Rule](), set[Call](), [goal]
         while ahead:
             call = ahead.pop()
+            # A wider question was asked already, and has this answer among its own.
             if calls.isdisjoint(_wider(call)):
                 calls.add(call)
                 for rule in self._heads.get(call[0], ()):

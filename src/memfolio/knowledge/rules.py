@@ -110,6 +110,7 @@ class Rules:
         with self._alone(dry_run):
             rule = self.get(id)
             changed = replace(rule, enabled=not rule.enabled if enabled is None else enabled)
+            # Only switching on can close a loop through a negation.
             if changed.enabled:
                 _check_strata({**self._rules(), rule.id: changed}.values())
             if changed == rule or dry_run:
@@ -192,6 +193,7 @@ class Rules:
     def _write(self, lines: Sequence[Mapping[str, Any]], by: Attribution) -> tuple[str, ...]:
         """Add lines to the ledger; refuses rules that make no sense any more without the secrets in them."""
         change = Change(operations=(AddLines(self._ledger, tuple(lines), "R"),), by=by, action=Action.APPEND)
+        # Redaction may cut a secret out of a rule; what is left must still be one.
         clean = self._vault.clean(change)
         for operation in clean.operations if clean is not change else ():
             for line in operation.records if isinstance(operation, AddLines) else ():
@@ -276,6 +278,7 @@ def _content(rule: Rule) -> str:
 
     # Numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
     conclusion, text = _TERM.sub(number, repr(rule.conclusion)), VARIABLE.sub(number, f"{rule.message}\n{rule.action}")
+    # Sorted without their variables, whose numbers depend on the order.
     conditions = sorted(rule.conditions, key=lambda part: _TERM.sub("?", repr(part)))
     return f"{rule.type} {conclusion} {text} {_TERM.sub(number, repr(conditions))}"
 

@@ -208,10 +208,12 @@ class Questions:
     def _onward(self, paths: Sequence[Path], ways: Sequence[str], moment: int) -> Iterator[Path]:
         """All paths one fact further."""
         tries = [(path, way[0] == "^", _wish(way, path.nodes[-1])) for path in paths for way in ways]
+        # Many paths end at the same node: each question is asked once, in one read per agent.
         wishes = list(dict.fromkeys(wish for _, _, wish in tries))
         answers = dict(zip(wishes, self._ask(wishes, moment), strict=True))
         for path, backwards, wish in tries:
             for hop in (Hop(cited, backwards) for cited in answers[wish]):
+                # A simple path meets no node twice, so that circles end.
                 if hop.target not in path.nodes:
                     yield Path((*path.nodes, hop.target), (*path.hops, hop))
 
@@ -233,6 +235,7 @@ class Questions:
         """
         _check_hops(hops)
         moment, facts = self._moment(valid_at), self._resting_on(subject)
+        # The id of a fact leads to what rests on it; any other word is a node.
         ahead = [_effect(each) for each in facts] or [Path((subject,))]
         paths, seen = [path for path in ahead if path.hops], {path.nodes[-1] for path in ahead}
         while ahead and len(paths) < WIDEST:
@@ -261,6 +264,7 @@ class Questions:
         """Of what kinds nodes are, with the wider kinds that facts put those under."""
         wishes: list[Wish] = [("isA", node, None) for node in nodes] if len(nodes) < MANY else [("isA", None, None)]
         facts = [each.atom for found in self._ask(wishes, moment) for each in found if each.atom.subject in nodes]
+        # Each kind with all that is above it, looked up once for all nodes of that kind.
         wider = {atom.object: {kind_named(atom.object)} for atom in facts}
         above, _ = self._walk([Path((kind,)) for kind in sorted(wider)], PathStep("subClassOf", HOPS), moment)
         for path in above:
@@ -295,6 +299,7 @@ class Questions:
             for found in solved[:MEMBERS]:
                 cited = tuple(Cited(agent, atom) for atom in found.atoms)
                 member = Member(agent, found.binding[known[0]], found.confidence, cited)
+                # One node of one agent counts once, however many facts meet the conditions.
                 grouped[agent if by == AGENT else found.binding[by]].setdefault(member[:2], member)
         order = sorted(grouped, key=lambda value: (-len(grouped[value]), value))
         groups = {value: tuple(sorted(grouped[value].values())) for value in order}
@@ -314,6 +319,7 @@ class Questions:
         misfits = []
         for cited in facts:
             subject, name, target = cited.atom.triple
+            # `supports` is an everyday word: it is the model's only where an end is of the model.
             if name in RELATIONS or (kinds[subject] | kinds[target]) & NODES.keys():
                 first, others = ends(relations[name])
                 for node, expected in ((subject, {first}), (target, others)):
@@ -398,6 +404,7 @@ def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
     if triple is None:
         return []
     stored, (subject, predicate, target) = StoredRelations(db), triple
+    # What was retracted stands for itself: its effects are asked for as if it held.
     found = {atom.key: atom for atom in stored.match(predicate, subject, target)} or {0: Atom(0, *triple)}
     waiting = list(found)
     while waiting:

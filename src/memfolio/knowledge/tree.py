@@ -124,6 +124,7 @@ class _TreeBuilder:
         cut = self._cut(atom.triple, depth, above) if steps else None
         ways: list[ProofStep] = []
         if cut is None and steps:
+            # Counted for conclusions only: facts are leaves and end by themselves.
             self.left -= 1
             self.shown.add(atom.triple)
             ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[: self.ways]]
@@ -153,6 +154,7 @@ class _TreeBuilder:
             return BranchEnd.CYCLE
         if depth <= 0:
             return BranchEnd.DEPTH
+        # Shown once in full; a diamond of premises would grow exponentially otherwise.
         if triple in self.shown:
             return BranchEnd.SHOWN
         return BranchEnd.SIZE if self.left <= 0 else None
@@ -161,6 +163,7 @@ class _TreeBuilder:
 def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
     """The best solution for each rule and each set of premises, the surest first."""
     best: dict[tuple[str, frozenset[Triple]], Step] = {}
+    # A dense graph has more derivations than anybody reads.
     for rule, solution in islice(_all_steps_to(triple, relations, rules), LOOKED_AT):
         key = rule.id, frozenset(atom.triple for atom in solution.atoms)
         if key not in best or solution.confidence > best[key][1].confidence:
@@ -247,6 +250,7 @@ def as_document(value: object) -> Any:
     if is_dataclass(value):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
         ends = _ends(named.pop("start"), named.pop("end")) if "start" in named else ()
+        # Trees leave out what is empty; other results keep every key, so that programs can rely on it.
         is_branch = isinstance(value, ProofNode | ProofStep)
         shown = {name: each for name, each in named.items() if each or not (each is None or is_branch)}
         return {name: as_document(each) for name, each in shown.items()} | {f"valid_{word}": at for word, at in ends}

@@ -116,6 +116,7 @@ def verify(
             found = _check_times(fact, _last_told(fact, facts), now)
         case VerificationMethod.CONSISTENCY_CHECK:
             found = _check_consistency(fact, facts, evidence)
+    # That nothing contradicts a fact does not make it surer.
     surest = max(fact.confidence, found.confidence) if chosen in TELLING else fact.confidence
     adjusted = surest if found.verified else min(fact.confidence, found.confidence)
     facts.note_verification(fact, chosen.value, found.verified, adjusted if adjust else None, by)
@@ -138,6 +139,7 @@ def exactly(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[F
 def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) -> list[Fact]:
     """The facts that cannot be true together with one, at times at which both are said to hold."""
     rivals = [each for each in exactly(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)]
+    # Somebody can like tea and coffee; only true and false exclude each other everywhere.
     if rivals and not _is_functional(fact, facts, functional):
         rivals = [each for each in rivals if {_kind(each.object), _kind(fact.object)} == {LiteralKind.BOOLEAN}]
     twins = [each for name in negations(fact.predicate) for each in exactly(facts, fact.subject, name, fact.object)]
@@ -164,10 +166,13 @@ def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verificati
         if is_same and each.source != fact.source and not each.is_derived and each.origin != Origin.UNTRUSTED:
             sources.setdefault(each.source, each.id)
     for memory in evidence.memories(f"{fact.subject} {_JOINT.sub(' ', fact.predicate)} {fact.object}"):
+        # What the fact was made of, or what was made of the same, is no second source.
         if memory.id not in own and own.isdisjoint(memory.derived_from) and _tells(memory, fact):
+            # A conversation counts once, however often it was said there.
             sources.setdefault(memory.session or memory.id, memory.id)
     return Verification(
         verified=bool(sources),
+        # Each source that is independent halves the doubt.
         confidence=1 - 0.5 ** (len(sources) + 1),
         supports=tuple(sources.values()),
         reason=f"beside its own, {counted(len(sources), 'source')} told it" if sources else "no other source tells it",
@@ -300,6 +305,7 @@ def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
     """The facts that hold about what a premise brought to mind, given as ids of facts, and about what those name."""
     found, seen = dict[str, Fact](), set[str]()
     named = [facts.get(each) for each in recalled]
+    # First what was recalled, then the neighbours of that.
     for _ in range(2):
         names = dict.fromkeys(name for each in named for name in (each.subject, each.object))
         for name in [each for each in names if each not in seen]:
@@ -340,6 +346,7 @@ def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> 
     by_id = {each.id: each for each in known}
     for guess in answer.hypotheses:
         triple = _line(guess.subject), guess.predicate.strip(), _line(guess.object)
+        # A model may make up names: both ends must occur in what it was shown.
         if _is_sound(triple) and is_grounded(f"{triple[0]} {triple[2]}", material):
             supports = [by_id[name] for name in dict.fromkeys(guess.because) if name in by_id]
             reason = _line(guess.reason)[:LONGEST]

@@ -54,6 +54,7 @@ def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datet
             edits[item.id] = {"status": status, "updated": midnight(now, zone), "reason": reason}
         elif item.updated is None and (not item.is_live or (patience and not item.deadline)):
             edits[item.id] = {"updated": midnight(now, zone)}
+        # A broken promise is told at every beat until a person deals with it.
         if item.kind.name == "commitment" and status is ItemStatus.EXPIRED:
             notes.append(_broken(item, zone))
         elif not item.is_live and item.updated and now - item.updated > minding.keep:
@@ -328,10 +329,12 @@ def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], thresh
     `gone` has what does not hold any more of what they rest on.
     """
     held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
+    # The surest first, so that setdefault keeps the surest version of each claim.
     held.sort(key=lambda item: (item.certainty, _age(item), item.id), reverse=True)
     claims = {item.id: list(claims_of(item)) for item in held}
     by_frame = _by_frame(chain.from_iterable(claims.values()))
     clashes = [*by_frame, *_by_words(held), *_by_subject(held, claims), *_by_ground(held, gone)]
+    # The gravest last: of several clashes of one pair, it is the one that stays.
     clashes.sort(key=lambda clash: (clash[1], -_KINDS.index(clash[0])))
     gravest = {frozenset((clash[2].id, clash[3].id)): clash for clash in clashes}
     found = (_conflict(*clash, gone) for clash in gravest.values())
@@ -345,6 +348,7 @@ def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
         groups[claim.frame].setdefault((claim.values, claim.is_denied), claim)
     for versions in groups.values():
         yield from filter(None, (_clash(*pair) for pair in _pairs(versions)))
+    # Without a value there is nothing in which near frames could differ.
     for one, other in near(frame for frame, some in groups.items() if any(each.values for each in some.values())):
         if clash := _clash(_surest(groups[one]), _surest(groups[other])):
             yield ConflictKind.SIMILAR, False, *clash[2:]

@@ -196,6 +196,7 @@ def _applied(changes: Maker, shelf: Readable) -> BdiCycleResult:
             if cycle.operations:
                 changes.make(Change(operations=tuple(cycle.operations), by=BEATER, action=Action.EDIT))
             break
+        # A person saved a page meanwhile: everything is looked at anew.
         except PageChangedError:
             if not left:
                 raise
@@ -233,6 +234,7 @@ class _Cycle:
                 kept = self._prune(page)
                 self._put(path, step(kept) if step else kept.text)
             except MemfolioError as error:
+                # Nothing of a page that failed half way is written or counted.
                 del self.operations[before:]
                 self.result = found
                 self.tell(problems=[f"{path} is not looked at: {error.message}"])
@@ -289,6 +291,7 @@ class _Cycle:
         confirmed = confirmed_facts(self._shelf, self._now)
         renewed = {item.id: edit for item in page.items if (edit := renewal(item, confirmed, self._now))}
         edits = {**checked.edits, **renewed}
+        # Conflicts are looked for in what will stand on the page, with what was fed.
         after = self._feed(self._page("Beliefs", page.editing(edits)) if edits else page, confirmed)
         self._tell_conflicts(find_conflicts(after.items, gone, self._minding.certainty))
         self.tell(notes=checked.notes)

@@ -100,6 +100,7 @@ def _reasons(
 @lru_cache(maxsize=1 << 14)
 def topic_words(cue: str) -> tuple[str, ...]:
     """The words of a topic that tell something."""
+    # Alone, function words would be kept for want of others.
     words = terms(_COMING.sub(" ", cue) + _BESIDE)
     return tuple(word for word in words if word != _BESIDE.strip() and not re.search(r"\w\W+\w", word.replace(" ", "")))
 
@@ -366,6 +367,7 @@ class Mind:
 
     def _known(self, name: str) -> str:
         """The id of what is named: a memory, a fact, or an item of the mind, which may be named by its title."""
+        # What does not look like an id is a title; only items of the mind have titles.
         if not NAME.fullmatch(name) or any(name == item.id for item in self.items(live=False)):
             return self.get(name).id
         link = self._link("", name, None)
@@ -379,6 +381,7 @@ class Mind:
 def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
     """Items by their titles and their ids, both in small letters."""
     found = list(items)
+    # Ids last: they win over a title that looks like one.
     return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
 
 

@@ -117,6 +117,7 @@ def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model:
         return found
     if any(is_known(each.id) for each in turns):
         return []
+    # A model that finds nothing leaves it to the rules.
     asked = _asked(model, turns)
     return [asked] if asked else found
 
@@ -128,6 +129,7 @@ def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
         title, trigger = _named(each, spoken[:place]) if each.steps else ("", "")
         if not title:
             continue
+        # A verdict is about the steps before it, not about those that come later.
         after = [turn for one in takewhile(lambda one: not one.steps, spoken[place + 1 :]) for turn in one.turns]
         verdicts = _verdicts(after, each.turns[0].role)
         sources = tuple(turn.id for turn in each.turns)
@@ -150,6 +152,7 @@ def _in_order(text: str) -> tuple[list[str], str]:
     """A numbered list, or what `first … then …` tells; and what stands before it."""
     listed = [*pattern("listed").finditer(text)]
     if len(listed) >= FEWEST:
+        # Two lists in one text would be mixed up.
         is_one = [int(match[1]) for match in listed] == [*range(1, len(listed) + 1)]
         return [match[2] for match in listed] if is_one else [], text[: listed[0].start()].strip()
     head, *parts = pattern("mark").split(text)
@@ -206,6 +209,7 @@ def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool,
 
 def _verdict(sentence: str, turn: MemoryItem, doer: str | None) -> bool | None:
     good, bad = ([*pattern(name).finditer(sentence)] for name in ("good", "bad"))
+    # Whoever did it is no witness; what was said last in a sentence counts.
     if turn.role != doer and (good or bad) and not (good and pattern("unsure").search(sentence)):
         return not bad or (bool(good) and good[-1].start() >= bad[-1].end())
     return {Type.OUTCOME: True, Type.ERROR: False}.get(turn.type)
@@ -318,6 +322,7 @@ def _ways(procedure: Procedure, heard: StemmedText) -> Iterator[tuple[float, str
 
 
 def _surety(share: float, found: list[str]) -> float:
+    # One word alone can be chance.
     return share * len(found) / (len(found) + 0.5)
 
 

@@ -71,6 +71,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
     path: list[AnsweredQuestion] = []
     at, seen = tree, list[Branch]()
     while at.answers:
+        # By identity: two questions may have the same words.
         if any(at is each for each in seen):
             return TreeDecision(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
         seen.append(at)
@@ -125,6 +126,7 @@ def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
                 stack[-1].line = stack[-1].line or number + 1
             continue
         indent = len(bullet[1].expandtabs(4))
+        # A bullet belongs to the nearest one above it that is less indented.
         while stack[-1].indent >= indent:
             stack.pop()
         if len(stack) > DEEPEST:
@@ -329,6 +331,7 @@ class ProcedurePage:
                 end = self._end if self._lines[self._end - 1].strip() else self._end - 1
                 yield end, end, ["", f"## {HEADINGS[name]}", *wanted]
             return
+        # A step that only moved keeps its lines, whatever its new number.
         old, aims = ([_NUMBER.sub("", each) if name == "steps" else each for each in one] for one in (before, wanted))
         for tag, start, stop, first, last in SequenceMatcher(None, old, aims, autojunk=False).get_opcodes():
             new = wanted[first:last]
@@ -359,6 +362,7 @@ class ProcedurePage:
                 self._pairs(number)
             elif heading:
                 is_first = heading.level == 1 and "title" not in self._found
+                # The first heading is the title, though it be called Steps.
                 known = None if is_first else _NAMES.get(heading.title.strip(": ").casefold() or " ")
                 if known is None and not self._titled(heading):
                     self._end = number
@@ -396,6 +400,7 @@ class ProcedurePage:
             if name in self._spots:
                 self._problems.append(f"line {number + 1}: the {name} stands there twice; the first counts")
                 continue
+            # Where a value stands, so that an edit replaces these characters and no others.
             self._spots[name] = (number, match.start(2), match.start(2) + len(raw))
             try:
                 self._found |= _value(name, raw.strip("\"'")) if raw else {}
@@ -412,6 +417,7 @@ class ProcedurePage:
         told["history"] = tuple(map(_refinement, self._listed("history")))
         told["steps"] = tuple(self._steps())
         told["description"] = " ".join(self._listed("description")[:1])
+        # Only the first paragraph is the description; later ones stay untouched.
         del self._blocks["description"][1:]
         told["tree"], problems = read_tree(self._content["tree"])
         if numbers := [number for number, line in self._content["tree"] if line]:

@@ -68,6 +68,7 @@ class Procedures:
 
     def list(self, *, retired: bool = False) -> builtins.list[Procedure]:
         """All that are in use, by name; with `retired` those too that are not."""
+        # A page that was just saved in an editor counts.
         self._vault.refresh()
         paths = sorted(path for path in self._vault.states() if re.fullmatch(rf"{self._folder}/[^/]+\.md", path))
         found = [each for path in paths if (each := self._at(path))]
@@ -199,6 +200,7 @@ class Procedures:
     def _noted(self, given: Mapping[str, Any], kind: str, reason: str, before: Procedure) -> Procedure:
         """A procedure with other parts, and a line in its history."""
         after = replace(before, **given)
+        # To retire or restore changes nothing of how it is done.
         version = bumped(before.version) if kind in KINDS else before.version
         line = Refinement(at=self._today(), version=version, kind=kind, text=reason)
         return before if after == before else replace(after, version=version, history=(*before.history, line))
@@ -254,6 +256,7 @@ class Procedures:
         try:
             check_path(f"{self._folder}/{base}.md")
         except PathError:
+            # Some names, such as con or aux, cannot be files on every system.
             base = f"to-{base}"
         name = free_name(base, lambda name: self._vault.page(f"{self._folder}/{name}.md") is None)
         return f"{self._folder}/{name}.md"

@@ -225,6 +225,7 @@ def _tried(run: Run, step: int, line: Line) -> Run:
     elif (outcome := line.get("outcome")) in tuple(RunOutcome):
         tried = replace(
             tried,
+            # A try that was never made is no failure.
             failures=tried.failures + (outcome == RunOutcome.FAILED and line.get("redo") is not True),
             outcome=RunOutcome(outcome),
             seconds=tried.seconds + _seconds(line),
@@ -361,6 +362,7 @@ class StepFinding:
 def findings(procedure: Procedure, runs: Sequence[Run]) -> list[StepFinding]:
     """What the runs that ended with the very steps that the page has show about them."""
     steps = procedure.steps
+    # Runs of earlier versions tell nothing about steps that have changed since.
     own = [run for run in runs if run.counts and [*map(_done, run.steps)] == [*map(_done, steps)]]
     single = [found for step in steps for look in (_needless, _kept) for found in look(step, own)]
     return [*_repeated(steps, own), *_batches(steps, own), *single]
@@ -466,6 +468,7 @@ def advance(
 
 def following(run: Run, actions: Actions, now: datetime) -> Move:
     """What comes next in a run that has not ended; the same state always gives the same."""
+    # A checklist hands every step over, though a function could do it.
     actions = {} if run.is_checklist else actions
     if late := next(_late(run, now), None):
         return late
@@ -602,8 +605,10 @@ def _attempt(run: Run, step: Step, way: StepMode, actions: Actions) -> Move:
 def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[float], None]) -> Run:
     """Try a step once: its start is recorded, then what came of it; where it may be tried again, after a pause."""
     (step, way, function), number = call, call.step.number
+    # Recorded before it is called: after a crash it is known that it may have been done.
     run = write(run, _line("start", number, way))
     attempt, key = run.of(number, way).attempts, f"{run.id}:{key_of(number, way)}"
+    # A function may change what it is given; the run must not.
     values, results = deepcopy((run.values, run.results))
     context = StepContext(run=run.id, step=number, attempt=attempt, key=key, values=values, results=results)
     began = time.monotonic()
@@ -777,6 +782,7 @@ class Runs:
 
     def _seen(self, run: Run) -> Run:
         """The run with what it waits for, though its time be up."""
+        # As of its beginning, when no time limit had passed.
         move = None if run.outcome else following(run, self._procedures.actions, run.began)
         return replace(run, waiting=move if isinstance(move, Waiting) else None)
 
@@ -790,6 +796,7 @@ class Runs:
             except HomeBusyError as error:
                 hint = "wait until it has ended or waits, then look at it again"
                 raise ConflictError(f"run {id} is under way in another process or thread", hint=hint) from error
+            # Read again under the lock: another process may have gone on meanwhile.
             yield self._unended(id)
 
     def _unended(self, id: str) -> Run:

@@ -70,6 +70,7 @@ def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Ex
     What stands in quotes is a name here, of several words.
     """
     read = _Formula(text, place, modal or {}).read()
+    # One grammar reads formulas and arithmetic; here arithmetic is refused.
     strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
     if alien := next(strange, None):
         raise InputError(f"{place} has {alien!s:.40}", hint="use and, or, not, implies, iff between names")
@@ -200,6 +201,7 @@ class _Formula:
             return Expression("not", (self._term(5),))
         if sign == "-":
             return Expression("neg", (self._term(9),))
+        # The message points at the token and not behind it.
         if not sign.isidentifier() or sign.lower() in _INFIX:
             self._reader.at = start
             self._reader.fail("a name, a value or (")

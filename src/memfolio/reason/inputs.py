@@ -52,6 +52,7 @@ def read(kind: Any, found: Any, place: str) -> Any:
         members = {str(name): each for name, each in _counted(place, _object(found, place)).items()}
         return {name: read(inside[1], each, f"{place}.{name}") for name, each in members.items()}
     if origin is Sequence:
+        # Whoever gives one text where several may stand means that one.
         listed = [found] if inside[0] is str and isinstance(found, str) else _list(found, place)
         return [read(inside[0], each, f"{place}[{number}]") for number, each in enumerate(_counted(place, listed))]
     if is_record:
@@ -134,6 +135,7 @@ def _inside(place: str, name: str) -> str:
 
 def number_in(place: str, found: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number in a range."""
+    # True is an int to Python; and whole numbers that no float can hold are compared, not converted.
     is_number = isinstance(found, int | float) and not isinstance(found, bool) and abs(found) < 1e308
     if not is_number or not low <= found <= high:
         span = "" if low == -math.inf and high == math.inf else f" from {low:g} to {high:g}"
@@ -187,6 +189,7 @@ def sized(least: int, most: int = MOST) -> Callable[[str, Any], Any]:
 def adding_up(place: str, chances: Mapping[str, float]) -> Mapping[str, float]:
     """Probabilities if they add up to 1."""
     total = math.fsum(chances.values())
+    # Rounding errors add up like a random walk: with the root of their number.
     if abs(total - 1) > 1e-6 * max(1, len(chances)) ** 0.5:
         raise InputError(f"the probabilities of {place} add up to {total:.6g}", hint="let them add up to 1")
     return chances
@@ -329,6 +332,7 @@ def method(code: Callable[[T, World], Computed]) -> Method:
 def _way(kind: Any, values: Inputs) -> Any:
     """Of several ways to ask, the one that reads most of what is given."""
     ways = get_args(kind) or (kind,)
+    # Of ways that read equally much, the first is the usual one.
     return max(ways, key=lambda way: len(input_types(way).keys() & values.keys()))
 
 
@@ -441,5 +445,6 @@ def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leade
     if not found:
         return None
     at, rises = min(found, key=lambda each: abs(each[0] - present))
+    # Just beyond the crossing: at it, both are equal.
     past = at + (rises - at) * 1e-6
     return Flip(at, max(at_zero, key=lambda name: at_zero[name] * (1 - past) + at_one[name] * past), rises)

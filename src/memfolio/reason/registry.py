@@ -71,6 +71,7 @@ def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
     found: dict[str, str] = {}
     why: list[str] = []
     for name, value, words in _telling():
+        # Values stand in the order in which they tell most: the first that is found counts.
         if name not in found and (match := words.search(problem)):
             found[name] = value
             why.append(f"{name} {value}: {match[0].casefold()!r}")

@@ -189,6 +189,7 @@ def calibration(given: ForecastRecord, world: World) -> Computed:
 
 def _groups(forecasts: Sequence[Forecast], bins: int) -> list[dict[str, float]]:
     """Groups of equal width, or one a probability where there are few different ones."""
+    # With few different probabilities, Murphy's partition is exact.
     is_exact = len({chance for chance, _ in forecasts}) <= bins
     found: dict[float, list[Forecast]] = defaultdict(list)
     for each in forecasts:

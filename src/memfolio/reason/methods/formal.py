@@ -93,6 +93,7 @@ def inductive(given: Generalising, world: World) -> Computed:
     cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
     found = _laws(cases, given.target, given.closed, given.conditions, world.effort())
     laws = [each for each in found if each.seen >= given.least and each.right >= given.share * each.seen]
+    # By the lower end of the interval: 3 of 3 is weaker than 30 of 31.
     laws.sort(key=lambda each: (-each.interval[0], len(each.when), each.when, each.then))
     return Computed(
         f"what is {laws[0]}" if laws else "no rule holds in enough cases",
@@ -120,6 +121,7 @@ def _laws(cases: Cases, target: str | None, is_closed: bool, size: int, effort: 
         held, features = set.intersection(*(having[each] for each in when)), {feature for feature, _ in when}
         effort.spend(1 + len(ends))
         for then in ends if held and target not in features else ():
+            # Open world: a case that does not tell the feature neither follows the rule nor breaks it.
             judged = held if is_closed else held & naming[then[0]]
             if then[0] not in features and (right := judged & having[then]):
                 yield Law(when, then, len(judged), len(right), sorted(judged - right))
@@ -229,6 +231,7 @@ def relation(one: Span, other: Span) -> str:
 def composition() -> Mapping[tuple[str, str], frozenset[str]]:
     """For two relations, A to B and B to C, those that A may have to C: found in all orders of their six ends."""
     table = dict[tuple[str, str], set[str]]()
+    # Six moments are enough for every order of the ends of three intervals.
     for one, two, three in product(combinations(range(6), 2), repeat=3):
         table.setdefault((relation(one, two), relation(two, three)), set()).add(relation(one, three))
     return {pair: frozenset(found) for pair, found in table.items()}
@@ -434,6 +437,7 @@ class Check:
         """Whether some of these values meet it; where they are many, by their bounds alone."""
         self._effort.spend(self._cost)
         near = [domains[each] for each in self.names]
+        # Trying all would cost more than it prunes: bounds tell less, and are cheap.
         if prod(map(len, near)) > FEW:
             return bool((bounds(self.term, domains) or (0, 1))[1])
         return any(self._is_met(dict(zip(self.names, values, strict=True))) for values in product(*near))
@@ -468,6 +472,7 @@ def _search(domains: Domains, about: Mapping[str, list[Check]]) -> Iterator[dict
     if not unsettled:
         yield {each: values[0] for each, values in domains.items()}
         return
+    # Fail first: the fewest values give the smallest tree.
     name = min(unsettled, key=lambda one: len(domains[one]))
     for value in domains[name]:
         narrowed = _narrowed({**domains, name: (value,)}, about[name], about)
@@ -497,6 +502,7 @@ def _narrowed(
 
 def _split(term: Expression) -> list[Expression]:
     if term.op == "call" and term.value == "alldifferent" and len(term.parts) > 1:
+        # Pairs prune as soon as one of the two is known.
         return [Expression("!=", pair) for pair in combinations(term.parts, 2)]
     return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
 

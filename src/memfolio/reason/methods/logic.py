@@ -108,6 +108,7 @@ class TruthTable:
     def __init__(self, terms: Iterable[Expression], effort: Effort) -> None:
         self.names = sorted(set[str]().union(*(each.names() for each in terms)))
         effort.spend(2 ** len(self.names))
+        # One bit for each row: a formula over a million rows is one operation on whole numbers.
         self.every = (1 << (1 << len(self.names))) - 1
         # Of the number at, every other run of 2^at bits is set.
         self._atoms = {name: self.every // ((1 << (1 << at)) + 1) << (1 << at) for at, name in enumerate(self.names)}
@@ -230,6 +231,7 @@ def deontic(given: Norms | IdealWorlds, world: World) -> Computed:
             raise InputError(f"from {blind[0]!r:.60} no world is ideal", hint="add one to ideal")
         return in_model(given.formula, formula(given.formula, "formula", DEONTIC), model, given.at, world.effort())
     code = NormativeCode(given, world.effort())
+    # Without any norm: then the background contradicts itself.
     if not code.ideal([]):
         raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
     if not code.ideal():
@@ -267,6 +269,7 @@ class NormativeCode:
         self._effort.spend(1 + len(self.norms))
         real, ideal, permitted = self.real(texts), self._always, list[int]()
         for text, (case, act, is_permission) in self.norms.items():
+            # A norm is in force where its case holds at every row that the facts allow.
             if (texts is None or text in texts) and not real & ~self.table.where(case):
                 permitted += [self.table.where(act)] if is_permission else []
                 ideal &= self.table.every if is_permission else self.table.where(act)
@@ -348,6 +351,7 @@ def deductive(given: Goal | Argument, world: World) -> Computed:
         return _by_formulas(given, world)
     known, goal_text = GivenKnowledge(given.facts, given.rules, given.only_given, world), given.goal
     is_triple = '"' in goal_text or (len(goal_text.split()) == 3 and not goal_text.endswith("?"))
+    # Words are taken for the triples that a question may stand for.
     goals = [triple_in(goal_text, "goal")] if is_triple else world.inference.explain(goal_text).patterns
     proofs = [_proved(goal, known) for goal in goals]
     proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
@@ -402,6 +406,7 @@ def _needed(proof: Proof, known: GivenKnowledge) -> Iterator[str]:
     for answer in proof.answers[:1]:
         goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
         for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
+            # Proved again without the fact: another proof may stand in for the one that is shown.
             if _proved(goal, known, fact).verdict in (ProofVerdict.GAPS, ProofVerdict.UNPROVABLE):
                 yield f"without the fact {sentence(fact)}"
         tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)

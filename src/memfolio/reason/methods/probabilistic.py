@@ -113,6 +113,7 @@ def _prior_flips(prior: Mapping[str, float], likely: Mapping[str, float], after:
     """For each hypothesis, the prior at which another one leads, with the others in proportion."""
     best, top = leaders(after)[0], max(likely.values())
     weights = {name: math.exp(each - top) for name, each in likely.items()}
+    # Of two, one is what the other leaves: to vary both would say the same twice.
     varied = sorted(after, key=lambda each: -after[each])[len(prior) == 2 :][:MOST_VARIED]
     for name in (each for each in varied if prior[each] < 1):
         rest = {each: 0.0 if each == name else prior[each] / (1 - prior[name]) * weights[each] for each in prior}
@@ -142,6 +143,7 @@ def _by_network(given: Nodes, effort: Effort) -> Computed:
     network, query = read_model(given.nodes, effort, "nodes"), one_of("query", given.query, given.nodes)
     only("observed", given.observed, {*given.nodes} - {query})
     observed = network.event(given.observed, "observed")
+    # States are told by the names that they were given, though true counts as 1.
     values = dict.fromkeys(value for row in network.variables[query].table.values() for value in row)
     labels = dict(zip(values, given.nodes[query].states or map(_label, values), strict=True))
 
@@ -255,6 +257,7 @@ def _probability_flips(payoffs: Payoffs, chances: Mapping[str, float], best: str
     """For each state, the probability at which another option has the best expected value."""
     found = []
     for state, share in [each for each in chances.items() if each[1] < 1][:MOST_STATES_VARIED]:
+        # The others keep their proportions, so each expected value is linear in the share.
         rest = {each: 0.0 if each == state else chances[each] / (1 - share) for each in chances}
         zero = {option: _expected(row, rest) for option, row in payoffs.items()}
         one = {option: row[state] for option, row in payoffs.items()}
@@ -322,6 +325,7 @@ def equivalent(lottery: Lottery, kind: str = "linear", risk: float = 1.0, wealth
     if (low := min(amount for amount, _ in lottery) + wealth) <= 1 / LARGEST:
         raise InputError(f"{kind} utility meets {brief(low)}", hint="give a wealth that keeps every amount above 0")
     logs, left = [(math.log(amount + wealth), chance) for amount, chance in lottery], 1 - risk
+    # Power utility with a risk of 1 is logarithmic.
     if abs(left) < CLOSE:
         return math.exp(math.fsum(each * chance for each, chance in logs)) - wealth
     return math.exp(_log_mean([(left * each, chance) for each, chance in logs]) / left) - wealth
@@ -424,6 +428,7 @@ def monte_carlo(given: Simulation, world: World) -> Computed:
 
     most = world.settings.samples
     samples = int(number_in("samples", given.samples or most, 100, most))
+    # The same seed draws the same numbers: a result can be repeated.
     drawn = _draws(given, samples)
     found = _computed("formula", given.formula, drawn, samples)
     z = NormalDist().inv_cdf((1 + given.confidence) / 2)
@@ -596,6 +601,7 @@ def _of_samples(given: Samples) -> Tested:
         raise InputError("against is given for several groups", hint="give it for one group only")
     if relation:
         found = stats.pearsonr(*data)
+        # Fisher's transformation needs four pairs.
         interval = found.confidence_interval(given.confidence) if len(data[0]) > 3 else None
         note = "Pearson's correlation sees straight lines only."
         return Tested("Pearson", found.statistic, found.pvalue, "correlation", found.statistic, interval, note)

@@ -71,6 +71,7 @@ class Framework:
             if self.defended(accepted) == accepted:
                 yield accepted
             return
+        # Whatever clashes with an accepted argument is out; what is undecided is tried both ways.
         pick = frozenset(undecided[:1])
         clashing = self.attacked(pick) | self.attackers[undecided[0]]
         if not clashing & (accepted | pick):
@@ -271,6 +272,7 @@ def _equilibria(game: Game, effort: Effort) -> tuple[list[tuple[Mix, Mix]], bool
     rows, columns = (range(len(names)) for names in game.choices)
     mine = _vertices([[game.payoffs[r, c][1] for c in columns] for r in rows], effort)
     theirs = _vertices([[game.payoffs[r, c][0] for r in rows] for c in columns], effort)
+    # Equilibria are pairs of vertices, each of which uses best answers to the other only.
     effort.spend(len(mine) * len(theirs))
     found = [(x, y) for x, best in mine.items() for y, back in theirs.items() if _used(x) <= back and _used(y) <= best]
     return found, any(len(best) > len(_used(mix)) for mix, best in (*mine.items(), *theirs.items()))
@@ -286,6 +288,7 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     sizes = range(1, min(len(rows), len(columns)) + 1)
     effort.spend(sum(comb(len(rows), size) * comb(len(columns), size) * (size + 1) ** 2 for size in sizes))
+    # Whole numbers are several times as fast as fractions.
     scale = lcm(*(each.denominator for line in payoffs for each in line))
     whole = [[int(each * scale) for each in line] for line in payoffs]
     for size in sizes:
@@ -419,6 +422,7 @@ def _efficient(gains: Deals, effort: Effort) -> Deals:
 
 def _picked(gains: Deals, most: Payoff, rule: Callable[[Payoff, Payoff], Fraction]) -> list[str]:
     """The best deals by a rule; those that are worth the same to all count as one."""
+    # Exact fractions: a tie is a tie, and no rounding decides it.
     top = max(rule(gain, most) for gain in gains.values())
     return sorted({gain: name for name, gain in reversed(gains.items()) if rule(gain, most) == top}.values())
 
@@ -522,6 +526,7 @@ def social_choice(given: Election, world: World) -> Computed:
         "copeland": _best(victories),
     }
     winners = {name: tuple(sorted(each)) for name, each in elected.items()}
+    # Where no rule is named, that on which most of them agree.
     chosen = winners[rule] if rule else Counter(winners.values()).most_common(1)[0][0]
     rest = "".join(f"; {name} elects {' and '.join(each)}" for name, each in winners.items() if each != chosen)
     agreeing = sum(each == chosen for each in winners.values())
