@@ -33,12 +33,12 @@ from memfolio.knowledge.rule import (
     Rule,
     Severity,
     is_variable,
-    mentioned,
     predicates_of,
     strata,
     variables,
+    variables_in,
 )
-from memfolio.knowledge.tree import called
+from memfolio.knowledge.tree import rule_label
 from memfolio.types import frozen
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class StepBudget:
         )
 
     def problems_of(self, rule: Rule) -> set[str]:
-        name = self._names[rule.id] = called(rule)
+        name = self._names[rule.id] = rule_label(rule)
         return self._problems[name]
 
     def messages(self) -> tuple[str, ...]:
@@ -358,10 +358,10 @@ def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
     # On a reading connection first: most calls change nothing, and need no lock for writing.
     if index.read(lambda connection: _is_current(connection, stamp)):
         return Refreshed(problems=tuple(filter(None, [index.read(trouble)])))
-    return index.write(lambda connection: bring(connection, applied, stamp, most=most))
+    return index.write(lambda connection: refresh_inside(connection, applied, stamp, most=most))
 
 
-def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
+def refresh_inside(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
     """The same inside a transaction, which the caller ends."""
     if _is_current(connection, stamp):  # by another process meanwhile
         return Refreshed()
@@ -369,7 +369,7 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
     try:
         done = _maintain(connection, rules, stamp, most)
         if done is None:
-            found = derive(trusted(connection, predicates_of(rules)), rules, most=most)
+            found = derive(trusted_atoms(connection, predicates_of(rules)), rules, most=most)
             _replace_all(connection, found.atoms, found.proofs)
             done = Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
     except (InferenceLimitError, RuleError) as error:
@@ -420,7 +420,7 @@ def count(connection: Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM derived").get)
 
 
-def trusted(connection: Connection, predicates: Iterable[str]) -> list[Atom]:
+def trusted_atoms(connection: Connection, predicates: Iterable[str]) -> list[Atom]:
     """The facts with these predicates from which something may follow."""
     query = f"SELECT {_FIELDS} FROM facts WHERE predicate = ? AND {_TRUSTED}"
     return [atom for each in sorted(predicates) for atom in map(Atom._make, connection.execute(query, (each,)))]
@@ -637,7 +637,7 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
             rule=rule,
             severity=rule.severity,
             escalate=rule.escalate,
-            text=with_values(rule.message or rule.action or called(rule), found.binding),
+            text=with_values(rule.message or rule.action or rule_label(rule), found.binding),
             binding=found.binding,
             supports=found.atoms,
             confidence=found.confidence * rule.factor,
@@ -646,7 +646,7 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
 
 def with_values(text: str, binding: Binding) -> str:
     """A text with its `?variables` filled in, the longest names first, each once."""
-    names = sorted(mentioned(text) & binding.keys(), key=len, reverse=True)
+    names = sorted(variables_in(text) & binding.keys(), key=len, reverse=True)
     pattern = "|".join(map(re.escape, names))
     return re.sub(rf"(?:{pattern})(?!\w)", lambda match: binding[match[0]], text) if names else text
 

@@ -349,6 +349,7 @@ def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[FactL
         raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
     record = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
     record |= {name: _checked_ids(name, record[name]) for name in _IDS if name in record}
+    # Read as a line of the ledger would be, so that both are checked alike.
     line = read_fact(_without_cleared(record), agent, zone, 0)
     for name, term in triple_of(line).items():  # questions and rules would read these as something else
         if term.startswith("?"):
@@ -690,6 +691,7 @@ class Facts:
         for index in self._searcher.indexes():
             if fact := index.read(partial(fact_named, id=id, agent=index.agent)):
                 return fact
+        # No index has it as a fact: either it never was one, or it is retracted.
         _, triple = self._line_named(id)
         text = " ".join(triple)
         raise NotFoundError(f"{id}, {text[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")

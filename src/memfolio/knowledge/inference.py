@@ -24,7 +24,7 @@ from memfolio.knowledge.engine import (
     findings,
     refresh,
     trouble,
-    trusted,
+    trusted_atoms,
 )
 from memfolio.knowledge.facts import Facts, fact_of, known_terms, predicates
 from memfolio.knowledge.join import Atom, Relations, Triple, call_of, valid_at
@@ -42,7 +42,7 @@ from memfolio.knowledge.prove import (
 )
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, predicates_of, render_part
 from memfolio.knowledge.rules import Rules
-from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, rule_label
 from memfolio.types import Approval, Attribution, Origin, frozen
 from memfolio.vault.vault import Vault
 
@@ -230,7 +230,7 @@ def _lines(found: KnowledgeAnswer) -> Iterator[str]:
         yield "It could be explained by:"
     for each in found.hypotheses:
         assumed = " and ".join(map(render_part, each.assumptions))
-        yield f"  the rule {called(each.rule)} ({each.score:.2f}), assuming {assumed}"
+        yield f"  the rule {rule_label(each.rule)} ({each.score:.2f}), assuming {assumed}"
     if found.sources:
         yield f"Sources: {', '.join(found.sources)}"
     if found.truncated:
@@ -427,7 +427,7 @@ class Inference:
         # Kept rules are applied, too: others may build on what they conclude.
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
-        atoms = trusted(db, predicates_of(rules.values()))
+        atoms = trusted_atoms(db, predicates_of(rules.values()))
         found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:
@@ -453,11 +453,12 @@ class Inference:
         if domain is not None and domain not in domains:
             hint = f"there are {', '.join(sorted(domains))}" if domains else "no rule has one"
             raise NotFoundError(f"no rule has the domain {domain[:80]!r}", hint=hint)
+        # Rules that are named must fit: to leave one out silently would look like nothing to report.
         chosen = self._rules.list(type, enabled=True) if names is None else [self._rules.get(each) for each in names]
         if other := next((each for each in chosen if each.type is not type or not each.enabled), None):
             state = f"of type {other.type}" if other.enabled else "switched off"
             hint = f"name {type} rules that are switched on"
-            raise InputError(f"the rule {tree.called(other)} is {state}", hint=hint)
+            raise InputError(f"the rule {tree.rule_label(other)} is {state}", hint=hint)
         return [each for each in chosen if domain in (None, each.domain)]
 
     def _inference_rules(self) -> list[Rule]:

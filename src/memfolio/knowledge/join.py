@@ -163,7 +163,7 @@ class BodySearch:
         # A negated condition binds nothing: it cuts the time out in which something matches it.
         if isinstance(step, _Look):
             if step.negated:
-                for begin, until in without((start, end), self._taken(step)):
+                for begin, until in subtract_spans((start, end), self._taken(step)):
                     yield from self.find(at + 1, atoms, confidence, begin, until)
             else:
                 yield from self._look(step, at + 1, atoms, confidence, start, end)
@@ -222,7 +222,7 @@ def binding_for(condition: Condition, subject: str | None, object: str | None) -
     return found
 
 
-def without(span: Span, taken: Sequence[Span]) -> list[Span]:
+def subtract_spans(span: Span, taken: Sequence[Span]) -> list[Span]:
     """What is left of a span."""
     left, (start, end) = [], span
     for begin, until in sorted(each for each in taken if each[0] < each[1]):
@@ -316,7 +316,7 @@ class Attempt:
         return min((atom.confidence for atom in self.atoms), default=0.0)
 
 
-def filled(part: Part, binding: Binding) -> Part:
+def substitute(part: Part, binding: Binding) -> Part:
     """A condition with the values, or other variables, that its variables have."""
     first, second = (binding.get(term, term) if is_variable(term) else term for term in part.terms)
     if isinstance(part, Comparison):
@@ -345,21 +345,21 @@ def unify(pairs: Iterable[tuple[str, str]]) -> Binding | None:
     return {name: final(name) for name in found}
 
 
-def instance(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tuple[Part, ...], Binding] | None:
+def instantiate(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tuple[Part, ...], Binding] | None:
     """A rule's conditions for a goal, with variables that nobody else has, and what the goal's own variables become."""
     if rule.conclusion is None or rule.conclusion.predicate != goal.predicate:
         return None
     # Standardized apart: a ?x of the rule is not the ?x of the goal.
-    apart = _apart(rule, {*taken, *variables(goal.terms)})
-    head = filled(rule.conclusion, apart)
+    apart = _standardize_apart(rule, {*taken, *variables(goal.terms)})
+    head = substitute(rule.conclusion, apart)
     found = unify(zip(head.terms, goal.terms, strict=True))
     if found is None:
         return None
-    body = tuple(filled(filled(part, apart), found) for part in rule.conditions)
+    body = tuple(substitute(substitute(part, apart), found) for part in rule.conditions)
     return body, {name: found[name] for name in variables(goal.terms) if name in found}
 
 
-def _apart(rule: Rule, taken: set[str]) -> Binding:
+def _standardize_apart(rule: Rule, taken: set[str]) -> Binding:
     own = sorted({name for part in rule.conditions for name in variables(part.terms)})
     renamed: dict[str, str] = {}
     for name in own:
@@ -393,7 +393,7 @@ def _attempts(body: Sequence[Part], kept: Sequence[Part], relations: Relations) 
     known = bound(kept)
     compared = [part for part in body if isinstance(part, Comparison) and variables(part.terms) <= known]
     for found in solve((*kept, *compared), relations):
-        left = [filled(part, found.binding) for part in body if part not in kept and part not in compared]
+        left = [substitute(part, found.binding) for part in body if part not in kept and part not in compared]
         missing = [part for part in left if not _is_absent(part, relations)]
         yield Attempt(binding=found.binding, atoms=found.atoms, missing=tuple(dict.fromkeys(missing)))
 

@@ -19,11 +19,11 @@ from memfolio.knowledge.join import (
     Relations,
     binding_for,
     call_of,
-    filled,
-    instance,
+    instantiate,
     nearest,
     size,
     solve,
+    substitute,
     valid_at,
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, predicates_of, render_part, variables
@@ -87,7 +87,7 @@ def abduce(
         return []
     found: dict[tuple[str, frozenset[Part]], Hypothesis] = {}
     for rule in rules:
-        body, bound = instance(rule, observation, taken) or ((), {})
+        body, bound = instantiate(rule, observation, taken) or ((), {})
         for attempt in nearest(body, relations) if body else ():
             names = {*taken, *(name for part in attempt.missing for name in variables(part.terms))}
             deeper = partial(abduce, depth=depth - 1, taken=names, above=(*above, observation.predicate))
@@ -126,7 +126,7 @@ def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
         yield Gap(missing=each.assumptions, rules=(each.rule,), supports=each.supports, binding=each.binding)
         for part, inner in each.explained:
             for further in _gaps(inner):
-                others = (filled(other, further.binding) for other in each.assumptions if other is not part)
+                others = (substitute(other, further.binding) for other in each.assumptions if other is not part)
                 yield Gap(
                     missing=tuple(dict.fromkeys((*others, *further.missing))),
                     rules=(each.rule, *further.rules),
@@ -318,7 +318,7 @@ class Prover:
                 for rule in self._heads.get(call[0], ()):
                     binding = binding_for(head_of(rule), *call[1:])
                     if binding is not None:
-                        head, *body = (filled(part, binding) for part in (head_of(rule), *rule.conditions))
+                        head, *body = (substitute(part, binding) for part in (head_of(rule), *rule.conditions))
                         assert isinstance(head, Condition)
                         rules.append(replace(rule, conditions=tuple(body), conclusion=head))
                         ahead += [call_of(part) for part in body if isinstance(part, Condition)]

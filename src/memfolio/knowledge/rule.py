@@ -122,7 +122,7 @@ def bound(conditions: Iterable[Part]) -> set[str]:
     return {name for each in held for name in variables(each.terms)}
 
 
-def mentioned(text: str) -> set[str]:
+def variables_in(text: str) -> set[str]:
     """The variables in a message or an action."""
     return set(VARIABLE.findall(text))
 
@@ -188,7 +188,7 @@ def _loose_ends(rule: Rule) -> Iterator[tuple[str, str]]:
     used = {
         "compares": variables(chain(*compared)),
         "concludes with": variables(rule.conclusion.terms) if rule.conclusion else set(),
-        "speaks of": mentioned(f"{rule.message} {rule.action}"),
+        "speaks of": variables_in(f"{rule.message} {rule.action}"),
     }
     for verb, names in used.items():
         for name in sorted(names - bound(rule.conditions)):

@@ -40,7 +40,7 @@ MOST_PROBLEMS = 20
 _TERM = re.compile(rf"'{VARIABLE.pattern}'")
 """A term that is a variable, as `repr` writes it."""
 _SWITCHES = {"toggle": "enabled", "keep": "kept"}
-Said = str | Mapping[str, Any] | Rule
+RuleInput = str | Mapping[str, Any] | Rule
 Listed = list[Rule]
 Folded = tuple[dict[str, Rule], list[str]]
 """The rules that lines leave, and what is wrong with those that were passed over."""
@@ -58,7 +58,7 @@ class Rules:
 
     def create(
         self,
-        rule: Said,
+        rule: RuleInput,
         *,
         name: str | None = None,
         description: str | None = None,
@@ -201,7 +201,7 @@ class Rules:
         return self._vault.apply(change).ids  # with those of other lines, where the change carries out a proposal
 
 
-def as_rule(given: Said) -> Rule:
+def as_rule(given: RuleInput) -> Rule:
     """A rule, however it is given, as if nobody had stored it; not yet checked."""
     if isinstance(given, str):
         given = _json(given) if given.lstrip().startswith("{") else parse(given)
@@ -211,7 +211,7 @@ def as_rule(given: Said) -> Rule:
     return replace(given, id="", kept=False, created_at=None, updated_at=None)
 
 
-def _created(given: Said) -> datetime | None:
+def _created(given: RuleInput) -> datetime | None:
     """When a rule that comes from elsewhere was made there."""
     return read_moment(str(given.get("created_at")), UTC) if isinstance(given, Mapping) else None
 

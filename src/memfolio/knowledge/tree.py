@@ -21,9 +21,9 @@ from memfolio.knowledge.join import (
     Relations,
     Triple,
     binding_for,
-    filled,
     is_test,
     solve,
+    substitute,
 )
 from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
 from memfolio.types import frozen
@@ -82,7 +82,7 @@ class ProofNode:
     cut: BranchEnd | None = None
 
 
-def called(rule: Rule) -> str:
+def rule_label(rule: Rule) -> str:
     """The name of a rule, or what it says where it has none."""
     return rule.name or render(rule)
 
@@ -146,7 +146,7 @@ class _TreeBuilder:
             start=solution.start,
             end=solution.end,
             premises=tuple(self.node(each, depth, above) for each in solution.atoms),
-            tests=tuple(render_part(filled(part, solution.binding)) for part in rule.conditions if is_test(part)),
+            tests=tuple(render_part(substitute(part, solution.binding)) for part in rule.conditions if is_test(part)),
         )
 
     def _cut(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> BranchEnd | None:
@@ -218,7 +218,7 @@ def _lines(node: ProofNode, indent: int) -> Iterator[str]:
     for line in _provenance_lines(node.fact):
         yield f"{margin}  {line}"
     for way in node.ways:
-        yield f"{margin}  by the rule {called(way.rule)} ({way.confidence:.2f})"
+        yield f"{margin}  by the rule {rule_label(way.rule)} ({way.confidence:.2f})"
         for premise in way.premises:
             yield from _lines(premise, indent + 2)
         yield from (f"{margin}    {test}" for test in way.tests)
@@ -271,7 +271,7 @@ def _mermaid_lines(node: ProofNode, numbers: Iterator[int], above: str) -> Itera
         yield f"  {above} --> {name}"
     for way in node.ways:
         rule = f"r{next(numbers)}"
-        yield f'  {rule}(["{_label(f"{called(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
+        yield f'  {rule}(["{_label(f"{rule_label(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
         yield f"  {name} --> {rule}"
         for premise in way.premises:
             yield from _mermaid_lines(premise, numbers, rule)

@@ -158,6 +158,7 @@ class Mind:
 
     def _read(self, kind: MindItemKind) -> tuple[str | None, MindPage]:
         found = self._vault.page(self.path(kind))
+        # Parsing is dear and pages change seldom: one is kept as long as its hash stays.
         mark, known = found.hash if found else None, self._pages.get(kind.page)
         if known is None or known[0] != mark:
             text = to_text(found.content) if found else f"# {kind.page}\n"

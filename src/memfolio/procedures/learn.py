@@ -88,6 +88,7 @@ def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
     ordered = sorted(found, key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
     episodes: dict[str, list[MemoryItem]] = {}
     for item in (each.item for each in ordered):
+        # A memory of how something is done needs no conversation around it.
         is_alone = item.kind is Kind.PROCEDURAL
         if item.session or is_alone:
             episodes.setdefault(item.id if is_alone else f"session {item.session}", []).append(item)
@@ -169,6 +170,7 @@ def _to_do(clause: str) -> str:
     lead = where[0] if where else ""
     verb, space, rest = bare[len(lead) :].partition(" ")
     low = verb.strip(".,:;!").lower()
+    # The verb as it was written, else by its lemma: `ran` is run.
     base = _verbs().get(low) or _verbs().get(lemma_of(low), "")
     is_asked = clause.rstrip().endswith("?")
     return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
@@ -444,6 +446,7 @@ def bumped(version: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two short texts tell the same: one has all telling words of the other, and that has most of its own."""
+    # In both directions: a short text is often a part of a long one about something else.
     shares = sorted((_heard(one).share(other)[0], _heard(other).share(one)[0]))
     return shares[0] >= ALIKE and shares[1] == 1
 
@@ -452,6 +455,7 @@ def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
     """The steps with those that only the lesson tells, each behind the one that it came after."""
     merged, at = [*steps], 0
     for text in told:
+        # Known steps anchor the new ones: these come behind the last anchor.
         same = next((place for place, step in enumerate(merged) if alike(text, step.text)), None)
         if same is None:
             merged.insert(at, Step(number=0, text=text))
@@ -480,7 +484,7 @@ class Account(NamedTuple):
     goal: str
 
 
-def recounted(episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]) -> Iterator[Lesson]:
+def lessons_told_twice(episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]) -> Iterator[Lesson]:
     """What was told at least twice, in different conversations, as the longest account tells it, of these the last."""
     before: list[Account] = []
     for account in (found for turns in episodes for turn in turns if (found := account_of(turn))):

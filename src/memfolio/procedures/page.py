@@ -89,6 +89,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
 def fits(given: Any, answer: str) -> bool:
     """Whether what was said is this answer: the same word, a value in its range, or anything where it says `else`."""
     said, wanted = _word(given), _word(answer)
+    # Words first: `10` is itself, though it may also lie in a range.
     if said == wanted or wanted in _ELSE:
         return True
     if bound := _BOUND.fullmatch(answer.strip()):
@@ -356,6 +357,7 @@ class ProcedurePage:
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
             heading, bold = self._page.heading(number), _BOLD.fullmatch(line)
+            # Code belongs to its section; nothing in it is a heading or a field.
             if self._page.is_hidden_line(number):
                 self._content.setdefault(section, []).append((number, line))
             elif line.startswith("<!--"):
@@ -365,6 +367,7 @@ class ProcedurePage:
                 # The first heading is the title, though it be called Steps.
                 known = None if is_first else _NAMES.get(heading.title.strip(": ").casefold() or " ")
                 if known is None and not self._titled(heading):
+                    # What follows is somebody else's, and edits stay above it.
                     self._end = number
                     return
                 section = known or ("description" if self._spots.get("title", (-1,))[0] == number else "other")
@@ -448,6 +451,7 @@ class ProcedurePage:
         found: list[tuple[str | None, list[Line]]] = []
         for number, line in self._content["steps"]:
             numbered = None if self._page.is_hidden_line(number) else _NUMBERED.fullmatch(line)
+            # Bullets are steps only where no step has a number: below one they are its fields or its words.
             is_bullet = line[:1] in ("-", "*", "+") and _ITEM.match(line) and not _FIELD.fullmatch(line)
             if numbered:
                 found.append((numbered[1], [(number, (numbered[2] or "").strip())]))
@@ -533,6 +537,7 @@ def _arguments(raw: str) -> dict[str, str]:
 
 def _on_error(raw: str) -> dict[str, Any]:
     match = _ON_ERROR.fullmatch(" ".join(raw.split()))
+    # `retry 3` with nothing behind it aborts in the end.
     deed = match[2].split()[0].lower() if match and match[2] else ""
     is_fallback = deed.startswith("fall")
     if match is None or (is_fallback and not match[3]):

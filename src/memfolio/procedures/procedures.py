@@ -20,7 +20,7 @@ from memfolio.index.search import QUARANTINED, Filter
 from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees
-from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, recounted, refined
+from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, lessons_told_twice, refined
 from memfolio.procedures.page import ProcedurePage, read, read_span, render
 from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
 from memfolio.recall.query import check_number, check_text, words
@@ -78,6 +78,7 @@ class Procedures:
         """A procedure, by the name of its page or by its title."""
         wanted = check_text("name", name).strip().removesuffix(".md").casefold()
         known = self.list(retired=True)
+        # The name of a page is unique, a title need not be.
         for key in ("name", "title"):
             for each in known:
                 if getattr(each, key).casefold() == wanted:
@@ -163,7 +164,9 @@ class Procedures:
         known = {each.name: each for each in self.list(retired=True)}
         done: builtins.list[ProcedureChange] = []
         # What was told twice may have been told first long before.
-        for lesson in chain(lessons(recent, self._is_learned, self._model), recounted(episodes, self._is_learned)):
+        for lesson in chain(
+            lessons(recent, self._is_learned, self._model), lessons_told_twice(episodes, self._is_learned)
+        ):
             intent = intend(lesson, known.values(), self._today())
             if intent is None:
                 continue
@@ -184,6 +187,7 @@ class Procedures:
             return intent.procedure
 
         def change(before: Procedure) -> Procedure:
+            # Judged by the page as it is under the lock, not by that of which the lesson was compared.
             if (after := refined(before, lesson, self._today())) == before:
                 raise ConflictError(f"{before.name} says this already", hint="there is nothing to learn")
             return after

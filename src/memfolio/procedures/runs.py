@@ -337,6 +337,7 @@ def _succeeded(runs: Iterable[Run]) -> int:
 
 def _is_fresh(run: Run, procedure: Procedure) -> bool:
     """Whether a run began after the day of the last restore: whoever restores a procedure lets it begin anew."""
+    # Pages tell days and runs have moments: compared as text, up to the length of the day.
     days = [each.at for each in procedure.history if each.kind in ("retired", "restored")]
     return all(run.began.isoformat()[: len(day)] > day for day in days)
 
@@ -402,6 +403,7 @@ def _needless(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
 def _kept(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
     """What a function gave for the same values; one that can be taken back is called for what it does."""
     results: dict[str, list[str]] = {}
+    # What is not repeatable, or can be taken back, has an effect; a cache would lose it.
     for run in runs if step.action and step.repeatable and not step.undo else ():
         if (tried := run.of(step.number)).outcome is RunOutcome.DONE and tried.result is not None:
             results.setdefault(json.dumps(run.given, sort_keys=True), []).append(json.dumps(tried.result))
@@ -475,6 +477,7 @@ def following(run: Run, actions: Actions, now: datetime) -> Move:
     if run.is_aborted:
         return next(_undoing(run, actions), end_line(run, RunOutcome.FAILED, now))
     if run.timeout is not None and now - run.began > run.timeout:
+        # The first step that still needs something is where the time ran out.
         left = (step.number for step in run.steps if next(_step(run, step, actions), None))
         error = f"timed out: the run took longer than {run.timeout.total_seconds():g} s"
         return _line("abort", next(left, len(run.steps)), error=error)
@@ -588,6 +591,7 @@ def _attempt(run: Run, step: Step, way: StepMode, actions: Actions) -> Move:
         StepMode.FALLBACK: (step.fallback, f"Instead of: {step.text}: {step.fallback}"),
         StepMode.UNDO: (step.undo, f"Take back: {step.text}: {step.undo}"),
     }[way]
+    # A repeatable step that a crash left open is simply tried again.
     if tried.is_open and (tried.is_handed or not step.repeatable):
         return Waiting(
             kind="step" if tried.is_handed else "doubt",
@@ -772,6 +776,7 @@ class Runs:
         change = Change(operations=(adding,), by=check_attribution(by), action=Action.APPEND)
         cleaned = self._vault.clean(change)
         [kept] = [record for each in cleaned.operations if isinstance(each, AddLines) for record in each.records]
+        # A step that resumes with redacted arguments would do something else.
         if _needed(kept) != _needed(line):
             raise InputError(
                 "a value or an argument looks like a secret, and would not be kept as it is",

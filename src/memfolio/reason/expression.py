@@ -128,6 +128,7 @@ def evaluate_term(term: Expression, values: Mapping[str, Any], operations: Opera
         return values[str(term.value)]
     if term.op == "value":
         return operations["value"](term.value)
+    # Trees are at most as deep as the reader allows, so recursion is safe.
     parts = [evaluate_term(each, values, operations) for each in term.parts]
     return operations[str(term.value) if term.op == "call" else term.op](*parts)
 
@@ -140,6 +141,7 @@ def evaluate(place: str, text: str, values: Mapping[str, Any]) -> Any:
     term = checked(expression(text, place), place, known, _numeric())
     try:
         with numpy.errstate(all="ignore"):
+            # Only what the expression names: other variables may be texts.
             numbers = {name: _number(known[name]) for name in term.names()}
             return evaluate_term(term, numbers, _numeric())
     except (TypeError, ValueError) as error:

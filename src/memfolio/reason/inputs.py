@@ -72,6 +72,7 @@ def _record(kind: Any, found: Any, place: str) -> Any:
     values = {
         code_name: read(types[name], given.get(name), _inside(place, name))
         for name, code_name in zip(types, kind._fields, strict=True)
+        # What is missing and has no default is read all the same: that says what belongs there.
         if given.get(name) is not None or code_name not in kind._field_defaults
     }
     return kind(**values)
@@ -92,6 +93,7 @@ def _alternative(kind: Any, found: Any) -> Any:
     if origin not in (Union, UnionType):
         return kind
     types = [each for each in inside if each is not NoneType]
+    # Where none fits, the first one says what is wrong.
     return next((each for each in types if isinstance(found, _shape(each))), types[0])
 
 
@@ -282,6 +284,7 @@ class Effort:
         self.left = limit
 
     def spend(self, cases: int = 1) -> None:
+        # Cases and not seconds: the same input is refused on every machine, or on none.
         self.left -= cases
         if self.left < 0:
             raise InputError(
@@ -338,6 +341,7 @@ def _way(kind: Any, values: Inputs) -> Any:
 
 def _used(kind: Any, values: Inputs) -> dict[str, Any]:
     defaults = {name.rstrip("_"): default for name, default in kind._field_defaults.items()}
+    # Defaults that decided something are shown beside what was given.
     taken = {name: default for name, default in defaults.items() if default not in (None, (), EMPTY)}
     return taken | {name: value for name, value in values.items() if value is not None}
 
@@ -361,6 +365,7 @@ FINEST = 10**12
 
 def exact(place: str, number: float) -> Fraction:
     """A number as it was written, to twelve places."""
+    # By its digits: 0.1 is a tenth here, and not the float that is nearest to it.
     return Fraction(str(number_in(place, number, -FINEST, FINEST))).limit_denominator(FINEST)
 
 
@@ -381,6 +386,7 @@ def leaving_out(members: Iterable[T]) -> Iterator[tuple[T, list[T]]]:
 def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
     """A part of a list that does what the whole does, and from which nothing can be left out."""
     kept = list(whole)
+    # One pass is enough: what cannot be left out of a larger part cannot be left out of a smaller one.
     for each in whole:
         if does(rest := [one for one in kept if one is not each]):
             kept = rest
@@ -431,6 +437,7 @@ def _shown(texts: list[str], joint: str) -> str:
 def leaders(values: Mapping[str, float], scale: float | None = None) -> list[str]:
     """Which have the largest value; several when they tie, up to rounding of numbers as large as the scale."""
     top = max(values.values())
+    # Sums of floats differ in the last digits; that must not decide between options.
     slack = CLOSE * (max(map(abs, values.values())) if scale is None else scale)
     return [name for name, value in values.items() if value >= top - slack]
 

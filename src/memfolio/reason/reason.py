@@ -90,6 +90,7 @@ def fuse(results: Sequence[Result], scores: Mapping[str, float], standing: Mappi
     pairs = {frozenset(pair): _same(*(spoken[name] for name in pair)) for pair in combinations(spoken, 2)}
     views = sorted(_groups(spoken, pairs), key=lambda view: -_sum(view, weights))
     against = [name for name in spoken if any(pairs.get(frozenset((name, each))) is False for each in views[0])]
+    # Only what contradicts the leading view weighs against it; what speaks of something else does not.
     own, rival = _sum(views[0], weights), _sum(against, weights)
     decided = not against or rival < CLOSE * own
     sure = [each for each in views[0] if spoken[each].confidence is not None]
@@ -230,6 +231,7 @@ def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tu
     found = {name: value for name, value in given.items() if name in method.inputs} if isinstance(given, dict) else {}
     if not found:
         raise ModelError(f"{model.name} found no inputs for {method.name}", hint="give the inputs yourself")
+    # Notes travel with the result, so that nobody takes estimates for data.
     return found, (f"{model.name} gave the inputs", *(f"it assumed: {_line(each)}" for each in filled.assumptions[:20]))
 
 
@@ -242,6 +244,7 @@ def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
     return replace(
         worksheet(method, problem, f"{model.name} worked through the steps: what they say is its opinion", *notes),
         conclusion=_line(worked.conclusion),
+        # A model may say 95 for 0.95; that is no confidence.
         confidence=worked.confidence if worked.conclusion.strip() and 0 <= worked.confidence <= 1 else None,
         steps=tuple(_line(each) for each in worked.steps[:50]),
         would_change=tuple(_line(each) for each in worked.would_change[:20]),
@@ -310,6 +313,7 @@ class Judgements:
         """All judgements, oldest first; lines that make no sense are passed over."""
         lines = self._searcher.index.read(lambda connection: records(connection, "judgements"))
         outcomes = (line for line in lines if line.get("op") == "outcome")
+        # Later lines replace earlier ones: the latest word counts.
         shares = {str(line.get("judgement")): _share(line.get("came_true")) for line in outcomes}
         return [
             Judgement(
@@ -558,6 +562,7 @@ class Reasoner:
         )
         try:
             return replace(found, judgement=self.keep(result, by=by))
+        # The answer is worth more than its storing: that it was not stored is a note.
         except (InputError, PolicyError) as error:
             return replace(found, notes=(*found.notes, f"not stored: {error.message}"))
 

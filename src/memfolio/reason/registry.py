@@ -163,6 +163,7 @@ def limits_of(method: Method) -> tuple[str, ...]:
 
 def code_of(method: Method) -> Code:
     """The function with which a method computes; its module is loaded when it is used."""
+    # numpy and others take long to load, and most problems need none of them.
     module = import_module(f"memfolio.reason.methods.{_data('methods')[method.name]['code']}")
     code: Code = getattr(module, method.name.replace("-", "_"))
     return code
@@ -212,6 +213,7 @@ def rank(
         method, used = every[it.method], len(given.get(it.method, ())) if it.is_ready else 0
         calls = sum(map(len, re.findall(rf"\b(?:{method.cues})\b", text, re.IGNORECASE)))
         fit = (-calls, -it.score) if is_guess else (-it.score, -calls)
+        # Tuples compare from the left: the first difference decides.
         return -used, *fit, -it.standing, sum(map(len, method.ideals.values()))
 
     return sorted(found, key=place)

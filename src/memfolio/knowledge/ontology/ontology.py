@@ -400,6 +400,7 @@ class Ontology:
             found = known.find(name, *kinds) if name and ":" not in name else None
             return found.id if found else name
 
+        # A name may be that of a class and of a property: the role tells which is meant.
         above = (TermKind.OBJECT, TermKind.DATATYPE) if term.kind.is_property else (term.kind,)
         return replace(
             term,
@@ -541,5 +542,6 @@ class Ontology:
         text = write_page(replace(before, nodes=(*before.nodes, *map(node_of, fresh))))
         put = PutPage(path, text, page.hash if page else None)
         change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
+        # Before it is applied: afterwards there is no difference left.
         diff = self._vault.preview(change)
         return Added(terms=fresh, report=report, diff=diff, receipt=None if dry_run else self._vault.apply(change))

@@ -58,6 +58,7 @@ class CausalGraph:
     def below(self, names: Iterable[str]) -> Names:
         """These variables and everything that they have an influence on."""
         found = set(names)
+        # In causal order one pass finds all descendants.
         for name in self.order:
             if self.parents[name] & found:
                 found.add(name)
@@ -107,6 +108,7 @@ def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
 def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
     """The sets that fit and of which no part does, the smallest first; `cost` is what looking at one takes."""
     pool, found = sorted(names), list[Names]()
+    # Nothing is part of every set, so no other would be minimal.
     if fits(frozenset()):
         return [frozenset()]
     # Paid beforehand, so that a large graph is refused at once.
@@ -212,6 +214,7 @@ class CausalModel:
         """The probability that all of some events happen."""
         seen: Case = {}
         for name, value in (item for event in events for item in event.items()):
+            # Two values of one variable at once: impossible.
             if seen.setdefault(name, value) != value:
                 return 0.0
         return math.fsum(self.spread((), seen=seen, do=do).values())
@@ -348,6 +351,7 @@ def _strata(rows: Sequence[Inputs], x: str, y: str, names: list[str]) -> dict[Ke
 
 
 def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Value]:
+    # The higher level first, as treated against untreated.
     ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
     levels = ordered if named is None else [as_value("levels", each) for each in named]
     if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
@@ -418,6 +422,7 @@ def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names]) -> dict[str, N
     """What each other variable is to the two; a collider, once it is adjusted for, opens a way that was closed."""
     cut, base = graph.without_effects({x}), sets[0] if sets else frozenset()
     before = frozenset(graph.parents) - graph.below({x}) - {y}
+    # A pre-treatment collider (M-bias): harmless until somebody adjusts for it.
     opening = {each for each in before - base if sets and not cut.separated({x}, {y}, base | {each})}
     return {
         "confounders": (graph.above({x}) & cut.above({y})) - {x, y},
@@ -539,6 +544,7 @@ def counterfactual(given: Supposition, world: World) -> Computed:
 
 def _holds(model: CausalModel, case: Case, had: Case, outcome: Case) -> bool:
     """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
+    # Chance stays as it was; everything else is computed anew.
     background = {name: case[name] for name, each in model.variables.items() if not each.equation}
     return outcome.items() <= next(model.cases(background | had))[0].items()
 

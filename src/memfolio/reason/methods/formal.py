@@ -15,7 +15,7 @@ from memfolio.errors import InputError
 from memfolio.knowledge.join import valid_at
 from memfolio.knowledge.prove import Gap, Hypothesis, Prover, abduce, gaps
 from memfolio.knowledge.rule import render_part
-from memfolio.knowledge.tree import called, sentence
+from memfolio.knowledge.tree import rule_label, sentence
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, evaluate_term, expression
 from memfolio.reason.inputs import (
     Computed,
@@ -149,6 +149,7 @@ def _from_store(subjects: str, world: World) -> Cases:
         count = "no" if not found else f"more than {MOST:,}"
         raise InputError(f"there are {count} facts about such subjects", hint="use another pattern, such as Bird*")
     for fact in found:
+        # One case for each subject: what its facts say are its traits.
         cases[fact.subject].add((fact.predicate, fact.object))
     return cases
 
@@ -177,7 +178,7 @@ def abductive(given: Observation, world: World) -> Computed:
     found, missing = known.ask(explained, [(observed.subject, observed.predicate, observed.object)])
     minimal = [str(each) for each in missing if each.missing]
     steps = [
-        f"by {called(one.rule)} ({one.score:.2f}), assuming {_joined(map(render_part, one.assumptions))}, "
+        f"by {rule_label(one.rule)} ({one.score:.2f}), assuming {_joined(map(render_part, one.assumptions))}, "
         f"as it is known that {_joined(sentence(atom.triple) for atom in one.supports)}"
         for one in found
     ]
@@ -185,7 +186,7 @@ def abductive(given: Observation, world: World) -> Computed:
     change = [f"if it were not so that {assumed}"] if found and found[0].assumptions else []
     change += [f"if it were known that {each}" for each in minimal if each != assumed]
     hypotheses = [
-        {"rule": called(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
+        {"rule": rule_label(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
         for one in found
     ]
     return Computed(
@@ -258,6 +259,7 @@ class Intervals(NamedTuple):
 def temporal(given: Intervals, world: World) -> Computed:
     """Whether what is said can be so, and which relations follow."""
     spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
+    # A number and a date have no common scale.
     if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
         raise InputError("intervals have numbers and dates", hint="give all as numbers, or all as dates")
     statements = {each: _statement(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
@@ -383,12 +385,14 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*parts)
         except ZeroDivisionError:
+            # nan compares as false with everything, itself included.
             return nan
 
     return reckoned
 
 
 def _power(base: Any, power: Any) -> Any:
+    # 10**10**10 would fill the memory before any limit is noticed.
     if abs(base) > 10**6 or abs(power) > HIGHEST:
         raise OverflowError
     return base**power
@@ -496,6 +500,7 @@ def _narrowed(
                 return None
             if len(kept) < len(domains[name]):
                 domains[name] = kept
+                # Whatever speaks of this variable may exclude more now.
                 waiting |= dict.fromkeys(about[name])
     return domains
 

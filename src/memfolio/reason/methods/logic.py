@@ -86,6 +86,7 @@ def extension(
     left, *others = (extension(each, atoms, everywhere, necessary) for each in term.parts)
     if term.op == "box":
         return necessary(left)
+    # Complements stay within the worlds that there are.
     if term.op in ("not", "iff"):
         return everywhere & ~(left ^ others[0] if others else left)
     return left & others[0] if term.op == "and" else (left if term.op == "or" else everywhere & ~left) | others[0]
@@ -155,6 +156,7 @@ def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Text
     seen = [sum(1 << place[each] for each in set(sees.get(one, ()))) for one in names]
     atoms = Counter[str]()
     for world, facts in true.items():
+        # Counters add: each world contributes its own bit once.
         atoms.update(dict.fromkeys(facts, 1 << place[world]))
     return KripkeModel(worlds=names, sees=seen, atoms=atoms)
 
@@ -293,6 +295,7 @@ class NormativeCode:
 def _norm(term: Expression, text: str) -> tuple[Expression, Expression, bool]:
     """The case of a norm, its act, and whether it is a permission."""
     case, norm = term.parts if term.op == "implies" else (Expression("value", (), True), term)
+    # `P a` was read as `not O not a`.
     is_permission = norm.op == "not"
     duty = norm.parts[0] if is_permission else norm
     if duty.op != "box" or any(each.op == "box" for part in (case, duty.parts[0]) for each in part.within()):
@@ -354,6 +357,7 @@ def deductive(given: Goal | Argument, world: World) -> Computed:
     # Words are taken for the triples that a question may stand for.
     goals = [triple_in(goal_text, "goal")] if is_triple else world.inference.explain(goal_text).patterns
     proofs = [_proved(goal, known) for goal in goals]
+    # What is proven counts first; then what could not be decided, before a plain no.
     proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
     return _by_rules(proof, known, goal_text)
 
@@ -418,6 +422,7 @@ def _denials(proof: Proof, known: GivenKnowledge) -> Iterator[str]:
     for answer in proof.answers[:SHOWN]:
         subject, predicate, target = answer.atom.triple
         denials = [(subject, name, target) for name in negations(predicate)]
+        # A store of facts can hold both sides: a proof alone does not make it so.
         denials += [(subject, predicate, OPPOSITES[target.lower()])] if target.lower() in OPPOSITES else []
         yield from (sentence(each) for each in denials if _proved(Condition(*each), known).answers)
 

@@ -75,6 +75,7 @@ def _by_evidence(given: Hypotheses) -> Computed:
     prior = given.prior
     tables = {name: read(Mapping[str, Share], given.likelihoods.get(name), f"likelihoods.{name}") for name in prior}
     only("likelihoods", given.likelihoods, prior)
+    # Whoever gives likelihoods and no evidence means that all of it was seen.
     evidence = given.evidence or list(dict.fromkeys(seen for table in tables.values() for seen in table))
     likely, after, steps = dict.fromkeys(prior, 0.0), prior, [f"Before the evidence: {listed(prior)}."]
     for seen in evidence:
@@ -197,6 +198,7 @@ def decision_theory(given: PayoffTable, world: World) -> Computed:
         raise InputError("probabilities and payoffs name different states", hint=f"name {', '.join(states)[:80]}")
     scores = _scores(payoffs, chances, optimism)
     criterion = one_of("criterion", given.criterion or ("expected-value" if chances else "minimax-regret"), scores)
+    # Ties are judged by the size of the payoffs: differences of large numbers round.
     scale = max(abs(each) for row in payoffs.values() for each in row.values())
     choices = {name: leaders(each, scale) for name, each in scores.items()}
     best = choices[criterion]
@@ -312,6 +314,7 @@ def _lottery(rows: Sequence[Sequence[float]], place: str) -> Lottery:
         number_in(f"{place}[{number}][0]", amount, -LARGEST, LARGEST)
         number_in(f"{place}[{number}][1]", chance, 0, 1)
     adding_up(place, {str(number): chance for number, (_, chance) in enumerate(rows)})
+    # They add up to 1 up to rounding; the rest of that is taken out here.
     total = math.fsum(chance for _, chance in rows)
     return [(amount, chance / total) for amount, chance in rows if chance]
 
@@ -358,6 +361,7 @@ def info_theory(given: QuestionInputs, world: World) -> Computed:
     answers = {name: _answers(part, f"questions.{name}", prior) for name, part in asked.items()}
     gains = {name: _expected_gain(prior, table) for name, table in answers.items()}
     rates = {name: gains[name] / costs[name] for name in gains}
+    # A gain is at most some bits, so a rate is at most about 1 / the least cost.
     best = leaders(rates, 1 / min(costs.values()))
     others = {name: rate for name, rate in rates.items() if name not in best}
     return Computed(
@@ -444,6 +448,7 @@ def monte_carlo(given: Simulation, world: World) -> Computed:
         share = float(found.mean())
         answer |= {"probability": share, "probability_interval": [low, high]}
         conclusion = f"{given.condition} has a probability of {brief(share)} ({brief(low)} to {brief(high)})."
+    # One variable at a time, the others as they were drawn.
     swings = {name: _swing(each, found) for name, each in drawn.items()}
     order = sorted(swings, key=lambda name: -abs(swings[name][1] - swings[name][0]))
     return Computed(
@@ -561,6 +566,7 @@ def statistical(given: Samples | CountTable, world: World) -> Computed:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = _of_counts(given) if isinstance(given, CountTable) else _of_samples(given)
+    # Constant data: scipy answers nan instead of refusing.
     if not math.isfinite(found.p):
         raise InputError(f"{found.test} gives no p-value for these data", hint="give more data, and data that vary")
     level = 1 - given.confidence
@@ -674,6 +680,7 @@ class FuzzyVariable:
 
         (a, b, c, d), at = self.sets[word], numpy.asarray(at, dtype=float)
         with numpy.errstate(over="ignore"):
+            # A vertical side is a step.
             rising = (at - a) / (b - a) if b > a else numpy.where(at >= a, 1.0, 0.0)
             falling = (d - at) / (d - c) if d > c else numpy.where(at <= d, 1.0, 0.0)
         return numpy.clip(numpy.minimum(rising, falling), 0, 1)

@@ -100,6 +100,7 @@ def argumentation(given: Dispute, world: World) -> Computed:
     beaten = framework.attacked(grounded)
     complete = list(framework.complete(grounded, beaten))
     framework.effort.spend(len(complete) ** 2)
+    # Preferred: complete, and part of no larger one. Stable: it attacks all that it leaves out.
     preferred = [one for one in complete if not any(one < other for other in complete)]
     stable = [one for one in complete if len(one | framework.attacked(one)) == len(names)]
     status = {name: _status(name, grounded, preferred) for name in names}
@@ -249,6 +250,7 @@ def _betters(one: Payoff, other: Payoff) -> bool:
 
 def _game(given: Payoffs) -> Game:
     row = given.row_payoffs
+    # Without payoffs for the column player, one wins what the other loses.
     column = given.column_payoffs or [[-each for each in line] for line in row]
     shape = len(row), len(row[0])
     if (len(column), len(column[0])) != shape:
@@ -298,6 +300,7 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
             solved = _solved([*equal, [*[1] * size, 0, 1]])
             if solved and min(solved[:size]) >= 0:
                 worth = [sum(solved[k] * whole[i][j] for k, i in enumerate(own)) for j in columns]
+                # The other side must not have a better answer outside of the support.
                 if max(worth) == solved[size]:
                     mix = tuple(solved[own.index(i)] if i in own else Fraction(0) for i in rows)
                     found[mix] = {j for j in columns if worth[j] == solved[size]}
@@ -352,6 +355,7 @@ def negotiation(given: Bargain, world: World) -> Computed:
     only("disagreement", given.disagreement, parties)
     floor = tuple(exact(f"disagreement.{each}", given.disagreement.get(each, 0)) for each in parties)
     gains = {name: tuple(map(Fraction.__sub__, worth, floor)) for name, worth in deals.items()}
+    # Nobody signs what is worse than no deal.
     gains = {name: gain for name, gain in _efficient(gains, effort).items() if min(gain) >= 0}
     if not gains:
         raise InputError("no deal is as good for all as no deal", hint="give other outcomes, or see disagreement")
@@ -502,6 +506,7 @@ class Profile:
         while len(left) > 1:
             votes = self.firsts(left)
             stronger = {each for each, count in votes.items() if count > min(votes.values())}
+            # All tie: nobody can be eliminated fairly.
             if not stronger:
                 break
             left = stronger
@@ -532,6 +537,7 @@ def social_choice(given: Election, world: World) -> Computed:
     agreeing = sum(each == chosen for each in winners.values())
     by = rule or (f"{agreeing} of {len(winners)} rules" if rest else "every rule")
     champion = next((each for each in candidates if victories[each] == len(candidates) - 1), None)
+    # Without ties, a majority that runs in a circle does so among some three candidates.
     cycle = next((t for t in permutations(candidates, 3) if all(map(profile.beats, t, (*t[1:], t[0])))), ())
     duels = [f"{a} against {b}: {over[a, b]} to {over[b, a]}." for a, b in combinations(candidates, 2)]
     return Computed(
