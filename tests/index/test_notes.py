@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -453,23 +452,49 @@ with Memory.open(sys.argv[1], background=False, speaker="owner") as memory:
         assert contents(memory, "number 471")[:1] == ["The number 471 is written here."]
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [Path(sys.executable).with_name("memfolio"), "--home", str(home), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def many_notes(folder: Path, count: int) -> Path:
+    """A folder of notes as people have them: some text, a link, a list, a tag."""
+    files = {
+        f"{nth % 100}/Note {nth}.md": f"---\ntags: [t{nth % 50}]\n---\n# Note {nth}\n\n"
+        f"The number {nth} follows {nth - 1} in this row of notes.\n\n"
+        f"- It is next to [[Note {nth + 1}]] and to others\n- It was counted by hand\n"
+        for nth in range(count)
+    }
+    return notes_in(folder, files)
 
 
-def test_command_watches_lists_and_stops(tmp_path: Path, vault: Path) -> None:
-    home = tmp_path / "fresh"
-    tried = json.loads(run(home, "--json", "watch", str(vault), "--dry-run").stdout)
-    assert (tried["notes"], tried["seq"], home.exists()) == (2, None, False)
-    began = json.loads(run(home, "--json", "watch", str(vault)).stdout)
-    assert (began["path"], began["notes"], began["blocks"]) == (str(vault), 2, 6)
-    listed = json.loads(run(home, "--json", "watch").stdout)
-    assert [each["path"] for each in listed["folders"]] == [str(vault)]
-    assert "lathe" in run(home, "recall", "lathe").stdout
-    vault.rename(tmp_path / "away")
-    assert str(vault) in run(home, "doctor").stdout
-    assert str(vault) in run(home, "status").stdout
-    assert run(home, "watch", "--stop", str(vault)).returncode == 0
-    assert json.loads(run(home, "--json", "watch").stdout) == {"folders": []}
-    assert run(home, "watch", "--stop").returncode == 2
+def measured(work: Callable[[], object]) -> float:
+    """Seconds of this process's own, which do not count what others do to the machine."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("count", [600, pytest.param(10_000, marks=pytest.mark.long)])
+def test_many_notes_are_looked_over_in_a_moment_and_an_edit_among_them_is_found(
+    home: Path, tmp_path: Path, count: int
+) -> None:
+    vault = many_notes(tmp_path / "many", count)
+    told: list[tuple[int, int]] = []
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.searcher.index.progress = lambda done, total: told.append((done, total))
+        reading = measured(lambda: memory.notes.watch(vault))
+        assert told[-1][1] >= count
+        assert len({done for done, _ in told}) >= count
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.searcher.index.read(lambda db: None)
+        memory.searcher.index.notes.mark_behind()
+        looking = measured(memory.searcher.index.catch_up)
+        assert looking < reading / 5
+        assert looking < 1
+        (vault / "7/Note 7.md").write_text("A zebra stands in the row instead.\n")
+        memory.searcher.index.notes.mark_behind()
+        assert measured(memory.searcher.index.catch_up) < 1
+        assert contents(memory, "zebra")[:1] == ["A zebra stands in the row instead."]
+        assert memory.notes.folders()[0].notes == count
+    with Memory.open(home, speaker="owner") as memory:
+        contents(memory, "zebra")
+        time.sleep(1.5)
+        (vault / "8/Note 8.md").write_text("An otter swims along the row.\n")
+        assert soon(lambda: contents(memory, "otter")[:1] == ["An otter swims along the row."], seconds=10)
