@@ -240,6 +240,18 @@ def test_opening_without_changes_writes_nothing(home: Path, vault: Path, tmp_pat
     assert picture(home / "audit") == head
 
 
+def test_write_does_not_wait_for_notes_that_no_index_has(home: Path, vault: Path, tmp_path: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(vault)
+    for file in (tmp_path / "cache").rglob("*.db*"):
+        file.unlink()
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.remember("The harbour freezes in January")
+        assert not memory.searcher.index.is_open
+        assert contents(memory, "harbour") == ["The harbour freezes in January"]
+        assert contents(memory, "lathe")
+
+
 def test_edit_is_found_within_a_moment_by_a_process_that_watches(home: Path, vault: Path) -> None:
     with Memory.open(home, speaker="owner") as memory:
         memory.notes.watch(vault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.serve.conftest import Run, RunJson
+from tests.serve.calls import Run, RunJson
 
 
 def notes(folder: Path) -> Path:

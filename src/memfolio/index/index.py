@@ -406,7 +406,8 @@ class Index:
 
     def _is_easy(self) -> bool:
         if newest(self._folder, self.agent) is None:
-            return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
+            size = sum(state.size for state in self._vault.states().values())
+            return size < EASY_BYTES and not self.notes.roots()
         return self._is_at(self._opened(), self._vault.newest)
 
     def catch_up(self) -> None:
