@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_play
 
 from memfolio.config import load_config
 from memfolio.memory import Memory
-from memfolio.serve.http.server import Limits, listen, server_of
-from memfolio.serve.page.app import OwnerPage
+from memfolio.serve.http.server import listen, server_of
+from memfolio.serve.page.app import LIMITS, OwnerPage
 from memfolio.serve.page.launch import Address
 from tests.serve.http.conftest import in_thread
 
@@ -52,11 +52,10 @@ class Site:
 @contextmanager
 def served(home: Path) -> Iterator[Site]:
     """The page of a home, served as long as this lasts."""
-    limits = Limits()
     with listen("127.0.0.1", 0) as door:
         address = Address(pid=0, port=door.getsockname()[1], name=f"mf-{secrets.token_hex(4)}")
-        page = OwnerPage(load_config(home), address, limits)
-        with in_thread(server_of(page.app, limits, page.end_streams), door):
+        page = OwnerPage(load_config(home), address)
+        with in_thread(server_of(page.app, LIMITS, page.end_streams), door):
             yield Site(home=home, page=page, address=address)
 
 
