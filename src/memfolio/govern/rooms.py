@@ -71,6 +71,7 @@ class GovernedFacts(ProposingRoom, Facts):
             searcher,
             agent,
             propose=propose,
+            # Asked for when it is needed, since inference is made of these facts.
             refresh=lambda: inference().refresh(),
             explainer=lambda named, depth: inference().explain_fact(named, depth),
         )
@@ -109,6 +110,7 @@ def scaffold(
     ontology: Ontology, rules: Rules, domain: str, template: str, *, by: Attribution, dry_run: bool
 ) -> tuple[Added, list[Rule]]:
     """Begin a domain with a template and make its rules: two changes, of which none is made where one cannot be."""
+    # Both are tried first: they are two changes, and half a template helps nobody.
     planned = ontology.scaffold(domain, template, by=by, dry_run=True)
     rule_texts = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
     made = rules.import_(json.dumps(rule_texts), by=by, dry_run=True)
@@ -119,6 +121,7 @@ def scaffold(
 
 def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale: str, by: Attribution) -> Proposal:
     """Propose a term with what there is to think of; one that does not fit is refused."""
+    # The proposal must hold the term as it would be written, not as it was abbreviated.
     term = ontology.resolved(term)
     warnings = ontology.fitting(term).warnings
     intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})
