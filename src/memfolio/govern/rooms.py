@@ -16,7 +16,7 @@ from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
-from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
+from memfolio.knowledge.rules import RULER, RuleInput, Rules, as_rule
 from memfolio.knowledge.verify import Evidence, related_memories
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
@@ -87,7 +87,7 @@ class GovernedRules(ProposingRoom, Rules):
     delete = proposable("rules.delete")(Rules.delete)
     _create = proposable("rules.create")(Rules.create)
 
-    def create(self, rule: Said, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
+    def create(self, rule: RuleInput, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
         """See `Rules.create`; a proposal has the rule's text."""
         text = rule if isinstance(rule, str) else render(as_rule(rule))
         return self._create(text, **fields, by=by, dry_run=dry_run)

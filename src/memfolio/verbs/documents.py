@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memfolio.knowledge.traverse import Path as FactPath
     from memfolio.memory import Memory
     from memfolio.mind.mind import Reminder
-    from memfolio.procedures.run import Run
+    from memfolio.procedures.runs import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
     from memfolio.stores.edit import EditResult
