@@ -45,7 +45,7 @@ NEAR = 25
 
 Span = tuple[int, int]
 ALIKE = 0.2
-SURE = 1.5
+SURE = 3.9
 """How much must speak for it that something was replaced, where that changes nothing but a note."""
 AT_ONCE = 3_600_000_000
 """Microseconds within which things are said together."""
@@ -262,6 +262,7 @@ class Matter:
         """Which one takes the place of the first, by its place; None where none does."""
         old = said[0]
         later = [nth for nth, each in enumerate(said) if each.speaker == old.speaker and each.at > old.at]
+        later = [nth for nth in later if self._is_near(said[nth]) or max(said[nth].likeness, said[nth].meaning) > 0]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
         return None if new is None or scores[new] <= 0 else new
@@ -351,10 +352,18 @@ class Matter:
     def _other_values(self, old: _Passage, whole: _Passage, new: _Passage) -> list[_Value]:
         """The values of a passage that may stand in the place of one in the old one, and are not in that."""
         known = {each.value for each in whole.values}
-        found = [each for each in new.values if each.value not in known]
+        found = [each for each in new.values if each.value not in known and not self._is_named(each, whole)]
         if self._wanted in ("number", "time"):
             return [each for each in found if _FAMILIES[each.kind] == self._wanted or each.kind == "code"]
-        return [each for each in found if any(map(each.is_like, old.kinds))]
+        # What the question names is no value that could be another one.
+        kinds = {each.kind for each in old.values if not self._is_named(each)}
+        return [each for each in found if any(map(each.is_like, kinds))]
+
+    def _is_named(self, value: _Value, old: _Passage | None = None) -> bool:
+        """Whether all words of a name stand in the question, or in what was said before."""
+        words = {stem(word) for word in _WORD.findall(value.value)}
+        is_name = not _pattern("no_name").fullmatch(value.value)
+        return value.kind == "name" and (not is_name or words <= self._named | (old.words if old else frozenset()))
 
     def _is_of_another(self, new: _Passage, old: _Passage | None = None) -> bool:
         """Whether it is somebody else's than what the question, and the old one, are about."""
