@@ -66,7 +66,7 @@ class _Sentence(NamedTuple):
 def contradict(one: str, other: str) -> Opposition | None:
     """How two sentences cannot both be true; None where they can, or where nothing tells."""
     ours, theirs = (_clauses(each[:LONGEST]) for each in (one, other))
-    if any(_read(each[:LONGEST]).is_open for each in (one, other)):
+    if ours == theirs or any(_read(each[:LONGEST]).is_open for each in (one, other)):
         return None
     found = (_opposed(_read(a), _read(b)) for a in ours for b in theirs)
     return next(filter(None, found), None)

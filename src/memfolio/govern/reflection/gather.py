@@ -34,7 +34,7 @@ from memfolio.graph.vocabulary import ANY
 from memfolio.index.graph import Material, Node
 from memfolio.index.index import Index
 from memfolio.index.maintenance import IMPORTANT, ReflectionMaterial, conversations, look, rests
-from memfolio.learn.clauses import is_secret
+from memfolio.learn.clauses import asks_for_help, is_question, is_secret
 from memfolio.learn.contradict import contradict
 from memfolio.learn.learned import Statement, Turn, moment
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words, resolve
@@ -44,7 +44,7 @@ from memfolio.llm.prompt import is_grounded
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreLine, CorePage
 from memfolio.stores.flush import is_machine, turn_of
-from memfolio.text import counted, estimate_tokens, terms
+from memfolio.text import counted, estimate_tokens, sentences, terms
 from memfolio.types import OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
 from memfolio.vault.change import NewId
 from memfolio.vault.vault import Vault
@@ -241,10 +241,12 @@ def topics_of(items: Sequence[MemoryItem], names: Iterable[str]) -> tuple[str, .
 
 
 def _capitals(item: MemoryItem) -> Iterator[tuple[str, bool]]:
-    """Words with a capital letter, and whether they stand amid a sentence."""
-    for match in _NAME.finditer(item.content[:TEXT_LOOKED_AT]):
-        if match["name"][0].isupper():
-            yield match["name"], match["amid"] is not None
+    """Words with a capital letter in what is told, and whether they stand amid a sentence."""
+    for sentence in sentences(item.content[:TEXT_LOOKED_AT]):
+        is_asking = is_question(sentence) or asks_for_help(sentence)
+        for match in _NAME.finditer("" if is_asking else sentence):
+            if match["name"][0].isupper() and terms(match["name"], weak=False):
+                yield match["name"], match["amid"] is not None
 
 
 # The second phase: what the reflections of before show beside this one, by rules or by a model that is held to them.
