@@ -691,8 +691,10 @@ def _worth(
     current = [*reversed(last.values())]
     who = [each for each in current if each.known.predicate in _WHO and not each.known.negated]
     how = [each for each in current if each.known.predicate == "wants"]
-    ids = {each.item.id for each in (*who, *how)} | {item.id for item, _ in seen.weak}
-    vital = [each.item for each in facts if _is_vital(each) and each.item.id not in ids]
+    ids, weak = {each.item.id for each in (*who, *how)}, {item.id for item, _ in seen.weak}
+    # What a life may depend on counts however long nobody spoke of it.
+    lasting = [each for each in facts if each.item.id not in weak or each.known.predicate in _VITAL]
+    vital = [each.item for each in lasting if _is_vital(each) and each.item.id not in ids]
     vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
     recent = [each for each in reversed(lately) if _is_open(each, now)]
     yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
