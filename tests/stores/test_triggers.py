@@ -289,7 +289,7 @@ def test_german_and_chinese_are_heard(said: str, kind: TriggerRequest, meant: st
     assert (found.kind, found.object) == (kind, meant)
 
 
-@pytest.mark.parametrize("said", ["vergiss es", "Vergiss nicht zu lachen", "我忘了带伞", "忘了吧", "别忘了提醒我交房租"])
+@pytest.mark.parametrize("said", ["vergiss es", "Vergiss nicht zu lachen", "我忘了带伞", "忘了吧"])
 def test_german_and_chinese_that_ask_for_nothing(said: str) -> None:
     assert detect(said, ENGLISH) is None
 

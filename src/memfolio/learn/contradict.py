@@ -264,7 +264,9 @@ def _single(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     plain = _plain(text).strip()
     written = text.replace("'s married to", "'s spouse is").replace("is married to", "'s spouse is")
     frames = _table()["single"]
-    tries = ((frame, said) for frames, said in ((frames["frames"], plain), (frames["named"], written)) for frame in frames)
+    tries = (
+        (frame, said) for frames, said in ((frames["frames"], plain), (frames["named"], written)) for frame in frames
+    )
     found = next((match for frame, said in tries if (match := re.fullmatch(frame, said))), None)
     if found is None or found["value"].startswith(("a ", "an ")):
         return None  # of a kind there may be several
@@ -287,7 +289,7 @@ def _lemma(word: str) -> str:
 
 @cache
 def _table() -> dict[str, Any]:
-    """The words of all languages: their lists and tables are joined, so that no sentence has to be told its language."""
+    """The words of all languages, their lists and tables joined, so that no sentence has to be told its language."""
     table: dict[str, Any] = {}
     for file in FILES:
         for part, given in LEXICON.table(file).items():

@@ -336,6 +336,7 @@ MOST_SOURCES = 3
 SOURCES_SHOWN = 12
 """How many of them are looked at for that."""
 REMINDERS = "To be done, which comes up now"
+CURRENT, PAST = "What holds now", "What was so before"
 
 Remind = Callable[[str], Iterable[tuple[str, str]]]
 """The ids and words of what comes up by itself when something is talked about."""
@@ -561,7 +562,9 @@ class _Composer:
         events = tuple(draw.event(hit) for hit in rest if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
         return [
-            ContextSection(title="What was so before" if is_past else "What holds now", share=weights.facts, lines=current),
+            ContextSection(
+                title="What was so before" if is_past else "What holds now", share=weights.facts, lines=current
+            ),
             ContextSection(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
             ContextSection(title="People and things", share=weights.entities, lines=people),
             ContextSection(title="What happened", share=weights.temporal, lines=events, is_in_order=True),

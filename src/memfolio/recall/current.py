@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memfolio.learn.words import lemma_of
 from memfolio.recall.hit import stem
 from memfolio.text import sentences, terms
 
@@ -149,7 +148,7 @@ class _Passage(NamedTuple):
     starts: tuple[int, ...]
     """Where these begin."""
     things: frozenset[str]
-    """Those that may name a thing: no verbs, no words of change, and none of those that only hold a sentence together."""
+    """Those that may name a thing: no verbs, no words of change, and none that only hold a sentence together."""
     kinds_of: Mapping[str, frozenset[str]]
     """The words directly in front of each word, which tell one thing from another of its kind."""
     is_own: bool
@@ -195,8 +194,8 @@ def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
         stem(word)
         for word, at in words
         if len(word) > 2
-        and not lemma_of(word)
         and not _pattern("no_modifier").fullmatch(word)
+        and not _pattern("no_thing").fullmatch(word)
         and not any(start <= at < end for start, end in signs)
     )
 

@@ -211,8 +211,8 @@ def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     texts = [each.content for each in episodes]
     found = extract(texts, limit=2 * DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights)
     telling = [(at, words) for at, words in found if says_something(words)]
-    chosen = [(at, words) for at, words in telling if not (episodes[at].is_machine and is_offer(words))][:DAY_HIGHLIGHTS]
-    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
+    chosen = [(at, words) for at, words in telling if not (episodes[at].is_machine and is_offer(words))]
+    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen[:DAY_HIGHLIGHTS])
 
 
 def _weight(memory: DayMemory) -> float:
