@@ -21,7 +21,7 @@ from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
 from memfolio.recall.candidates import Candidates, Scores, Turns
 from memfolio.recall.dates import LEXICON, pattern, words
-from memfolio.recall.hit import Hit, Reason, stem
+from memfolio.recall.hit import MARKS, Hit, Reason, is_short_question, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
 from memfolio.text import FUNCTION_WORDS, sentences, terms
@@ -68,7 +68,6 @@ def is_machine(role: str | None) -> bool:
 FEW = 4
 """Words of a question that tells nothing of who asks it."""
 QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
-MARKS = ("?", "？")
 _PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
 """A word that is a term of its text as it stands, unless it is a function word."""
 
@@ -153,8 +152,6 @@ def _root(word: str) -> str:
 
 REACH = 2
 """How many turns before and after a memory count as said with it."""
-SHORT = 15
-"""Words up to which a question is no more than one."""
 FEW_MEMORIES = 200
 _WORD = re.compile(r"\w+")
 
@@ -500,14 +497,16 @@ def fits(
 ) -> dict[int, float]:
     """How well each row, best first, answers the question: about the share of such hits that do.
 
-    It means the same in every answer and in homes of every size. What only asks answers nothing.
+    It means the same in every answer and in homes of every size and age: what a memory is worth and how far it has
+    faded change its place, not what it says. What only asks answers nothing.
     """
     weights = LEXICON.table("fit")
     size = min(1.0, math.log(1 + rarity.size) / math.log(weights["full_size"]))
     same = weights["base"] + weights["asked"] * math.log(1 + len(rarity.weights))
     same += size * (weights["size"] + weights["absent"] * rarity.absent)
 
-    scores = {row: weighing.scores[row] / weighing.whole for row in order}
+    worth = [weighing.shares.get(each, {}) for each in WORTH]
+    scores = {row: (weighing.scores[row] - sum(each.get(row, 0.0) for each in worth)) / weighing.whole for row in order}
     best = max(scores.values(), default=0.0)
 
     def fit(place: int, row: int) -> float:
@@ -519,10 +518,6 @@ def fits(
         return 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
 
     return {row: fit(place, row) for place, row in enumerate(order, start=1)}
-
-
-def is_short_question(text: str) -> bool:
-    return text.rstrip().endswith(MARKS) and len(text.split(maxsplit=SHORT)) <= SHORT
 
 
 def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
@@ -554,6 +549,8 @@ TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
 SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
 """The sources of what only sums up other memories."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
+WORTH = ("importance", "confidence", "fading")
+"""What counts for the place of a memory in an answer, and not for how well it answers."""
 
 
 def add_merit(

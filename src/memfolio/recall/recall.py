@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,10 +25,11 @@ from memfolio.index.lookup import (
 )
 from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
-from memfolio.index.vectors import likeness
+from memfolio.index.vectors import company, likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
-from memfolio.recall.hit import Hit, Reason
+from memfolio.recall.hit import Hit, Reason, is_short_question
+from memfolio.recall.once import is_bare
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -48,7 +49,7 @@ from memfolio.recall.rank import (
     fits,
     hop_words,
     is_machine,
-    is_short_question,
+    is_standing_wish,
     longest,
     weigh,
     with_hops,
@@ -79,6 +80,8 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
+EXAMPLES = 5
+"""How many of the best the others are compared with."""
 BEGINNING = 1000
 """Characters of a memory that are read to see what it says."""
 
@@ -185,11 +188,16 @@ class Search:
         weighing = weigh(candidates, question, self.ranking, echoing)
         answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
+        if question.asks_help:  # what hints will lift may stand far behind
+            wishes = [row for row in answering if is_standing_wish(texts.get(row, ""))]
+            best = list(dict.fromkeys([*best, *weighing.best(LEAST_READ, wishes)]))
         looks = self._read([*best, *weighing.best(self.query.limit, echoing)], memory_columns)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
         coverage = cover(looks, texts, candidates, rarity)
         add_coverage(weighing, coverage, texts, self.ranking)
         add_hints(weighing, looks, question, self.ranking)
+        if self.ranking.alike and candidates.vector and self.meaning == 1:
+            weighing.add("alike", self._alike(weighing, answering & looks.keys()))
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
@@ -199,6 +207,17 @@ class Search:
         order = [row for row in order if fit[row] >= self.query.min_fit]
         found = self._hits(order[: self.query.limit], weighing, phases, fit, question)
         return [replace(hit, replaces=newer.get(hit.memory.id, ())) for hit in found]
+
+    def _alike(self, weighing: Weighing, rows: Set[int]) -> dict[int, float]:
+        """What rows get for being like the best of them: answers to one question have much in common."""
+        best = weighing.best(EXAMPLES, rows)
+        found: dict[int, float] = {}
+        for nth in {row // APART for row in best}:
+            weights = {row - nth * APART: 1 / (1 + place / 4) for place, row in enumerate(best) if row // APART == nth}
+            own = [row - nth * APART for row in rows if row // APART == nth]
+            near = self._ask(nth, company, weights, own)
+            found |= {row + nth * APART: self.ranking.alike * near[row] for row in own if near.get(row)}
+        return found
 
     def _newer(
         self, weighing: Weighing, looks: Mapping[int, MemoryColumns], coverage: Mapping[int, Coverage], rarity: Rarity
@@ -291,7 +310,8 @@ class Search:
         What only repeats the question is not measured against, and comes last.
         """
         scores, included = weighing.scores, self.query.filter.include
-        order = [row for row in weighing.best(len(looks), looks) if row not in weighing.echoing]
+        telling = [row for row, look in looks.items() if not is_bare(look.source, look.content)]
+        order = [row for row in weighing.best(len(telling), telling) if row not in weighing.echoing]
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
@@ -391,9 +411,11 @@ class Search:
             if level := next((level for level, least in DIGESTED.items() if least <= end - start < 2 * least), None):
                 digests += [row for _, row in self._newest(replace(within, level=level), limit)]
             events |= {row: at for at, row in self._newest(within, MANY_EVENTS)}
-        looks = self._read([row for row in events if row not in digests], memory_columns)
+        looks = self._read([*digests, *events], memory_columns)
         asking = echoes({row: look.content for row, look in looks.items()}, self.query.text)
-        best = sorted(looks.keys() - asking, key=lambda row: (-looks[row].importance, events[row], row))
+        telling = {row for row, look in looks.items() if not is_bare(look.source, look.content)} - asking
+        digests = [row for row in dict.fromkeys(digests) if row in telling]
+        best = sorted(telling - set(digests), key=lambda row: (-looks[row].importance, events[row], row))
         chosen = sorted(best[: max(0, limit - len(digests))], key=lambda row: (events[row], row))
         return self._listed([*digests[:limit], *chosen], "time", 1.0)
 

@@ -137,12 +137,12 @@ def load_context(
     agent, now, troubles = searcher.agent, vault.home.now(), list[str]()
     at = local(now, vault.home.zone)
     pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
-    identity, soul, profile, core = pages
+    identity, soul, profile, core = map(searcher.audible, pages)
     left = searcher.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}
     begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
     true, lately = searcher.in_project(Filter(valid_at=now)), searcher.in_project(Filter(since=begin))
     facts = [each for index in searcher.indexes() for each in index.read(lambda db: active_facts(db, true, user, MOST))]
-    found = latest(vault, agent, searcher.projects)
+    found = latest(vault, agent, searcher.projects) if searcher.hears_pages() else None
     alerts: tuple[str, ...] = ()
     try:
         alerts = unread(vault, searcher, agent, ALERTED)
