@@ -203,7 +203,6 @@ class Ranking:
     words: float = 0.2  # for each of the question's words in it
     around: float = 1.5  # the share of the question's words that the turns of people around it add
     reply: float = 1.5  # the share of the question's words in the question that it stands right behind
-    alike: float = 0.8  # is near in meaning to the best
     asking: float = 0.4  # against what is no more than a short question
     echo: float = 0.7  # the share of its score a question asked before loses; unless 0, it comes behind what tells
     standing: float = 0.4  # says how somebody wants things from then on

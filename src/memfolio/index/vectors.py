@@ -216,28 +216,6 @@ def likeness(db: Connection, row: int, others: Sequence[int]) -> dict[int, float
     return dict(zip(vectors.rows.tolist(), along.tolist(), strict=True))
 
 
-def company(db: Connection, weights: Mapping[int, float], rows: Sequence[int]) -> dict[int, float]:
-    """How near in meaning rows are to some weighty ones together, each of these to the others; seen from the mean.
-
-    As far as they have vectors, and none below 0.
-    """
-    stored = of_rows(db, "SELECT row, data FROM vectors WHERE row IN carray(?)", sorted({*weights, *rows}))
-    found = dict(sorted(stored))
-    if not found:
-        return {}
-    dimension = len(next(iter(found.values()))) - FACTOR
-    vectors = Vectors.of_stored(found, dimension)
-    count, total = sum_of_all(db, dimension)
-    numbers, factors = vectors.exact()
-    own = numbers * factors[:, None] - total / (count + SHRINK) / FINE
-    shares = np.array([weights.get(row, 0.0) for row in vectors.rows.tolist()])
-    # One after the other, so that what a row gets does not depend on which others are there.
-    middle = np.einsum("i,ij->j", shares, own) - shares[:, None] * own
-    lengths = np.sqrt(np.einsum("ij,ij->i", own, own) * np.einsum("ij,ij->i", middle, middle))
-    along = np.einsum("ij,ij->i", own, middle) / np.maximum(lengths, 1e-9)
-    return dict(zip(vectors.rows.tolist(), np.maximum(along, 0.0).round(6).tolist(), strict=True))
-
-
 # Memories that wait for their vectors, and whose vectors the index holds.
 
 CHUNK = 256

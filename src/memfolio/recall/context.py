@@ -323,7 +323,7 @@ def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
 
 LEAST_BUDGET = 50
 MOST_BUDGET = 1_000_000
-TOKENS_PER_HIT = 150
+TOKENS_PER_HIT = 165
 """For how many tokens of the budget one memory is shown at most."""
 HANDFUL, EASE = 8, 0.19
 """Up to how many memories a home is tiny, and how much less then has to fit.
@@ -577,8 +577,8 @@ class _Composer:
         names = [name for name in names_in(text) if telling & set(name.split())]
         others = [each for hit in hits for each in about(hit)]
         for index in self._searcher.indexes():
-            meant = list(index.read(lambda connection: named(connection, names)))
-            for profile in index.read(lambda connection: _profiles(connection, [*meant, *others])):
+            meant = index.read(partial(named, names=names))
+            for profile in index.read(partial(_profiles, ids=[*meant, *others])):
                 passages = [hit for hit in hits if entity_id(hit.path) == profile.id]
                 # What is only met on the way is told as far as it is about what is asked.
                 is_wanted = self._telling.is_news if profile.id in meant else self._telling.is_asked_news

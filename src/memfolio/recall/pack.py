@@ -222,8 +222,9 @@ class LineFormat:
         lines = [_LIST_MARK.sub("", line.strip()) for each in passages for line in each.memory.content.splitlines()]
         summary = _unsaid(sentences(profile.summary), is_news)
         known = [each for each in properties if is_news(each)][:MOST_PROPERTIES]
-        told = _unsaid([part for line in lines if not line.startswith("#") for part in sentences(line)], is_news, summary)
-        words = snippet("; ".join(filter(None, (" ".join(summary).rstrip("."), *known, " ".join(told)))), self.words, self.most)
+        parts = [part for line in lines if not line.startswith("#") for part in sentences(line)]
+        told = " ".join(_unsaid(parts, is_news, summary))
+        words = snippet("; ".join(filter(None, (" ".join(summary).rstrip("."), *known, told))), self.words, self.most)
         lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
         return ContextLine(id=profile.id, text=bullet(lead, words), says=words)
 

@@ -505,8 +505,9 @@ def fits(
     same = weights["base"] + weights["asked"] * math.log(1 + len(rarity.weights))
     same += size * (weights["size"] + weights["absent"] * rarity.absent)
 
-    worth = [weighing.shares.get(each, {}) for each in WORTH]
-    scores = {row: (weighing.scores[row] - sum(each.get(row, 0.0) for each in worth)) / weighing.whole for row in order}
+    scores = {row: weighing.scores[row] / weighing.whole for row in order}
+    for worth in filter(None, map(weighing.shares.get, WORTH)):
+        scores = {row: score - worth.get(row, 0.0) / weighing.whole for row, score in scores.items()}
     best = max(scores.values(), default=0.0)
 
     def fit(place: int, row: int) -> float:

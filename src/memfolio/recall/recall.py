@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,7 +25,7 @@ from memfolio.index.lookup import (
 )
 from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
-from memfolio.index.vectors import company, likeness
+from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
 from memfolio.recall.hit import Hit, Reason, is_short_question
@@ -80,8 +80,6 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
-EXAMPLES = 5
-"""How many of the best the others are compared with."""
 BEGINNING = 1000
 """Characters of a memory that are read to see what it says."""
 
@@ -196,8 +194,6 @@ class Search:
         coverage = cover(looks, texts, candidates, rarity)
         add_coverage(weighing, coverage, texts, self.ranking)
         add_hints(weighing, looks, question, self.ranking)
-        if self.ranking.alike and candidates.vector and self.meaning == 1:
-            weighing.add("alike", self._alike(weighing, answering & looks.keys()))
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
@@ -207,17 +203,6 @@ class Search:
         order = [row for row in order if fit[row] >= self.query.min_fit]
         found = self._hits(order[: self.query.limit], weighing, phases, fit, question)
         return [replace(hit, replaces=newer.get(hit.memory.id, ())) for hit in found]
-
-    def _alike(self, weighing: Weighing, rows: Set[int]) -> dict[int, float]:
-        """What rows get for being like the best of them: answers to one question have much in common."""
-        best = weighing.best(EXAMPLES, rows)
-        found: dict[int, float] = {}
-        for nth in {row // APART for row in best}:
-            weights = {row - nth * APART: 1 / (1 + place / 4) for place, row in enumerate(best) if row // APART == nth}
-            own = [row - nth * APART for row in rows if row // APART == nth]
-            near = self._ask(nth, company, weights, own)
-            found |= {row + nth * APART: self.ranking.alike * near[row] for row in own if near.get(row)}
-        return found
 
     def _newer(
         self, weighing: Weighing, looks: Mapping[int, MemoryColumns], coverage: Mapping[int, Coverage], rarity: Rarity
