@@ -19,7 +19,7 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import MemoryColumns
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.recall.candidates import Candidates, Scores, Turns
+from memfolio.recall.candidates import SURE, Candidates, Scores, Turns
 from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.hit import MARKS, Hit, Reason, is_short_question, stem
 from memfolio.recall.question import Intent, Question, by_words
@@ -269,8 +269,10 @@ def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]
 
 LEAST = 1e-5
 """By how much of a score one comes behind another."""
-SURE = 0.35
-"""From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
+
+
+WORDED = "worded"
+"""What words give in the place of a meaning that nobody knows yet; it is no strategy of its own."""
 
 
 @dataclass(slots=True)
@@ -344,7 +346,7 @@ class Weighing:
         return tuple(
             Reason(name, self._rank(name, share), round(share, 4))
             for name, shares in self.shares.items()
-            if (share := shares.get(row))
+            if name != WORDED and (share := shares.get(row))
         )
 
     def _rank(self, strategy: str, share: float) -> int:
@@ -363,7 +365,7 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing:
     weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, echoing=echoing)
     text, vector = _relative(candidates.text, turns, echoing), _relative(candidates.vector, turns, echoing, least=SURE)
     weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, echoing)))
-    weighing.add("vector", _times(ranking.vector, vector))
+    weighing.add(WORDED if candidates.is_worded else "vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
         found: Scores = getattr(candidates, name)

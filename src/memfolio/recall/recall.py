@@ -181,8 +181,8 @@ class Search:
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
         candidates, texts, echoing = self._candidates(question, vector, hits)
-        if self.meaning < 1:
-            candidates = replace(candidates, vector={row: self.meaning * x for row, x in candidates.vector.items()})
+        if not hits and (self.meaning < 1 or not candidates.vector):
+            candidates = candidates.worded(self.meaning)
         weighing = weigh(candidates, question, self.ranking, echoing)
         answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
