@@ -10,15 +10,12 @@ from typing import NamedTuple
 
 from memfolio.recall.dates import pattern, words
 from memfolio.recall.hit import GAP, MARKS, Hit, stem
-from memfolio.recall.rank import SUMMARIES
+from memfolio.recall.rank import CITED, PAGE, SUMMARIES
 from memfolio.text import FUNCTION_WORDS, sentences
 from memfolio.types import MemoryItem
 
 FEWEST = 2
 """Words that a sentence must have to be told by one that says more."""
-PAGE = "page"
-_CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
-"""The ids that summaries and digests put behind a sentence."""
 _LINK = re.compile(r"\[\[(?:\w+--)?([^\]|]*)(?:\|[^\]]*)?\]\]")
 _DATED = re.compile(r"(?m)^(\s*[-*+]\s+)\[\[\d{4}-\d\d-\d\d\]\]\s+")
 _LIST_MARK = re.compile(r"[-*+]\s")
@@ -149,17 +146,10 @@ def _is_made(memory: MemoryItem) -> bool:
     return memory.source == PAGE or memory.source in SUMMARIES
 
 
-@lru_cache(8192)
-def is_bare(source: str, content: str) -> bool:
-    """Whether a passage of a page or a summary has only headings, labels and counts, and so tells nothing."""
-    is_made = source == PAGE or source in SUMMARIES
-    return is_made and all(pattern("bare").fullmatch(part.strip()) for part in sentences(_CITED.sub("", content)))
-
-
 def _parts(memory: MemoryItem) -> Iterator[tuple[str, Sentence]]:
     """The sentences of a memory; of pages and summaries only those that tell something."""
     is_made, is_turn = _is_made(memory), memory.role is not None
-    text = _DATED.sub(r"\1", _CITED.sub("", memory.content)) if is_made else memory.content
+    text = _DATED.sub(r"\1", CITED.sub("", memory.content)) if is_made else memory.content
     for part in sentences(text):
         if is_made and pattern("bare").fullmatch(part.strip()):
             continue

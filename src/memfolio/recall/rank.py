@@ -551,9 +551,19 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
 TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
 SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
 """The sources of what only sums up other memories."""
+PAGE = "page"
+CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
+"""The ids that summaries and digests put behind a sentence."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
 WORTH = ("importance", "confidence", "fading")
 """What counts for the place of a memory in an answer, and not for how well it answers."""
+
+
+@lru_cache(KEPT)
+def is_bare(source: str, content: str) -> bool:
+    """Whether a passage of a page or a summary has only headings, labels and counts, and so tells nothing."""
+    is_made = source == PAGE or source in SUMMARIES
+    return is_made and all(pattern("bare").fullmatch(part.strip()) for part in sentences(CITED.sub("", content)))
 
 
 def add_merit(

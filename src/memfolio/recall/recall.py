@@ -29,7 +29,6 @@ from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
 from memfolio.recall.hit import Hit, Reason, is_short_question
-from memfolio.recall.once import is_bare
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -48,6 +47,7 @@ from memfolio.recall.rank import (
     echoes,
     fits,
     hop_words,
+    is_bare,
     is_machine,
     is_standing_wish,
     longest,
