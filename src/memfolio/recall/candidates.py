@@ -71,12 +71,14 @@ class Candidates:
     def worded(self, share: float) -> Candidates:
         """The same where meanings count only for a share, and are taken to be as near as the words are.
 
+        With a share of 1 only those are that are not known.
+
         So what is found by words alone has scores and fits on the same scale.
         """
         best = max(self.text.values(), default=0.0)
         near = {row: AGREEING * SURE * score / best for row, score in self.text.items()} if best > 0 else {}
-        near |= {row: share * score for row, score in self.vector.items() if row not in near}
-        return replace(self, vector=near, is_worded=True)
+        near |= {row: share * score for row, score in self.vector.items() if share == 1 or row not in near}
+        return replace(self, vector=near, is_worded=share < 1 or not self.vector)
 
     @property
     def sure(self) -> Set[int]:

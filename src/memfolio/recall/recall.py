@@ -108,6 +108,8 @@ class Search:
     decay: Decay
     meaning: float = 1.0
     """How much of the similarity of meanings counts: less while many memories cannot be compared by theirs."""
+    is_partial: bool = False
+    """Whether some memories have no vector yet."""
     connection: Connection | None = None
     """The connection to the only index there is, while it is being asked."""
 
@@ -125,7 +127,7 @@ class Search:
             return self
         total = sum(index.read(size) for index in self.indexes)
         share = max(0, total - waiting) / max(total, 1)
-        return self if share >= ENOUGH else replace(self, meaning=FEW_VECTORS)
+        return replace(self, meaning=1.0 if share >= ENOUGH else FEW_VECTORS, is_partial=True)
 
     def understand(self, known: Sequence[IndexSurvey], intent: Intent | None = None) -> Question:
         """What the question asks of these indexes."""
@@ -181,7 +183,7 @@ class Search:
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
         candidates, texts, echoing = self._candidates(question, vector, hits)
-        if not hits and (self.meaning < 1 or not candidates.vector):
+        if not hits and (self.is_partial or not candidates.vector):
             candidates = candidates.worded(self.meaning)
         weighing = weigh(candidates, question, self.ranking, echoing)
         answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
