@@ -121,6 +121,7 @@ def kind_of(name: MindItemKind | str) -> MindItemKind:
 # An item of a mind: one belief, desire, goal, intention … as its section tells. Pure.
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_BETWEEN = re.compile(r"\s*(?:[,;]|\b(?:or|oder)\b)\s*", re.IGNORECASE)
 NAME = re.compile(r"[A-Z]-(?:\d{1,15}-[0-9a-f]{8}|[0-9a-f]{16})")
 """An id of whatever can be linked."""
 
@@ -182,6 +183,11 @@ class MindItem:
     def links(self, name: str = "from") -> tuple[str, ...]:
         """The ids in one of its fields."""
         return tuple(self.fields.get(name, ()))
+
+
+def cues(when: str) -> list[str]:
+    """The times and topics that a field `when` names."""
+    return _BETWEEN.split(when)
 
 
 def read_value(name: str, wanted: Value, raw: str, zone: tzinfo) -> Any:

@@ -12,13 +12,13 @@ from itertools import chain, combinations, count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memfolio.index.mind_pages import ItemStatus, MindItem
+from memfolio.index.mind_pages import ItemStatus, MindItem, cues
 from memfolio.learn.contradict import Opposition, contradict
 from memfolio.learn.words import Lexicon
 from memfolio.settings import Minding
 from memfolio.text import counted, sentences
 from memfolio.types import frozen
-from memfolio.vault.fields import local
+from memfolio.vault.fields import local, read_moment
 from memfolio.vault.sections import body_hash
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.
@@ -70,7 +70,10 @@ def midnight(now: datetime, zone: tzinfo) -> datetime:
 def _fate(item: MindItem, patience: timedelta | None, now: datetime, zone: tzinfo) -> tuple[ItemStatus, str]:
     if item.is_live and item.deadline and item.deadline < now:
         return ItemStatus.EXPIRED, f"its deadline was {local(item.deadline, zone):%Y-%m-%d}"
-    if item.status is ItemStatus.ACTIVE and item.updated and patience and now - item.updated > patience:
+    # What waits for its time is not forgotten; patience begins when that time has come.
+    times = (read_moment(cue, zone) for cue in cues(item.fields.get("when", "")))
+    last = max(filter(None, (item.updated, item.deadline, *times)), default=now)
+    if item.status is ItemStatus.ACTIVE and item.updated and patience and now - last > patience:
         return ItemStatus.STALLED, f"nothing was said of it since {local(item.updated, zone):%Y-%m-%d}"
     return item.status, ""
 

@@ -21,6 +21,7 @@ from memfolio.index.mind_pages import (
     MindItemKind,
     MindPage,
     Value,
+    cues,
     kind_of,
     pick,
     read_value,
@@ -45,7 +46,6 @@ from memfolio.vault.vault import Vault
 # Prospective memory: what comes up by itself when its time or its topic has come. Pure, and without a model.
 
 AHEAD = timedelta(days=1)
-_BETWEEN = re.compile(r"\s*(?:[,;]|\b(?:or|oder)\b)\s*", re.IGNORECASE)
 _COMING = re.compile(
     r"(?i)\b(?:when|whenever|once|next|time|again|every|before|after|during|until|topic|subject|up"
     r"|(?:com|mention|talk|discuss|speak|happen|occur|aris)(?:es?|s|ed|ing)?)\b"
@@ -89,7 +89,7 @@ def _reasons(
         yield deadline, f"overdue since {_shown(deadline, now)}"
     elif deadline and deadline - now <= ahead:
         yield deadline, f"due {_shown(deadline, now)}"
-    for cue in _BETWEEN.split(item.fields.get("when", "")):
+    for cue in cues(item.fields.get("when", "")):
         if at := read_moment(cue, now.tzinfo or UTC):
             if at <= now:
                 yield at, f"its time came {_shown(at, now)}"
@@ -362,7 +362,7 @@ class Mind:
             raise InputError(f"{name} is {shown[:40]!r}", hint=f"it should be {error}") from error
         if wanted is Value.TEXT:
             check_content(shown, MOST)
-        if name == "when" and not any(read_moment(cue, zone) or topic_words(cue) for cue in _BETWEEN.split(shown)):
+        if name == "when" and not any(read_moment(cue, zone) or topic_words(cue) for cue in cues(shown)):
             raise InputError(f"when is {shown[:40]!r}", hint="give a time, or words that name a topic")
         return tuple(map(self._known, found)) if wanted is Value.NAMES else found
 
