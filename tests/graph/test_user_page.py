@@ -61,3 +61,36 @@ def test_what_is_forgotten_leaves_the_page(memory: Memory, home: Path) -> None:
     memory.forget(cited)
     assert "Leeds" not in (home / USER).read_text()
     assert "tea" in (home / USER).read_text()
+
+
+def test_person_who_speaks_under_a_name_is_the_user(memory: Memory, home: Path) -> None:
+    for text in ("I live in Leeds.", "I prefer tea to coffee.", "I met Priya Nair.", "I saw Priya Nair at the fair."):
+        memory.observe("user", text, session="s-1", user="alex")
+    memory.observe("assistant", "Noted.", session="s-1", user="alex")
+    memory.end_session("s-1")
+    memory.tend(jobs=["graph"])
+    text = (home / USER).read_text()
+    assert "## About the user\n\n- alex lives in Leeds (M-" in text
+    assert "## Preferences\n\n- alex prefers tea to coffee (M-" in text
+    page = (home / "agents/main/memory/graph/entities/person--priya-nair.md").read_text()
+    assert "alex: I saw Priya Nair at the fair (M-" in page
+
+
+def test_of_several_people_with_names_none_is_the_user(memory: Memory, home: Path) -> None:
+    memory.observe("user", "I live in Leeds.", session="s-1", user="alex")
+    memory.observe("user", "I live in York.", session="s-1", user="kim")
+    memory.end_session("s-1")
+    memory.tend(jobs=["graph"])
+    assert not (home / USER).exists()
+
+
+def test_what_one_of_several_people_said_for_themselves_is_quoted_nowhere(memory: Memory, home: Path) -> None:
+    for text in ("I met Priya Nair.", "I saw Priya Nair at the fair."):
+        memory.observe("user", text, session="s-1", user="alex")
+    memory.observe("user", "I had tea with Priya Nair.", session="s-2", user="kim", audience="all")
+    memory.end_session("s-1")
+    memory.end_session("s-2")
+    memory.tend(jobs=["graph"])
+    page = (home / "agents/main/memory/graph/entities/person--priya-nair.md").read_text()
+    assert "kim: I had tea with Priya Nair (M-" in page
+    assert "fair" not in page

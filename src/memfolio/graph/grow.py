@@ -440,8 +440,8 @@ class _Growth:
         """Keep the last sentences that name somebody on their page, as far as no fact there was learned from them."""
         # A fact says it better than the sentence it was learned from.
         there, seen = page.cites, draft.seen - self._given.strange
-        found = self._index.read(lambda db: mentions(db, seen, there))
-        told = {each.id: words for each in found if (words := naming(each.content, draft))}
+        found = self._index.read(lambda db: mentions(db, seen, there, self._given.user))
+        told = {each.id: _by(each.user, words) for each in found if (words := naming(each.content, draft))}
         last = dict(list(told.items())[-IN_MENTIONS:])
         page.drop_cited(told.keys() - last.keys(), self._before)
         new = [each for each in found if each.id in last and each.id not in there]
@@ -469,7 +469,9 @@ class _Growth:
     def _user_page(self) -> Iterator[PutPage]:
         """USER.md with what is known about the user, in a part of its own: what a person writes there stays."""
         path = f"{agent_root(self._changes.agent)}/USER.md"
-        known = sorted((each for each in self._facts.values() if is_user(each.subject)), key=lambda each: each.at)
+        theirs = name_key(self._given.user)
+        about = (each for each in self._facts.values() if is_user(each.subject) or name_key(each.subject) == theirs)
+        known = sorted(about, key=lambda each: each.at)
         page = self._changes.vault.page(path)
         # The page may be from before memfolio: only the marked part is ours.
         body, old = user_section(known), page.text if page else ""
@@ -513,6 +515,11 @@ def naming(content: str, draft: EntityDraft) -> str:
     names = [_in_words(name) for name in (draft.name, *draft.aliases)]
     told = (sentence for line in readable(content) for sentence in sentences(line) if not is_question(sentence))
     return next((each for each in told if any(name in _in_words(each) for name in names)), "")
+
+
+def _by(user: str | None, words: str) -> str:
+    """A sentence with who says it, where that is known: it may speak of `me`."""
+    return f"{user}: {words}" if user else words
 
 
 def _in_words(text: str) -> str:

@@ -202,6 +202,8 @@ class Material:
     """Entities whose pages cite a memory that was replaced, forgotten or undone, or is not there."""
     lost: frozenset[str]
     """The memories they cite."""
+    user: str = ""
+    """The name of the one person who speaks here, where their turns have one and nobody else speaks."""
 
     @property
     def job(self) -> Mapping[str, Any]:
@@ -233,6 +235,7 @@ FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger
 ORDER BY m.created_at, m.id
 """
 _STRANGE = "SELECT id FROM memories WHERE origin = 'untrusted'"
+_SPEAKERS = "SELECT DISTINCT user FROM memories WHERE role = 'user' AND origin != 'untrusted' LIMIT 2"
 _LOST = f"""
 SELECT DISTINCT e.source, e.target FROM edges e LEFT JOIN memories m ON m.id = e.target
 WHERE e.type = 'about' AND (m.id IS NULL OR {_GONE})
@@ -244,6 +247,7 @@ def material(db: Connection) -> Material:
     jobs = [line for line in state_lines(db, "s.op = ?", "job") if line.get("job") == "graph"]
     lost = list(db.execute(_LOST))
     sessions = tuple(state_lines(db, "s.op = ?", "session"))
+    speakers = [each for (each,) in db.execute(_SPEAKERS)]
     return Material(
         nodes=tuple(nodes(db)),
         ties=frozenset(ties(db)),
@@ -254,6 +258,7 @@ def material(db: Connection) -> Material:
         strange=frozenset(each for (each,) in db.execute(_STRANGE)),
         stale=frozenset(source for source, _ in lost),
         lost=frozenset(target for _, target in lost),
+        user=speakers[0] or "" if len(speakers) == 1 else "",
     )
 
 
@@ -266,15 +271,19 @@ class Mention(NamedTuple):
     id: str
     at: datetime
     content: str
+    user: str | None
 
 
-def mentions(db: Connection, ids: Iterable[str], cited: Iterable[str]) -> list[Mention]:
-    """Those of these memories that people said to everybody, oldest first, less the sources of what is cited."""
+def mentions(db: Connection, ids: Iterable[str], cited: Iterable[str], user: str = "") -> list[Mention]:
+    """Those of these memories that people said to everybody, oldest first, less the sources of what is cited.
+
+    Where only `user` speaks, what is for them alone is for everybody.
+    """
     sources = {target for (target,) in of_ids(db, f"{_LEARNED_FROM} AND source IN carray(?)", cited)}
-    sql = "SELECT id, happened_at, content, role FROM memories WHERE forgotten_at IS NULL"
-    sql += " AND user IS NULL AND audience IS NULL AND id IN carray(?)"
-    rows = (row for row in of_ids(db, sql, set(ids) - sources) if row[3] not in MACHINES)
-    return sorted((Mention(name, from_us(at), content) for name, at, content, _ in rows), key=lambda each: each[1::-1])
+    sql = "SELECT id, happened_at, content, user, role, audience FROM memories WHERE forgotten_at IS NULL"
+    rows = of_ids(db, f"{sql} AND id IN carray(?)", set(ids) - sources)
+    heard = (row for row in rows if row[4] not in MACHINES and (row[5] or user) == user)
+    return sorted((Mention(row[0], from_us(row[1]), *row[2:4]) for row in heard), key=lambda each: each[1::-1])
 
 
 def nodes(db: Connection, type: str | None = None) -> list[Node]:
