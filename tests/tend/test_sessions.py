@@ -241,6 +241,27 @@ def test_page_about_the_conversation_is_written_and_found(memory: Memory, home: 
     assert any(hit.path and "sessions/" in hit.path for hit in memory.recall("Conversation s-1", limit=20))
 
 
+def test_page_of_a_conversation_quotes_people_and_no_offers(memory: Memory, home: Path) -> None:
+    say(memory, "The notice goes to all tenants of the mill on Friday.")
+    say(memory, "Sure, here is a draft you can edit.", role="assistant")
+    say(memory, "The mill has forty tenants on three floors.", role="assistant")
+    memory.end_session("s-1")
+    page = (home / "agents/main/sessions/2026-11-15-s-1.md").read_text()
+    summary = page.partition("## Summary")[2].partition("## Turns")[0]
+    assert "tenants of the mill on Friday" in summary
+    assert "forty tenants" in summary
+    assert "draft" not in summary
+
+
+def test_conversation_of_offers_alone_is_not_summed_up(memory: Memory, home: Path) -> None:
+    say(memory, "Can you write a notice?")
+    say(memory, "Sure, here is a draft you can edit.", role="assistant")
+    memory.end_session("s-1")
+    page = (home / "agents/main/sessions/2026-11-15-s-1.md").read_text()
+    assert "## Summary" not in page
+    assert "assistant: Sure, here is a draft" in page
+
+
 def test_page_grows_with_its_conversation_and_keeps_what_a_person_wrote(
     memory: Memory, home: Path, clock: SettableClock
 ) -> None:

@@ -14,7 +14,7 @@ from memfolio.errors import HomeBusyError, MemfolioError, PolicyError
 from memfolio.govern.reflection.log import is_unwanted, refused
 from memfolio.index.index import Index
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
-from memfolio.index.rows import from_us
+from memfolio.index.rows import MACHINES, from_us
 from memfolio.learn.learned import Learned, Statement, drafted, moment
 from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
@@ -26,8 +26,8 @@ from memfolio.state import Op
 from memfolio.stores import flush
 from memfolio.stores.flush import resolved, turn_of
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.digest import inline
-from memfolio.tend.extract import clipped, extract
+from memfolio.tend.digest import REPLY, inline
+from memfolio.tend.extract import clipped, extract, is_offer
 from memfolio.tend.tend import tending
 from memfolio.text import counted
 from memfolio.types import Action, MemoryItem, frozen
@@ -46,6 +46,8 @@ LINE = 100
 """Characters of a turn that its line shows."""
 MOST = 400
 """How many turns a page lists; the others are in the logs all the same."""
+QUOTED = 5
+"""How many sentences sum a conversation up."""
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 ASK = """Both are kept. Which is right? Forget the other one by the id behind it (`memfolio forget ID`). Of the newer
 one that is the turn that says it; what was learned from that turn alone is forgotten with it."""
@@ -73,17 +75,14 @@ def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there:
 def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
     first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
     people = ", ".join(dict.fromkeys(map(_speaker, turns)))
-    best = extract([turn.content for turn in turns], limit=5, tokens=250)
+    best = _telling(turns)
     return "\n".join(
         [
             f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
             "",
             f"{counted(len(turns), 'turn')} of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
             "",
-            "## Summary",
-            "",
-            *(f"- {inline(sentence)} ({turns[place].id})" for place, sentence in best),
-            "",
+            *(["## Summary", "", *best, ""] if best else []),
             "## Turns",
             "",
             *(_line(turn, zone) for turn in turns[:MOST]),
@@ -91,6 +90,15 @@ def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
             "",
         ]
     )
+
+
+def _telling(turns: Sequence[MemoryItem]) -> list[str]:
+    """The sentences that tell most, as lines: those of people first, and of machines none that only agree or offer."""
+    weights = [REPLY if turn.role in MACHINES else 1.0 for turn in turns]
+    found = extract([turn.content for turn in turns], limit=2 * QUOTED, tokens=250, weights=weights)
+    kept = [(at, words) for at, words in found if turns[at].role not in MACHINES or not is_offer(words)]
+    best = sorted(sorted(kept, key=lambda each: turns[each[0]].role in MACHINES)[:QUOTED])
+    return [f"- {inline(words)} ({turns[at].id})" for at, words in best]
 
 
 def _line(turn: MemoryItem, zone: tzinfo) -> str:
