@@ -42,8 +42,19 @@ def test_growing_twice_writes_once(world: World) -> None:
     assert world.changes.receipts == []
 
 
+def test_what_is_only_asked_about_has_no_page_until_something_is_told(world: World) -> None:
+    asked = world.said("How is the weather in Utrecht?", "Is Utrecht far from here?", "Who knows Utrecht?")
+    world.session([person("Utrecht", *asked, type="place")])
+    world.grow()
+    assert world.pages() == []
+    world.session([person("Utrecht", *world.said("I spent a week in Utrecht."), type="place")])
+    world.grow()
+    assert "## Mentions\n\n- 2026-11-15: I spent a week in Utrecht (M-" in world.page("place--utrecht")
+    assert "mentions: 4" in world.page("place--utrecht")
+
+
 def test_growth_is_one_change_that_can_be_undone_and_shown_before(world: World) -> None:
-    world.session([person("Alex", *world.said("a", "b"))])
+    world.session([person("Alex", *world.said("Alex called", "Alex wrote"))])
     world.grow(dry_run=True)
     assert "+name: Alex" in world.changes.diff
     assert world.pages() == []
@@ -187,7 +198,7 @@ def test_names_and_aliases_mean_the_same_entity_in_any_case(world: World) -> Non
 
 def test_the_same_name_of_clearly_different_types_is_two(world: World) -> None:
     world.session([person("Paris", "M-1", "M-2"), person("Paris", "M-3", "M-4", type="place")])
-    world.session([person("Acme", "M-1", "M-2", type="organization"), person("Acme", "M-3", type="project")])
+    world.session([person("Acme", "M-5", "M-6", type="organization"), person("Acme", "M-7", type="project")])
     world.grow()
     assert world.pages() == ["organization--acme", "person--paris", "place--paris"]
 

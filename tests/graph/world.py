@@ -31,6 +31,8 @@ class World:
         self.memory: Memory = opened(home, clock=clock)
         self.changes = self._changes()
         self._turns: dict[str, str] = {}
+        self._names: dict[str, list[str]] = {}
+        """Who is named in the turns that tests only number."""
 
     def _changes(self, *, dry_run: bool = False) -> JobChanges:
         return JobChanges(vault=self.memory.vault, agent="main", now=self.clock.now(), dry_run=dry_run)
@@ -44,6 +46,9 @@ class World:
         return [item.id for item in self.memory.vault.add("main", drafts, OWNER).items]
 
     def session(self, mentions: Sequence[dict[str, Any]] = (), relations: Sequence[dict[str, Any]] = ()) -> None:
+        for each in mentions:
+            for turn in each["in"]:
+                self._names.setdefault(turn, []).append(each["name"])
         line = {
             "op": "session",
             "until": "M-1-00000000",
@@ -57,7 +62,9 @@ class World:
         """The ids of turns, which are said where a test only numbers them: M-1."""
         for each in where:
             if re.fullmatch(r"M-[\d-]{1,9}", each) and each not in self._turns:
-                self._turns[each] = self.said(f"turn {each}")[0]
+                self._turns[each] = self.said(
+                    f"{' and '.join(self._names.get(each, ['Nobody']))} came up in turn {each}"
+                )[0]
         return [self._turns.get(each, each) for each in where]
 
     def fact(self, text: str, subject: str, predicate: str = "", object: str = "", **more: Any) -> MemoryItem:

@@ -409,6 +409,8 @@ class _Growth:
         if "\0" in page.text:
             return None
         self._add(page, draft)
+        if before is None and not _tells(page):
+            return None
         # A page may lag behind in its count alone, as after a memory was forgotten.
         is_miscounted = draft.page and draft.seen and draft.page.mentions != len(draft.seen)
         if not page.is_changed and not is_miscounted:
