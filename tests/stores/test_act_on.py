@@ -138,3 +138,14 @@ def test_what_lacks_a_word_of_the_description_is_shown_too(memory: Memory) -> No
     found = memory.act_on("erase my old address from your memory, the one on Juniper Walk")
     assert found is not None
     assert [each.id for each in found.fits] == [old.id]
+
+
+def test_german_clause_is_kept_as_a_sentence_and_learned_once(memory: Memory) -> None:
+    said = "Merk dir, dass ich eine Latexallergie habe."
+    memory.observe("user", said, session="s-1")
+    item = kept(memory, said)
+    assert item.content == "Ich habe eine Latexallergie"
+    [line] = next(block.items for block in memory.core.read().blocks if block.name == "Critical Facts")
+    assert (line.id, line.says) == (item.id, "Der Nutzer hat eine Latexallergie")
+    memory.end_session("s-1")
+    assert not [each for each in memory.vault.entries("main") if each.source == "extraction"]

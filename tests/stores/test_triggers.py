@@ -273,7 +273,27 @@ def test_phrases_of_other_languages_are_heard_where_they_are_configured(
 @pytest.mark.parametrize(
     ("said", "kind", "meant"),
     [
-        ("Merk dir, dass Alex Tee mag", TriggerRequest.REMEMBER, "Alex Tee mag"),
+        ("Merk dir, dass Alex Tee mag", TriggerRequest.REMEMBER, "Alex mag Tee"),
+        (
+            "Merk dir, dass ich eine Latexallergie habe.",
+            TriggerRequest.REMEMBER,
+            "Ich habe eine Latexallergie",
+        ),
+        (
+            "Merk dir bitte, dass meine Schwester im Mai umgezogen ist!",
+            TriggerRequest.REMEMBER,
+            "Meine Schwester ist im Mai umgezogen",
+        ),
+        (
+            "merk dir, dass ich um acht ankomme",
+            TriggerRequest.REMEMBER,
+            "Merk dir, dass ich um acht ankomme",
+        ),
+        (
+            "Merk dir, dass ich Nüsse meide und Milch nicht vertrage",
+            TriggerRequest.REMEMBER,
+            "Merk dir, dass ich Nüsse meide und Milch nicht vertrage",
+        ),
         ("Hallo. merk dir: Alex mag Tee", TriggerRequest.REMEMBER, "Alex mag Tee"),
         ("Notiz an mich: Milch kaufen", TriggerRequest.REMEMBER, "Milch kaufen"),
         ("Vergiss die Sache mit dem Boot", TriggerRequest.FORGET, "dem Boot"),

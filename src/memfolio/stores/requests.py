@@ -115,7 +115,18 @@ def _trigger(
     may_be_empty = kind is TriggerRequest.REFLECT and not match.groupdict().get("about")
     if not is_named and not may_be_empty:
         return None
+    if is_named and kind is TriggerRequest.REMEMBER:
+        found = _sentence(match[0].lstrip(), found)
     return Trigger(kind=kind, object=found if is_named else "", phrase=text[match.start() : match.end()].strip())
+
+
+def _sentence(phrase: str, words: str) -> str:
+    """What is to be remembered as a sentence that stands by itself; the whole request where only that does."""
+    if not AROUND["conjunction"].search(phrase):
+        return words
+    found = AROUND["verb_last"].match(words)
+    made = f"{found['subject']} {found['verb']} {found['rest']}" if found else f"{phrase.rstrip()} {words}"
+    return made[:1].upper() + made[1:]
 
 
 def _is_other(kind: TriggerRequest, phrase: str, rest: str) -> bool:
