@@ -1,4 +1,4 @@
-"""Make the data of the local embedder out of the package wordllama: `python -m tools.weights`, which needs that package.
+"""Make the data of the local embedder out of the package wordllama: `python -m tools.weights`.
 
 The table is written with one byte a number, each row scaled by a power of two: half the size, and sums stay exact.
 """
@@ -21,7 +21,8 @@ LARGEST = 127
 def package() -> Path:
     """Where wordllama is; it is not imported, since it would bring half the internet with it."""
     spec = importlib.util.find_spec("wordllama")
-    assert spec and spec.submodule_search_locations, "pip install wordllama"
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("this needs wordllama: pip install wordllama")
     return Path(spec.submodule_search_locations[0])
 
 

@@ -210,7 +210,7 @@ class _Words(dict[str, tuple[int, ...]]):
         return (number,) if number is not None else [self._bytes[each] for each in part.encode("utf-8", "replace")]
 
     def _merged(self, word: str) -> Iterable[str]:
-        """The letters of a word, of which neighbours are joined, the pair of the lowest rank first, while any can be."""
+        """The letters of a word, neighbours joined while any can be, the pair of the lowest rank first."""
         parts, end, rank_of = list(word), len(word), self.rank
         before, after = list(range(-1, end - 1)), list(range(1, end + 1))
         waiting = [(rank, place) for place in range(end - 1) if (rank := rank_of(parts[place], parts[place + 1]))]
