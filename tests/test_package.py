@@ -21,10 +21,21 @@ from tools import dist
 
 ROOT = Path(__file__).parent.parent
 BIN = "Scripts" if sys.platform == "win32" else "bin"
-PYTHONS = [name for name in ("python3.11", "python3.12", "python3.13", "python3.14") if shutil.which(name)]
 LARGEST = 150
 """MB that the base installation may take, without pip and setuptools, which are not ours."""
 NOT_OURS = re.compile(r"(pip|setuptools|pkg_resources|_distutils_hack|distutils-precedence)\b")
+
+
+def pythons() -> dict[str, str]:
+    """Every Python that memfolio may run on and that is found here, on the path or as pyenv and uv keep them."""
+    found = {}
+    for version in ("3.11", "3.12", "3.13", "3.14"):
+        folders = (Path.home() / ".pyenv/versions", Path.home() / ".local/share/uv/python")
+        beside = [str(path) for folder in folders for path in folder.glob(f"*/bin/python{version}")]
+        for path in filter(None, (shutil.which(f"python{version}"), *beside)):
+            if subprocess.run([path, "-c", "import venv"], capture_output=True).returncode == 0:
+                found.setdefault(version, path)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +103,12 @@ def weight(packages: Path) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("version", pythons())
 @pytest.mark.parametrize("kind", [0, 1], ids=["wheel", "sdist"])
 def test_pip_installs_it_where_there_is_nothing(
-    built: tuple[Path, Path], tmp_path: Path, python: str, kind: int
+    built: tuple[Path, Path], tmp_path: Path, version: str, kind: int
 ) -> None:
-    call(tmp_path, python, "-m", "venv", tmp_path / "venv")
+    call(tmp_path, pythons()[version], "-m", "venv", tmp_path / "venv")
     installed_with(tmp_path, tmp_path / "venv" / BIN / "python", "-m", "pip", "install", "-q", built[kind])
     answers(tmp_path, tmp_path / "venv" / BIN / "memfolio")
     [packages] = (tmp_path / "venv").glob("lib/python*/site-packages")

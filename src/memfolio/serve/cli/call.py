@@ -157,7 +157,7 @@ class Options:
 def no_home(folder: Path) -> HomeMissingError:
     if in_empty_folder(folder):
         return HomeMissingError(f"there is no home in {folder}", hint="`memfolio init` makes one")
-    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init` makes a home of this one, beside the files"
+    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init --yes` makes a home of this one, beside them"
     return HomeMissingError(f"{folder} has other files and is not a home", hint=hint)
 
 
