@@ -28,7 +28,7 @@ NOT_OURS = re.compile(r"(pip|setuptools|pkg_resources|_distutils_hack|distutils-
 
 def pythons() -> dict[str, str]:
     """Every Python that memfolio may run on and that is found here, on the path or as pyenv and uv keep them."""
-    found = {}
+    found = dict[str, str]()
     for version in ("3.11", "3.12", "3.13", "3.14"):
         folders = (Path.home() / ".pyenv/versions", Path.home() / ".local/share/uv/python")
         beside = [str(path) for folder in folders for path in folder.glob(f"*/bin/python{version}")]

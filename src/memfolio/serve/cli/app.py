@@ -43,13 +43,14 @@ def first() -> dict[str, dict[str, Any]]:
 
 def short_help() -> str:
     """What fits a screen."""
-    lines = [WHAT, "", "Usage: memfolio COMMAND …        examples and options: memfolio COMMAND --help"]
+    lines = ["Long-term memory for AI agents, in Markdown files that you read, edit and undo.", ""]
+    lines += ["memfolio COMMAND …           examples and options: memfolio COMMAND --help"]
     for heading, commands in first().items():
         if heading != WORDS:
             lines += ["", heading, *(f"  {name:10}{words}" for name, words in commands.items())]
     rest = len(listed()) - sum(len(commands) for heading, commands in first().items() if heading != WORDS)
-    more = f"{rest} further commands: memfolio --help {ALL}"
-    return "\n".join([*lines, "", f"All take --home DIR, --agent ID and --json.  {more}"])
+    more = f"All take --home DIR, --agent ID, --json. {rest} more: memfolio --help {ALL}"
+    return "\n".join([*lines, "", more])
 
 
 def asks_for_help(args: Sequence[str]) -> bool:

@@ -198,13 +198,16 @@ def _page(memory: Memory, name: str) -> Answer:
 
 
 def status(found: Status, memory: Memory) -> Answer:
+    from memfolio.serve.cli.world import paused
     from memfolio.serve.hooks.kept import Health, health
 
     zone = memory.vault.home.zone
     hooks = health(found.home) if memory.vault.scope is None else Health()
     waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
-    notes = yellow([*_concerns(found), *waiting, *(f"hook: {safe(line)}" for line in hooks.troubles)])
-    return Answer({**fields_of(found), "hooks": hooks}, [lambda screen: _draw_status(screen, found, zone), *notes])
+    pauses = paused(memory.vault.config) if memory.vault.scope is None else []
+    notes = yellow([*_concerns(found), *waiting, *pauses, *(f"hook: {safe(line)}" for line in hooks.troubles)])
+    document = {**fields_of(found), "hooks": hooks, "paused": pauses}
+    return Answer(document, [lambda screen: _draw_status(screen, found, zone), *notes])
 
 
 def cost(found: Cost, memory: Memory) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from memfolio.config import load_config
 from memfolio.errors import RefusedError
 from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
 from memfolio.serve.cli.output import Line, Screen
@@ -129,6 +131,8 @@ def _make(plan: Plan, *, existed: bool) -> Answer:
     if first:
         lines += ["", (f"You ask: {QUESTION}", "dim"), (f"  {first.content}", "bold"), (f"  {first.id}", "dim")]
     lines += ["", NEXT] if first or plan.hosts else []
+    if home != load_config().home:
+        lines.append(f"Other commands find it with `export MEMFOLIO_HOME={shlex.quote(str(home))}` or --home.")
     told = {"id": first.id, "content": first.content} if first else None
     return Answer(_document(plan, created=not existed) | {"agent": agent, "hosts": connected, "first": told}, lines)
 

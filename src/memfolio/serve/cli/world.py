@@ -226,11 +226,10 @@ def _paused(each: Pause, config: Config) -> str:
     return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
 
 
-def paused(options: Options) -> list[str]:
+def paused(config: Config) -> list[str]:
     """A line for every pause of the home that lasts."""
     from memfolio.serve.hooks.pause import pauses
 
-    config = options.config()
     return [_paused(each, config) for each in pauses(config.home, SystemClock().now())]
 
 
@@ -331,7 +330,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
     yield from _model(options)
-    yield from (Finding("note", "pause", line, "`memfolio pause --off` ends it") for line in paused(options))
+    yield from (Finding("note", "pause", line, "`memfolio pause --off` ends it") for line in paused(options.config()))
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)

@@ -38,6 +38,7 @@ def run(args: Sequence[str], folder: str) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # what that is called on Windows
     )
     process.returncode = 0  # or Python would complain that it still runs
 
