@@ -10,6 +10,7 @@ import pytest
 from memfolio import InputError, Memory, NotFoundError
 from memfolio.clock import SettableClock
 from memfolio.govern.account import Changes
+from memfolio.serve.cli.call import PERSON
 
 START = datetime(2026, 11, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -23,10 +24,10 @@ def test_changes_are_told_by_what_was_done_for_a_week_or_another_time(home: Path
     clock = SettableClock(START)
     with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
         tea = memory.remember("Alex prefers tea")
-        clock.advance(6 * DAY)
+        clock.advance(days=6)
         memory.observe("user", "Kim lives in Berlin", session="s")
         memory.correct(tea.id, "Alex prefers coffee")
-        clock.advance(3 * DAY)
+        clock.advance(days=3)
         memory.facts.assert_("Kim", "likes", "bees")
         memory.forget(memory.remember("The bins go out on Monday").id)
         found = memory.account.changed()
@@ -62,7 +63,7 @@ def test_why_names_who_said_it_and_what_it_was_before(home: Path) -> None:
         [found] = memory.account.why("I made coffee, since Alex prefers coffee").memories
         assert found.memory.id == coffee.id
         assert [each.id for each in found.supersedes] == [tea.id]
-        assert [event.deed for event in found.events][0] == "written"
+        assert next(event.deed for event in found.events) == "written"
         cited = memory.account.why(f"You like tea [{tea.id}]")
         assert [each.memory.id for each in cited.memories] == [tea.id]
         assert memory.account.why("The moon is made of cheese").memories == ()
@@ -76,6 +77,7 @@ def test_everything_about_somebody_is_forgotten_and_can_be_taken_back(home: Path
         memory.facts.assert_("Kim", "likes", "honey")
         memory.facts.assert_("Alex", "knows", "Kim")
         (home / "agents/main/USER.md").write_text("Kim is a friend.\n", encoding="utf-8")
+        memory.sync()
         shown = memory.account.forget_about("Kim", dry_run=True)
         assert (len(shown.memories), len(shown.facts), shown.seqs) == (2, 2, ())
         assert shown.pages == ("agents/main/USER.md",)
@@ -85,7 +87,7 @@ def test_everything_about_somebody_is_forgotten_and_can_be_taken_back(home: Path
         assert left <= {"Kim is a friend.", "Alex prefers tea"}
         assert memory.facts.query(subject="Kim") == []
         assert (home / "agents/main/USER.md").read_text() == "Kim is a friend.\n"
-        memory.audit.undo(done.seqs)
+        memory.audit.undo(done.seqs, by=PERSON)
         assert {"Kim keeps bees on the roof", "Alex met Kim in Bergen"} <= {
             hit.memory.content for hit in memory.recall("Kim", limit=20)
         }

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from memfolio import Memory
 from memfolio.serve.cli.app import WORDS, first, short_help
 from memfolio.serve.cli.derive import below, listed
 from memfolio.serve.install.hosts import HOSTS
-from tests.serve.calls import PROGRAM, Run, RunJson
+from tests.serve.calls import PROGRAM, Run, RunJson, terminal
 
 HOOKED = [host for host in HOSTS.values() if host.hooks]
 
@@ -187,3 +188,20 @@ def test_words_that_people_type_are_understood(cli: Run, cli_json: RunJson) -> N
     assert "memfolio.toml" in cli("config", status=2)
     assert cli("web", "--help") == cli("open", "--help")
     assert all(meant[0].startswith(":") or meant[0] in listed() for meant in first()[WORDS].values())
+
+
+# Pages of a terminal.
+
+
+def test_long_answers_are_paged_at_a_terminal_and_short_ones_are_not(
+    cli: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "sed s/^/PAGED:/")
+    with Memory.open(home, background=False) as memory:
+        for number in range(50):
+            memory.observe("user", f"turn {number}", session="s")
+    assert terminal(80, "log", "--limit", "45").count("PAGED:") > 45
+    assert "turn 49" in terminal(80, "log", "--limit", "45")
+    assert terminal(80, "show").count("PAGED:") > 50
+    assert "PAGED" not in terminal(80, "log", "--limit", "5")
+    assert "PAGED" not in cli("log", "--limit", "45")

@@ -44,7 +44,7 @@ def first() -> dict[str, dict[str, Any]]:
 def short_help() -> str:
     """What fits a screen."""
     lines = ["Long-term memory for AI agents, in Markdown files that you read, edit and undo.", ""]
-    lines += ["memfolio COMMAND …           examples and options: memfolio COMMAND --help"]
+    lines += ["Usage: memfolio COMMAND …         examples and options: memfolio COMMAND --help"]
     for heading, commands in first().items():
         if heading != WORDS:
             lines += ["", heading, *(f"  {name:10}{words}" for name, words in commands.items())]

@@ -78,9 +78,12 @@ class Answer:
     lines: Lines | None = None
     status: int = 0
     as_json: bool = False
+    is_long: bool = False
+    """Whether it may be longer than a screen and is then paged."""
 
     def show(self, screen: Screen) -> None:
-        screen.show(self.lines or [])
+        with screen.paged(wanted=self.is_long):
+            screen.show(self.lines or [])
 
 
 @frozen

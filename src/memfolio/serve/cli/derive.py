@@ -12,10 +12,11 @@ like `show`, makes the answer where that does not do. In such a row
   `is` called in the method (`**` stands for several values by their names), whether it is an `argument`, and how the
   typed text is read (`reads`).
 
-With `makes_home`, a home is made where there is none. Commands that are a dialogue, or that need more than one call,
-are functions of their module with their names, and a `_` behind a word of Python. They get the options of every
-command first, or the open memory where their first parameter is called `memory`. Parameters without a default and
-those before a `/` are arguments, all others are options. The verbs of the table are commands without a row.
+With `makes_home`, a home is made where there is none; with `paged`, a long answer goes through a pager. Commands that
+are a dialogue, or that need more than one call, are functions of their module with their names, and a `_` behind a word
+of Python. They get the options of every command first, or the open memory where their first parameter is called
+`memory`. Parameters without a default and those before a `/` are arguments, all others are options. The verbs of the
+table are commands without a row.
 """
 
 from __future__ import annotations
@@ -298,7 +299,7 @@ def _built(
             with options.memory(create=in_empty_folder if row.get("makes_home") else nowhere) as memory:
                 given |= {each: _moment(memory, each, given[each]) for each in times}
                 answer = function(memory, *in_order, **given)
-        answer.as_json = options.as_json
+        answer.as_json, answer.is_long = options.as_json, bool(row.get("paged"))
         if answer.lines is None and not answer.as_json:
             answer.lines = list(shown(answer.document, row, typed))
         return answer

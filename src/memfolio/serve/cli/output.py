@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +110,24 @@ class Screen:
         """Something that Rich lays out."""
         self.console.print(thing)
 
+    @contextmanager
+    def paged(self, *, wanted: bool) -> Iterator[None]:
+        """Have what is shown meanwhile paged, where it is longer than the terminal and its keys can be pressed."""
+        if not wanted or not self.is_terminal or not sys.stdin.isatty():
+            yield
+            return
+        with self.console.capture() as heard:
+            yield
+        text = heard.get()
+        pager = shutil.which("less") if "PAGER" not in os.environ else os.environ["PAGER"]
+        if not pager or text.count("\n") < self.console.height - 1:
+            self.console.file.write(text)
+            return
+        # -R keeps colours, -F ends at once where it fits, -X leaves what was read on the screen.
+        around = os.environ | {"LESS": os.environ.get("LESS", "-FRX")}
+        with suppress(BrokenPipeError, KeyboardInterrupt):
+            subprocess.run(pager, shell=True, input=text, text=True, env=around, check=False)
+
     def show(self, lines: Lines) -> None:
         """The lines of an answer."""
         for line in [lines] if isinstance(lines, str | tuple) or callable(lines) else lines:
@@ -124,6 +146,8 @@ class Screen:
             from rich.text import Text
 
             self.console.print(Text(text, style=style), soft_wrap=True)
+        elif self.console.is_terminal:  # past the layout, but not past the pager
+            self.console.out(text, highlight=False)
         else:
             self.console.file.write(f"{text}\n")
 
