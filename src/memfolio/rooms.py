@@ -15,7 +15,7 @@ from memfolio.recall.searcher import Searcher
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:  # a room is loaded when somebody asks for it
-    from memfolio.govern.account import Account
+    from memfolio.govern.account import MemoryAccount
     from memfolio.govern.agents import Agents
     from memfolio.govern.reflection.reflections import Reflections
     from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
@@ -96,8 +96,8 @@ class Rooms:
     """What is proposed to this agent, and by it."""
     reflections: Reflections = room("govern.reflection.reflections:Reflections", gate="gate", model="_model")
     """What this agent found when it looked back, and what became of it."""
-    account: Account = room(
-        "govern.account:Account",
+    account: MemoryAccount = room(
+        "govern.account:MemoryAccount",
         "vault searcher agent audit gate",
         recall="recall",
         explain="explain",

@@ -100,7 +100,7 @@ class ForgottenAbout:
     hint: str = ""
 
 
-class Account:
+class MemoryAccount:
     """Answers for one agent's memory."""
 
     def __init__(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -118,15 +115,16 @@ class Screen:
             return
         with self.console.capture() as heard:
             yield
-        text = heard.get()
-        pager = shutil.which("less") if "PAGER" not in os.environ else os.environ["PAGER"]
-        if not pager or text.count("\n") < self.console.height - 1:
+        import subprocess
+
+        from memfolio.config import pager
+
+        text, (program, around) = heard.get(), pager()
+        if not program or text.count("\n") < self.console.height - 1:
             self.console.file.write(text)
             return
-        # -R keeps colours, -F ends at once where it fits, -X leaves what was read on the screen.
-        around = os.environ | {"LESS": os.environ.get("LESS", "-FRX")}
         with suppress(BrokenPipeError, KeyboardInterrupt):
-            subprocess.run(pager, shell=True, input=text, text=True, env=around, check=False)
+            subprocess.run(program, shell=True, input=text, text=True, env=around, check=False)
 
     def show(self, lines: Lines) -> None:
         """The lines of an answer."""

@@ -204,7 +204,7 @@ def why(found: Because, memory: Memory) -> Answer:
         lines.append((f"  {each.memory.id}  {each.path}", "dim"))
     if not lines:
         lines = [
-            "Nothing that is remembered is likely to be behind that.",
+            "Nothing that is remembered is behind that.",
             "`memfolio recall` shows what comes nearest.",
         ]
     return Answer(fields_of(found), lines)

@@ -28,7 +28,7 @@ NEXT = 'Next: `memfolio remember "…"`, `memfolio import FOLDER` for notes you 
 
 
 @dataclass(slots=True, kw_only=True)
-class Plan:
+class Beginning:
     """What is to be made: where, whose, and for which hosts."""
 
     options: Options
@@ -65,7 +65,7 @@ def init(
     asks = not (yes or dry_run or options.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     named = [host_of(each) for each in host or () if each != NONE]
     options = options.further(folder or None, None, as_json=False)
-    plan = Plan(options=options, owner=owner, hosts=named, tools_only=tools_only, yes=yes)
+    plan = Beginning(options=options, owner=owner, hosts=named, tools_only=tools_only, yes=yes)
     if asks:
         _ask(plan, where=not (folder or options.home), hosts=host is None)
     if plan.hosts:
@@ -77,7 +77,7 @@ def init(
     return _make(plan, existed=existed)
 
 
-def _ask(plan: Plan, *, where: bool, hosts: bool) -> None:
+def _ask(plan: Beginning, *, where: bool, hosts: bool) -> None:
     """At most three questions, each of which an option answers; then what will be kept, and where."""
     from memfolio.serve.install.hosts import found, host_of
 
@@ -113,7 +113,7 @@ def _check_folder(home: Path, *, existed: bool, yes: bool) -> None:
     raise RefusedError(f"{home} has other files in it", hint=hint)
 
 
-def _make(plan: Plan, *, existed: bool) -> Answer:
+def _make(plan: Beginning, *, existed: bool) -> Answer:
     """Make the home, connect the hosts, and ask the memory its first question."""
     with plan.options.memory(create=anywhere) as memory:
         home, agent, first = memory.vault.config.home, memory.agent, None
@@ -137,7 +137,7 @@ def _make(plan: Plan, *, existed: bool) -> Answer:
     return Answer(_document(plan, created=not existed) | {"agent": agent, "hosts": connected, "first": told}, lines)
 
 
-def _document(plan: Plan, *, created: bool, dry_run: bool = False) -> dict[str, Any]:
+def _document(plan: Beginning, *, created: bool, dry_run: bool = False) -> dict[str, Any]:
     document = {"home": plan.config.home, "agent": plan.config.agent, "created": created}
     named = {"owner": plan.owner, "hosts": [{"host": each.name} for each in plan.hosts], "first": None}
     return document | named | {"dry_run": dry_run}

@@ -1,0 +1,120 @@
+"""What README and docs show of recall and context holds at every door: the hook of each host, MCP and HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory
+from memfolio.config import load_config
+from memfolio.serve.client import Client
+from memfolio.serve.hooks.desk import Desk
+from memfolio.serve.hooks.door import ACTS, PROMPT, text_of
+from memfolio.serve.hooks.event import read_parcel
+from memfolio.serve.http.app import build
+from memfolio.serve.http.gate import ServerNames
+from memfolio.serve.http.server import Limits, listen, server_of
+from memfolio.serve.mcp.caller import Caller
+from memfolio.serve.tokens import Tokens
+from memfolio.verbs.verb import tools_of
+from tests.pages import ROOT, Step, blocks, by_bash, pages, run_step, steps, surroundings
+from tests.serve.http.conftest import in_thread
+
+ASKED = re.compile(r'memfolio (recall|context) "([^"]+)"(?: --limit \d+)?')
+HIT = re.compile(r"1  (\S.*)")
+BULLET = re.compile(r"- \[[^\]]*\] (?:… )?(?:\w+: )?(.*?)(?: \(.*\))?")
+ALERTS = "docs/alerts.md"
+"""Alerts are the owner's: they are told in a context that the owner asks for, and to no agent with a prompt."""
+
+
+def answer(step: Step) -> tuple[str, str] | None:
+    """The question that a step asks and what must be in every answer, if it asks one and shows an answer."""
+    asked = ASKED.fullmatch(step.command)
+    if asked is None:
+        return None
+    found = [found[1] for line in step.shown if (found := (HIT if asked[1] == "recall" else BULLET).fullmatch(line))]
+    return (asked[2], found[0]) if found else None
+
+
+def examples() -> list[Path]:
+    asked = (page for page in pages() for block in blocks(page) if block.language == "console")
+    return [page for page in dict.fromkeys(asked) if any(map(answer, all_steps(page)))]
+
+
+def all_steps(page: Path) -> Iterator[Step]:
+    for block in blocks(page):
+        if block.language == "console":
+            yield from steps(block.text)
+
+
+def by_hook(home: Path, host: str, question: str) -> str:
+    """What an agent of a host is told with a prompt."""
+    event = next(name for name, act in ACTS[host].items() if act == PROMPT)
+    said = json.dumps({"session_id": "new", "conversation_id": "new", "prompt": question}).encode()
+    read = read_parcel(f"0\t1\t{host}\t{event}\n".encode() + said)[2]
+    assert read is not None
+    desk = Desk(home)
+    try:
+        return text_of(json.loads(desk.answer(read)))
+    finally:
+        desk.close()
+
+
+def by_mcp(home: Path, question: str) -> tuple[str, str]:
+    """What the tools `recall` and `context` answer."""
+    caller = Caller(tools_of("core"), lambda: Memory.open(home, speaker="agent", background=False))
+    try:
+        hits = caller.call("recall", {"query": question}).document["result"]["hits"]
+        context = caller.call("context", {"prompt": question}).document["result"]
+    finally:
+        caller.close()
+    return hits[0]["content"] if hits else "", json.dumps(context, ensure_ascii=False)
+
+
+def by_http(home: Path, question: str) -> tuple[str, str]:
+    """What the routes of a server on loopback answer."""
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        secret = Tokens(memory.vault.home).create("doors", "main", "read", now=memory.vault.home.now())[1]
+    limits = Limits()
+    app = build(load_config(home), limits, ServerNames())
+    server = server_of(app, limits, app.state.hall.end_streams)
+    with listen("127.0.0.1", 0) as door, in_thread(server, door):
+        client = Client(f"http://127.0.0.1:{door.getsockname()[1]}", secret)
+        hits, context = client.recall(query=question)["hits"], client.context(prompt=question)
+    return hits[0]["content"] if hits else "", json.dumps(context, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("page", examples(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_example_holds_at_every_door(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("MEMFOLIO_", "GIT_"))]:
+        monkeypatch.delenv(name)
+    for name, value in surroundings(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    wrong, names = list[str](), dict[str, object]()
+    for number, block in enumerate(blocks(page)):
+        if block.language == "python":
+            exec(compile(block.text, str(page), "exec"), names)
+        for place, step in enumerate(steps(block.text) if block.language == "console" else []):
+            run_step(step, by_bash)
+            if found := answer(step):
+                # In a copy: what is asked at the doors leaves traces that the page does not show.
+                copy = shutil.copytree(tmp_path / "home", tmp_path / f"copy-{number}-{place}", symlinks=True)
+                wrong += failing(copy, *found, is_recall=" recall " in step.command)
+    assert wrong == []
+
+
+def failing(home: Path, question: str, expected: str, *, is_recall: bool) -> Iterator[str]:
+    """The doors at which a question is not answered as the page shows it."""
+    told = {host: by_hook(home, host, question) for host in ACTS}
+    for name, (hit, context) in {"MCP": by_mcp(home, question), "HTTP": by_http(home, question)}.items():
+        told |= {f"{name} context": context} | ({f"{name} recall": hit} if is_recall else {})
+    for door, text in told.items():
+        if expected not in text:
+            yield f"{door}: {question} is not answered by {expected!r} but by {text!r}"
