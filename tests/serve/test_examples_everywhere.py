@@ -15,7 +15,7 @@ from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.serve.client import Client
 from memfolio.serve.hooks.desk import Desk
-from memfolio.serve.hooks.door import ACTS, PROMPT, text_of
+from memfolio.serve.hooks.door import ACTS, TOLD, text_of
 from memfolio.serve.hooks.event import read_parcel
 from memfolio.serve.http.app import build
 from memfolio.serve.http.gate import ServerNames
@@ -29,8 +29,8 @@ from tests.serve.http.conftest import in_thread
 ASKED = re.compile(r'memfolio (recall|context) "([^"]+)"(?: --limit \d+)?')
 HIT = re.compile(r"1  (\S.*)")
 BULLET = re.compile(r"- \[[^\]]*\] (?:… )?(?:\w+: )?(.*?)(?: \(.*\))?")
-ALERTS = "docs/alerts.md"
-"""Alerts are the owner's: they are told in a context that the owner asks for, and to no agent with a prompt."""
+OWNERS = ROOT / "docs/alerts.md"
+"""Alerts are for the owner, who asks for a context at the command line: what is shown there is told to no agent so."""
 
 
 def answer(step: Step) -> tuple[str, str] | None:
@@ -44,7 +44,7 @@ def answer(step: Step) -> tuple[str, str] | None:
 
 def examples() -> list[Path]:
     asked = (page for page in pages() for block in blocks(page) if block.language == "console")
-    return [page for page in dict.fromkeys(asked) if any(map(answer, all_steps(page)))]
+    return [page for page in dict.fromkeys(asked) if page != OWNERS and any(map(answer, all_steps(page)))]
 
 
 def all_steps(page: Path) -> Iterator[Step]:
@@ -54,16 +54,16 @@ def all_steps(page: Path) -> Iterator[Step]:
 
 
 def by_hook(home: Path, host: str, question: str) -> str:
-    """What an agent of a host is told with a prompt."""
-    event = next(name for name, act in ACTS[host].items() if act == PROMPT)
-    said = json.dumps({"session_id": "new", "conversation_id": "new", "prompt": question}).encode()
-    read = read_parcel(f"0\t1\t{host}\t{event}\n".encode() + said)[2]
-    assert read is not None
-    desk = Desk(home)
+    """What an agent of a host is told when a conversation begins, and with its first prompt."""
+    said, desk, told = json.dumps({"session_id": "new", "conversation_id": "new", "prompt": question}), Desk(home), ""
     try:
-        return text_of(json.loads(desk.answer(read)))
+        for event in (name for act in TOLD for name in ACTS[host] if ACTS[host][name] == act):
+            read = read_parcel(f"0\t1\t{host}\t{event}\n{said}".encode())[2]
+            assert read is not None
+            told += text_of(json.loads(desk.answer(read)))
     finally:
         desk.close()
+    return told
 
 
 def by_mcp(home: Path, question: str) -> tuple[str, str]:

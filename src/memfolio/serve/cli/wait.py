@@ -89,8 +89,8 @@ class Wait:
             done, total = self._steps
             count = "" if total is None else f"{done:,} of {total:,} {self._things}"
             left = time_left(time.monotonic() - self._started, done - self._first, (total or 0) - done)
-            shown = {"description": self._words, "count": count, "left": left}
-            self._bar.update(self._bar.task_ids[0], completed=done, total=total, **shown)
+            task = self._bar.task_ids[0]
+            self._bar.update(task, description=self._words, completed=done, total=total, count=count, left=left)
 
 
 def time_left(seconds: float, done: int, left: int) -> str:

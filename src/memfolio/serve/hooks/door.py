@@ -172,7 +172,7 @@ def ask(home: str, parcel: bytes, seconds: float) -> bytes | None:
     return answer
 
 
-def _place() -> tuple[int, object, bytes]:
+def _place() -> tuple[int, str | tuple[str, int], bytes]:
     """Where the warm process listens, and what is said first: at a socket, or where there are none at a port.
 
     Every user of the machine can reach a port, so that a file which only this user can read has a token for it.
