@@ -55,7 +55,7 @@ def short_help() -> str:
 
 def asks_for_help(args: Sequence[str]) -> bool:
     """Whether the whole program is asked about, and not one command, and not all of them."""
-    return not args or (set(args) <= {*HELP, "help"} and len(args) == 1)
+    return len(args) == 1 and args[0] in (*HELP, "help")
 
 
 app = typer.Typer(
@@ -107,7 +107,7 @@ def run(args: Sequence[str]) -> int:
     if asks_for_help(args):
         typer.echo(short_help())
         return 0
-    args = HELP[:1] if {*args} <= {*HELP, "help", ALL} else args
+    args = HELP[:1] if ALL in args and {*args} <= {*HELP, "help", ALL} else args
     try:
         answer = program().main(list(args), prog_name="memfolio", standalone_mode=False)
     except MemfolioError as error:
