@@ -271,7 +271,8 @@ def is_home(root: Path) -> bool:
 def agents_of(root: Path) -> list[str]:
     """The agents of a home: every folder of one, and the one that all share where it is there."""
     folder = root / "agents"
-    names = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    folders = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    names = [each.name for each in folders if not each.is_symlink()]  # links are not followed anywhere in a home
     own = sorted(name for name in names if AGENT_PATTERN.fullmatch(name) and name != SHARED)
     return [*own, SHARED] if (root / SHARED).is_dir() else own
 
