@@ -75,15 +75,15 @@ EXCEPTIONS = {
     "bench/scratch.py": frozenset({"tempfile.TemporaryDirectory"}),
     "exchange/export.py": frozenset({"shutil.rmtree"}),
     "exchange/restore.py": frozenset({"workspace.symlink_to"}),
-    HOOK: frozenset({"os.write"}),
+    HOOK: frozenset({"os.write", "os.open"}),
     "llm/host.py": frozenset({"tempfile.TemporaryDirectory", "tempfile.TemporaryFile", "place.write_text"}),
     "serve/cli/agent.py": frozenset({"memory.agents.rename"}),
     "serve/cli/demo.py": frozenset({"tempfile.mkdtemp", "shutil.rmtree", "story.day.write_text", "soul.write_text"}),
 }
-"""The index lies in the cache, outside every home; measuring happens in
-a folder that is thrown away; the demo plays the person with an editor, in such a folder too. An export is put together
-beside its target; a workspace that becomes an agent's folder leaves a link; a hook only answers its host. An agent is
-renamed by a verb of its room; the program of a host runs in a folder that is thrown away."""
+"""The index lies in the cache, outside every home; measuring happens in a folder that is thrown away; the demo plays
+the person with an editor, in such a folder too. An export is put together beside its target; a workspace that becomes
+an agent's folder leaves a link; a hook only answers its host, and reads where to ask. An agent is renamed by a verb of
+its room; the program of a host runs in a folder that is thrown away."""
 
 INSIDE = re.compile(r"vault\.(?:writer|journal|committer|_\w+)|home\.disk$")
 """What of the vault is its own: other rooms use its methods."""

@@ -120,6 +120,7 @@ class AsyncMemory:
         status = _awaited(Memory.status)
         sync = _awaited(Memory.sync)
         reindex = _awaited(Memory.reindex)
+        account = _given.account
         agents = _given.agents
         notes = _given.notes
         audit = _given.audit

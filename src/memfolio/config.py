@@ -69,6 +69,16 @@ def named_folder(variable: str) -> Path | None:
     return expand(named, os.environ) if variable and (named := os.environ.get(variable)) else None
 
 
+def pager() -> tuple[str | None, dict[str, str]]:
+    """What a person reads long answers with, and the environment that it runs in.
+
+    Without a word of theirs `less` keeps colours (-R), ends at once where all fits (-F), and leaves what was read (-X).
+    """
+    import shutil  # takes longer than all else here, and is rarely needed
+
+    return os.environ.get("PAGER", shutil.which("less")), {"LESS": "-FRX", **os.environ}
+
+
 ASKED = "MEMFOLIO_ASKED"
 """Set for a host's program that memfolio itself asks: hooks keep silent inside it, and it is not asked again."""
 

@@ -604,7 +604,7 @@ class Config:
     typedb: Mirroring = Mirroring()
     agent: str = setting(
         "main",
-        wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
+        wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash, no name Windows reserves",
         accepts=AGENT_PATTERN.fullmatch,
         in_file=False,
     )

@@ -101,6 +101,9 @@ async def _daily(good: Call) -> None:
     await good("core_remove", block="Identity", text="Likes green tea")
     await good("reflect", dry_run=True)
     assert await good("audit_log", limit=2)
+    assert (await good("changed", limit=1))["count"]
+    assert (await good("why", text="The moon is made of cheese"))["memories"] == []
+    assert "M-" in str(await good("forget_about", name="tea", dry_run=True))
     await good("checkpoint", context="Testing the door", decisions=["Use tea"])
     proposal = await good("propose", text="Kim drinks coffee")
     assert proposal["id"] in [each["id"] for each in await good("proposals_pending")]

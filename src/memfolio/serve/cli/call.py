@@ -78,9 +78,12 @@ class Answer:
     lines: Lines | None = None
     status: int = 0
     as_json: bool = False
+    is_long: bool = False
+    """Whether it may be longer than a screen and is then paged."""
 
     def show(self, screen: Screen) -> None:
-        screen.show(self.lines or [])
+        with screen.paged(wanted=self.is_long):
+            screen.show(self.lines or [])
 
 
 @frozen
@@ -157,7 +160,7 @@ class Options:
 def no_home(folder: Path) -> HomeMissingError:
     if in_empty_folder(folder):
         return HomeMissingError(f"there is no home in {folder}", hint="`memfolio init` makes one")
-    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init` makes a home of this one, beside the files"
+    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init --yes` makes a home of this one, beside them"
     return HomeMissingError(f"{folder} has other files and is not a home", hint=hint)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Line, Screen, for_people, local, page, picked, seq_of
+from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, for_people, local, page, picked, seq_of
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -19,6 +19,7 @@ from memfolio.types import Action
 from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
+    from memfolio.govern.account import Changes
     from memfolio.govern.undo import Undone
     from memfolio.memory import Memory
     from memfolio.vault.change import UndoResult
@@ -58,6 +59,22 @@ def log(
         at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or "waits")[:7]
         rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
     return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
+
+
+def changed(found: Changes, memory: Memory) -> Answer:
+    zone = memory.vault.home.zone
+    span = f"{local(found.since, zone)} to {local(found.until, zone)}"
+    lines: list[Line] = [(f"{span}: {counted(found.count, 'change') if found.count else 'nothing changed'}", "bold")]
+    for group in found.groups:
+        lines.append((f"{group.words}: {group.count}", "cyan"))
+        times = [local(datetime.fromisoformat(each.at), zone) for each in group.newest]
+        shown = zip(times, group.newest, strict=True)
+        lines += [f"  {at}  #{each.seq}  {beginning(each.summary, 90)}" for at, each in shown]
+        if group.count > len(group.newest) > 0:
+            lines.append((f"  and {group.count - len(group.newest)} more", "dim"))
+    if found.count:
+        lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
+    return Answer(fields_of(found), lines)
 
 
 def _draw_entries(screen: Screen, rows: Sequence[Sequence[object]]) -> None:
