@@ -416,9 +416,8 @@ def _speaker(look: MemoryColumns) -> str:
 
 
 def _hit(found: Located, replaced: tuple[str, ...], phase: Phase, **fields: Any) -> Hit:
-    return Hit(
-        memory=found.item, path=found.path, heading=found.heading, replaced=replaced, phase=phase.value, **fields
-    )
+    place: dict[str, Any] = {"path": found.path, "agent": found.agent, "heading": found.heading}
+    return Hit(memory=found.item, replaced=replaced, phase=phase.value, **place, **fields)
 
 
 def _with_predecessors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:

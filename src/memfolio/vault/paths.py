@@ -6,6 +6,7 @@ Paths are strings relative to the home with "/" between their parts, the same on
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 import unicodedata
@@ -100,6 +101,11 @@ def agent_of(path: str) -> str | None:
         return SHARED
     # The shared folder has a place of its own: another one among the agents is nobody's.
     return parts[1] if parts[0] == "agents" and len(parts) > 2 and parts[1] != SHARED else None
+
+
+def is_outside(path: str) -> bool:
+    """Whether a path is that of a note outside of the home: those of the home's own files are relative to it."""
+    return os.path.isabs(path)
 
 
 def day_log(agent: str, day: date) -> Ledger:
