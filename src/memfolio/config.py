@@ -89,8 +89,11 @@ def load_config(
     *,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
+    text: str | None = None,
 ) -> Config:
     """The configuration of `home` (by default `default_home`); overrides that are None count as not given.
+
+    `text` is what `memfolio.toml` says, where the home is no folder.
 
     Raises ConfigError where a setting is wrong, InputError where the home has no name, HomeFormatError where it was
     written by a newer version.
@@ -99,7 +102,7 @@ def load_config(
     if isinstance(home, str) and not home.strip():
         raise InputError("the home has an empty name", hint="name a folder, or leave it out to use the default")
     root = default_home(environ) if home is None else expand(home, environ)
-    written, around = _from_file(root / FILE_NAME), _from_environment(environ)
+    written, around = _from_file(root / FILE_NAME, text), _from_environment(environ)
     given = around.values | _from_arguments(overrides or {})
     values: dict[str, Any] = {key.field: key.default for key in KEYS} | written.values | given
     for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
@@ -109,12 +112,13 @@ def load_config(
         values["embedding_path"] = expand(path if path.startswith("~") else root / path, environ)
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
-    named, cache = values.pop("machine"), values.pop("cache")
+    named, cache, folder = values.pop("machine"), values.pop("cache"), values.pop("database_folder")
     sections = {section: table(**_taken(values, f"{section}_")) for section, table in SECTIONS.items()}
     _check_order(sections["decay"])
     return Config(
         home=root,
         cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
+        database_folder=expand(folder or machine.user_data(environ) / "postgres", environ),
         machine=named or machine.machine_id(),
         machine_name=named or machine.host_name(),
         retired=(*written.retired, *around.retired),
@@ -145,8 +149,8 @@ def _cache_name(home: Path) -> str:
     return f"{Path(real).name[:32] or 'home'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
 
 
-def _from_file(path: Path) -> _Given:
-    text = _read(path)
+def _from_file(path: Path, text: str | None) -> _Given:
+    text = _read(path) if text is None else text
     table = _parse(text, path)
     version = table.get("format")
     if isinstance(version, int) and version > FORMAT:

@@ -614,6 +614,16 @@ class Config:
 
     `owner` or `agent`; empty where nobody said.
     """
+    store: str = setting("files", wanted="files or postgres", accepts=("files", "postgres").__contains__, in_file=False)
+    """Where homes are kept: `files` in folders, `postgres` as rows of a database."""
+    database_url: str = setting(
+        "", wanted="an address such as postgresql://user@host/name", in_file=False, is_secret=True
+    )
+    """The database of `postgres`; empty is a server of the user's own, which is started where it does not run."""
+    database_user: str = setting("", wanted="the name of a user of this machine", in_file=False)
+    """The user that a server of one's own runs as, where memfolio runs as root."""
+    database_folder: Path = setting(None, in_file=False)
+    """The folder of a server of one's own; by default in the user's data folder."""
     cache: Path = setting(None, in_file=False)
     """The folder for what can be rebuilt; by default the user's cache folder."""
     machine: str = setting(

@@ -176,7 +176,7 @@ def _point(memory: Memory, text: str) -> datetime | str:
     if moment := find_time(text, home.zone, home.now()):
         return moment
     memory.vault.commit()
-    return memory.vault.history.resolve(text)
+    return memory.vault.snapshots.resolve(text)
 
 
 def _newest(memory: Memory, page: str | None) -> int:
