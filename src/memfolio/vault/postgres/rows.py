@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memfolio.clock import Clock
+from memfolio.clock import Clock, to_ms
 from memfolio.config import Config
 from memfolio.errors import HomeError, NotFoundError, StoreRewoundError
 from memfolio.vault.disk import Disk, Stamp
@@ -300,14 +300,19 @@ class RowJournal(Journal):
 
     def _load(self, there: Head) -> None:
         """How things are, whatever happened before; listeners are told by the epoch."""
-        sql = "SELECT path, version, seq, size, hash FROM memfolio.files WHERE home = %s"
+        sql = (
+            "SELECT path, version, seq, size, hash, at FROM memfolio.files LEFT JOIN memfolio.trail USING (home, seq)"
+            " WHERE home = %s"
+        )
         rows = self._rows.ask(sql, [self._rows.home])
         newest = max([row[2] for row in rows], default=0)
         self.clear()
         self._contents.clear()
         self._versions = {path: version for path, version, *_ in rows}
         self.files = {
-            path: FileState(mark, size, _stamp(size, seq, version)) for path, version, seq, size, mark in rows if mark
+            path: FileState(mark, size, _stamp(size, at, seq, version))
+            for path, version, seq, size, mark, at in rows
+            if mark
         }
         self.head = there
         if newest > there.seq:  # somebody wrote between the two questions
@@ -336,7 +341,7 @@ class RowJournal(Journal):
         for raw, part in self._rows.ask(f"SELECT raw, part FROM memfolio.trail {where} ORDER BY seq", span):
             line = read_line(raw)
             size, last = (size if part == last else 0) + len(raw), part
-            writes = tuple(_written(mark, line.seq, pieces.get((line.seq, mark.path))) for mark in line.files)
+            writes = tuple(_written(mark, line, pieces.get((line.seq, mark.path))) for mark in line.files)
             yield Record(line, raw, Head(line.seq, line.hash, part, size), writes)
 
     def _accepted(self, record: Record) -> Record:
@@ -356,20 +361,20 @@ class RowJournal(Journal):
         end = (self.head.size if part == self.head.part else 0) + len(raw)
         home, head = self._rows.home, Head(line.seq, line.hash, part, end)
         self._rows.later(_TRAIL, [home, line.seq, raw, part, line.at, line.key])
-        record = Record(line, raw, head, tuple(self._put(line.seq, each) for each in done))
+        record = Record(line, raw, head, tuple(self._put(line, each) for each in done))
         self._rows.later(_HEAD, [*head, home])
         self._accept(record)
         self.pending.clear()
         self.made.append(record)
         return record
 
-    def _put(self, seq: int, write: Written) -> Written:
+    def _put(self, line: TrailLine, write: Written) -> Written:
         path, home = write.path, self._rows.home
         is_longer = write.start is not None and path in self.files
         version = self._versions[path] = self._versions.get(path, 0) + (not is_longer)
         start = write.start or 0
-        self._rows.later(_PIECE, [home, path, version, start, seq, write.data])
-        self._rows.later(_FILE, [home, path, version, seq, 0 if write.now is None else write.size, write.now])
+        self._rows.later(_PIECE, [home, path, version, start, line.seq, write.data])
+        self._rows.later(_FILE, [home, path, version, line.seq, 0 if write.now is None else write.size, write.now])
         if write.now is None or write.data is None:
             return write
         there = self._contents.pop(path, None)
@@ -377,7 +382,7 @@ class RowJournal(Journal):
             self._keep(path, write.now, write.data)
         elif there and there[0] == write.was:
             self._keep(path, write.now, there[1] + write.data)
-        return replace(write, stamp=_stamp(write.size, seq, version))
+        return replace(write, stamp=_stamp(write.size, _moment(line), line.seq, version))
 
     def _tell(self, record: Record) -> None:
         self._untold.append(record)
@@ -417,13 +422,18 @@ def check_not_rewound(seen: Head, there: Head) -> None:
         )
 
 
-def _stamp(size: int, seq: int, version: int) -> Stamp:
-    return Stamp(size, 0, seq, version)
+def _stamp(size: int, at: datetime | None, seq: int, version: int) -> Stamp:
+    """How a file stands: when it was changed last, by which change, and in which version it is."""
+    return Stamp(size, to_ms(at) * 10**6 if at else 0, seq, version)
 
 
-def _written(mark: FileMark, seq: int, piece: Row | None) -> Written:
+def _moment(line: TrailLine) -> datetime:
+    return datetime.fromisoformat(line.at)
+
+
+def _written(mark: FileMark, line: TrailLine, piece: Row | None) -> Written:
     version, _, data = piece or (0, 0, None)
-    stamp = _stamp(mark.size, seq, version) if piece and mark.now is not None else None
+    stamp = _stamp(mark.size, _moment(line), line.seq, version) if piece and mark.now is not None else None
     return Written(mark.path, mark.start, data, mark.was, mark.now, stamp, length=mark.size)
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from memfolio.clock import Clock, SystemClock
-from memfolio.config import Config, default_toml, load_config
+from memfolio.config import Config, load_config
 from memfolio.errors import HomeBusyError, HomeError, InputError, MemfolioError, StoreUnavailableError
 from memfolio.redact.redactor import Redactor
 from memfolio.types import AGENT_PATTERN, Action
 from memfolio.vault.alerts import MONITOR
-from memfolio.vault.change import Access, Allowed, Change, PutPage, Receipt
+from memfolio.vault.change import Access, Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
 from memfolio.vault.journal import GENESIS, FileState, Record
 from memfolio.vault.paths import CONFIG, INTERNAL, SHARED, agent_root
@@ -26,7 +26,7 @@ from memfolio.vault.postgres.database import Database, begin, store_errors, unav
 from memfolio.vault.postgres.rows import NotesDisk, RowHistory, RowHome, RowJournal, Rows, RowTrail, names_below
 from memfolio.vault.reconcile import Reconciler, needs_alert
 from memfolio.vault.usage import Usage
-from memfolio.vault.vault import INITIALIZER, PATIENCE, Condition, Vault
+from memfolio.vault.vault import PATIENCE, Condition, Vault
 from memfolio.vault.writer import Plan, Writer, details, receipt_of
 
 if TYPE_CHECKING:
@@ -248,13 +248,12 @@ class PostgresVault(Vault):
         )
         vault = cls(config, Rows(database, home), key, clock=clock)
         vault.survey()
-        if vault.head == 0:
-            with vault.writer.ready():
-                if vault.head == 0:
-                    toml = PutPage(CONFIG, default_toml().encode(), None)
-                    made = Change(operations=(toml,), by=INITIALIZER, action=Action.CREATE)
-                    vault.writer.apply(Allowed(made))
+        if vault._lacks_config():
+            vault._configure()
         return vault
+
+    def _lacks_config(self) -> bool:
+        return self.journal.head.seq == 0
 
     def survey(self, *, accept_missing: bool = False, patience: float | None = None) -> list[str]:
         """Take in what other servers did; nobody edits rows by hand."""
