@@ -128,6 +128,12 @@ def load_config(
     )
 
 
+def again(config: Config, *, agent: str | None = None, speaker: str | None = None) -> Config:
+    """The configuration of the same home, read anew for another agent or speaker."""
+    given = {name: getattr(config, name) for name in ("store", "database_url", "database_user", "database_folder")}
+    return load_config(config.home, overrides={"agent": agent, "speaker": speaker, **given})
+
+
 def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
     """The values of one section by their own names, taken out of all values."""
     names = [name for name in values if name.startswith(prefix)]

@@ -209,7 +209,7 @@ def _names(outcome: UndoResult) -> str:
 
 
 def verify(memory: Memory) -> Answer:
-    return _findings(memory.vault.verify())
+    return findings(memory.vault.verify())
 
 
 def doctor(options: Options) -> Answer:
@@ -220,12 +220,12 @@ def doctor(options: Options) -> Answer:
         options.config()
     except ConfigError as error:
         # Nothing else can be looked at without it.
-        return _findings([Finding("error", "configuration", error.message, error.hint)])
+        return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
-        return _findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
+        return findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
 
 
-def _findings(found: list[Finding]) -> Answer:
+def findings(found: list[Finding]) -> Answer:
     failed = any(each.level == "error" for each in found)
     lines: list[Line] = []
     for each in found:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from memfolio.errors import ConfigError, HomeError, RefusedError
 from memfolio.vault.disk import Disk, FileLock
-from memfolio.vault.postgres.database import CONNECT_SECONDS, driver, migrate
+from memfolio.vault.postgres.database import CONNECT_SECONDS, driver, migrate, migrations, version_of
 
 OWNER, SERVER, DATABASE = "memfolio_owner", "memfolio", "memfolio"
 START_SECONDS = 60.0
@@ -104,6 +104,8 @@ class Server:
         """See that the server runs and has the newest tables; the first time, make it."""
         if len(str(self._socket)) + len("/.s.PGSQL.5432") > LONGEST_SOCKET:
             raise ConfigError(f"{self._socket} is too long for a socket", hint="choose a folder with a shorter path")
+        if self._answers():
+            return
         self._disk.make_dirs(self.folder)
         self._own(self.folder)
         lock = FileLock(self.folder / "start.lock", self._disk, timeout=START_SECONDS)
@@ -116,6 +118,14 @@ class Server:
                 self._prepare()
         finally:
             lock.close()
+
+    def _answers(self) -> bool:
+        """Whether it runs and has the tables that are needed, which is nearly always so."""
+        try:
+            with driver().connect(self.url, autocommit=True, connect_timeout=CONNECT_SECONDS) as conn:
+                return version_of(conn) >= max(migrations())
+        except (HomeError, driver().Error):
+            return False
 
     def is_running(self) -> bool:
         return self._run([program("pg_ctl"), "status", "-D", str(self._data)], check=False).returncode == 0

@@ -231,9 +231,9 @@ class PostgresVault(Vault):
 
         `secret` is the key of its hashes, where it is made.
         """
-        url = config.database_url or _own_server(config)
-        database, name = Database.at(url), name_of(config)
-        home, key, text = _find(database, name) or _made(database, name, secret)
+        database, name = database_of(config), name_of(config)
+        url = database.url
+        home, key, text = find_home(database, name) or _made(database, name, secret)
         settled = load_config(config.home, text=text)
         cache = _cache(settled, url, name)
         config = replace(
@@ -396,12 +396,20 @@ def name_of(config: Config) -> str:
     return name
 
 
-def _own_server(config: Config) -> str:
+def database_of(config: Config) -> Database:
+    """The configured database, or that of a server of the user's own, which is started where it does not run."""
+    if config.database_url:
+        return Database.at(config.database_url)
     from memfolio.vault.postgres.server import Server
 
     server = Server(config.database_folder, config.database_user or None)
     server.start()
-    return server.url
+    return Database.at(server.url)
+
+
+def has_home(config: Config) -> bool:
+    """Whether the database has the home that is meant."""
+    return find_home(database_of(config), name_of(config)) is not None
 
 
 def _cache(config: Config, url: str, name: str) -> Path:
@@ -413,7 +421,7 @@ def _cache(config: Config, url: str, name: str) -> Path:
 _FIND = "SELECT home, secret, moved_to FROM memfolio.homes WHERE name = %s"
 
 
-def _find(database: Database, name: str) -> tuple[int, bytes, str] | None:
+def find_home(database: Database, name: str) -> tuple[int, bytes, str] | None:
     """The number of a home, its secret, and what its memfolio.toml says."""
     with database.lent() as conn, store_errors():
         begin(conn, None, {"memfolio.name": name})
@@ -437,6 +445,6 @@ def _made(database: Database, name: str, secret: bytes | None) -> tuple[int, byt
         sql = "INSERT INTO memfolio.homes (name, secret, head) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
         conn.execute(sql, [name, secret or secrets.token_hex(16).encode(), GENESIS])
         conn.execute("COMMIT")
-    found = _find(database, name)
+    found = find_home(database, name)
     assert found is not None, "it was made, or somebody else was quicker"
     return found
