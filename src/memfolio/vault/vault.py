@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from memfolio.vault.past.past import Past
     from memfolio.vault.past.report import Finding
     from memfolio.vault.past.undo import Snapshots
+    from memfolio.vault.purge.purge import Purged
 
 
 _PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
@@ -768,6 +769,12 @@ class Vault:
 
             self._past = Past(self)
         return self._past
+
+    def purge(self, ids: Sequence[str], *, by: Attribution, **how: Any) -> Purged:
+        """Destroy memories for good; `how` is as `purge` in `vault/purge/purge.py` takes it."""
+        from memfolio.vault.purge.purge import purge
+
+        return purge(self, ids, by=by, **how)
 
     def verify(self) -> list[Finding]:
         """What holds and what does not: trail, git and files against each other."""

@@ -293,6 +293,7 @@ class RowJournal(Journal):
             self._load(there)
         else:
             self.follow([self._accepted(record) for record in self._since(there)])
+            self.tell()
         self.stored = self._notified = self.head
 
     def catch_up(self) -> None:

@@ -16,7 +16,7 @@ from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, load_config
 from memfolio.errors import HomeBusyError, HomeError, InputError, MemfolioError, StoreUnavailableError
 from memfolio.redact.redactor import Redactor
-from memfolio.types import AGENT_PATTERN, Action
+from memfolio.types import AGENT_PATTERN, Action, Attribution
 from memfolio.vault.alerts import MONITOR
 from memfolio.vault.change import Access, Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
@@ -32,6 +32,7 @@ from memfolio.vault.writer import Plan, Writer, details, receipt_of
 if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
     from memfolio.vault.past.undo import Snapshots
+    from memfolio.vault.purge.purge import Purged
 
 TOGETHER = 64
 """How many changes that wait are stored in one transaction."""
@@ -369,6 +370,11 @@ class PostgresVault(Vault):
 
     def drop_lock(self, name: str) -> None:
         """A lease leaves nothing behind."""
+
+    def purge(self, ids: Sequence[str], *, by: Attribution, **how: Any) -> Purged:
+        from memfolio.vault.postgres.purge import purge
+
+        return purge(self, ids, by=by, **how)
 
     def verify(self) -> list[Finding]:
         from memfolio.vault.postgres.report import verify
