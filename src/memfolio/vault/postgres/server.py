@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -128,6 +129,15 @@ class Server:
             return False
 
     def is_running(self) -> bool:
+        """Whether there is a process of it; one that was killed and that nobody waits for is none."""
+        if (pid := self.pid) is None:
+            return False
+        with suppress(OSError, IndexError):
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                # It would keep another one from starting for as long as the system remembers it.
+                self._disk.discard(self._data / "postmaster.pid")
+                self._disk.discard(self._socket / ".s.PGSQL.5432.lock")
+                return False
         return self._run([program("pg_ctl"), "status", "-D", str(self._data)], check=False).returncode == 0
 
     def stop(self, mode: str = "fast") -> None:
@@ -172,7 +182,7 @@ class Server:
         command = [program("pg_ctl"), "start", "-D", str(self._data), "-l", str(self._log), "-w", "-t", "30"]
         command += ["-o", f"-k {self._socket}"]
         end = time.monotonic() + START_SECONDS
-        while self._run(command, check=False).returncode != 0:
+        while self._run(command, check=False).returncode != 0 and not self.is_running():
             if time.monotonic() > end:
                 raise HomeError("PostgreSQL did not start", hint=f"{self._log} says why")
             time.sleep(0.3)
