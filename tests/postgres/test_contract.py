@@ -23,7 +23,7 @@ from memfolio.errors import MemfolioError
 from memfolio.serve.http.errors import document_of
 from memfolio.serve.mcp.caller import CallResult
 from memfolio.serve.mcp.server import as_result
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 from memfolio.verbs.documents import as_json, told_inside
 from memfolio.verbs.verb import table
@@ -110,7 +110,7 @@ def in_files(folder: Path, name: str) -> Path:
     return home
 
 
-def in_rows(folder: Path, name: str, server: Server, patch: pytest.MonkeyPatch) -> Path:
+def in_rows(folder: Path, name: str, server: OwnServer, patch: pytest.MonkeyPatch) -> Path:
     patch.setenv("MEMFOLIO_STORE", "postgres")
     patch.setenv("MEMFOLIO_DATABASE_URL", server.url)
     home = folder / "rows" / name
@@ -119,7 +119,7 @@ def in_rows(folder: Path, name: str, server: Server, patch: pytest.MonkeyPatch) 
 
 
 def test_every_verb_answers_the_same_in_files_and_in_rows(
-    server: Server, quick_path: Path, name: str, settled: pytest.MonkeyPatch
+    server: OwnServer, quick_path: Path, name: str, settled: pytest.MonkeyPatch
 ) -> None:
     files = lived(in_files(quick_path, name), settled)
     rows = lived(in_rows(quick_path, name, server, settled), settled)

@@ -19,8 +19,8 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import StoreUnavailableError
-from memfolio.vault.postgres.database import Database
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.database import HomeDatabase
+from memfolio.vault.postgres.server import OwnServer
 from tests.index.proof import assert_index_equals_rebuilt
 from tests.postgres.proxy import Proxy
 
@@ -66,8 +66,8 @@ class Worker:
 
 @pytest.fixture
 def crashing(
-    own_server: Server, quick_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Server, list[Worker]]]:
+    own_server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[OwnServer, list[Worker]]]:
     monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
     monkeypatch.setenv("MEMFOLIO_DATABASE_URL", own_server.url)
     monkeypatch.setenv("MEMFOLIO_EMBEDDER", "none")
@@ -80,7 +80,7 @@ def crashing(
             worker.kill()
 
 
-def kill_at_random(server: Server, workers: list[Worker], times: int, seed: int) -> None:
+def kill_at_random(server: OwnServer, workers: list[Worker], times: int, seed: int) -> None:
     """End the database or one of the servers at a random moment, so many times."""
     chance = random.Random(seed)
     for turn in range(times):
@@ -119,16 +119,14 @@ def check_nothing_lost(workers: list[Worker], home: Path) -> int:
     return len(stored)
 
 
-def test_killed_servers_and_a_killed_database_lose_nothing(crashing: tuple[Server, list[Worker]]) -> None:
+def test_killed_servers_and_a_killed_database_lose_nothing(crashing: tuple[OwnServer, list[Worker]]) -> None:
     server, workers = crashing
     kill_at_random(server, workers, 3, seed=1)
     assert check_nothing_lost(workers, workers[0].home) > 10
 
 
 @pytest.mark.long
-def test_two_hundred_kills_lose_nothing(
-    crashing: tuple[Server, list[Worker]], record_property: pytest.RecordProperty
-) -> None:
+def test_two_hundred_kills_lose_nothing(crashing: tuple[OwnServer, list[Worker]]) -> None:
     server, workers = crashing
     kill_at_random(server, workers, 200, seed=2)
     check_nothing_lost(workers, workers[0].home)
@@ -136,7 +134,7 @@ def test_two_hundred_kills_lose_nothing(
 
 @pytest.fixture
 def proxied(
-    server: Server, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    server: OwnServer, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Proxy, Path]]:
     """A home that is reached through a way that may fail."""
     folder = Path(tempfile.mkdtemp(prefix="memfolio-proxy-"))
@@ -147,7 +145,7 @@ def proxied(
         monkeypatch.setenv("MEMFOLIO_DATABASE_URL", url)
         monkeypatch.setenv("MEMFOLIO_EMBEDDER", "none")
         yield proxy, quick_path / name
-        Database.at(url).drop_idle()
+        HomeDatabase.at(url).drop_idle()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -182,7 +180,7 @@ def made_inside(memory: Memory, moment: str) -> None:
 
 
 def test_a_database_that_goes_away_is_answered_for_from_the_index(
-    own_server: Server, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
     monkeypatch.setenv("MEMFOLIO_DATABASE_URL", own_server.url)

@@ -28,8 +28,8 @@ from memfolio.errors import (
 from memfolio.serve.tokens import Tokens
 from memfolio.types import HUMAN, Action
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.postgres.database import Database, migrate, rewrite_heap
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.database import HomeDatabase, migrate, rewrite_heap
+from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 from memfolio.vault.vault import OWNER, Vault
 
@@ -87,7 +87,7 @@ def test_servers_and_threads_on_one_home_lose_and_double_nothing(opened: Callabl
         assert all(each.level == "ok" for each in memory.vault.verify())
 
 
-def test_changes_that_wait_are_stored_together(opened: Callable[[], Memory], server: Server) -> None:
+def test_changes_that_wait_are_stored_together(opened: Callable[[], Memory], server: OwnServer) -> None:
     memory = opened()
     vault = vault_of(memory)
     memory.remember("first")
@@ -209,7 +209,7 @@ def test_undo_and_rollback_go_back_without_git(opened: Callable[[], Memory], clo
 
 
 def test_what_is_purged_is_in_no_version_and_after_a_vacuum_in_no_page(
-    opened: Callable[[], Memory], server: Server
+    opened: Callable[[], Memory], server: OwnServer
 ) -> None:
     one, other = opened(), opened()
     secret = "The passphrase of the greenhouse is Ottilie-Marzipan"
@@ -243,7 +243,7 @@ def test_tokens_hints_and_leases_are_shared_by_servers(opened: Callable[[], Memo
         pass
 
 
-def test_a_database_that_lacks_what_was_seen_is_an_alarm(opened: Callable[[], Memory], server: Server) -> None:
+def test_a_database_that_lacks_what_was_seen_is_an_alarm(opened: Callable[[], Memory], server: OwnServer) -> None:
     memory = opened()
     vault = vault_of(memory)
     memory.remember("seen")
@@ -258,17 +258,17 @@ def test_a_database_that_lacks_what_was_seen_is_an_alarm(opened: Callable[[], Me
     memory.remember("goes on")
 
 
-def test_a_role_that_passes_over_row_security_is_refused(server: Server, name: str, quick_path: Path) -> None:
+def test_a_role_that_passes_over_row_security_is_refused(server: OwnServer, name: str, quick_path: Path) -> None:
     overrides = {"store": "postgres", "database_url": server.owner_url}
     with pytest.raises(RefusedError, match="row security"):
         Vault.open(config=load_config(quick_path / name, overrides=overrides))
 
 
-def test_a_database_without_tables_says_how_to_make_them(server: Server) -> None:
+def test_a_database_without_tables_says_how_to_make_them(server: OwnServer) -> None:
     with psycopg.connect(server.owner_url, autocommit=True) as conn:
         conn.execute("CREATE DATABASE bare")
     bare = server.url.replace("/memfolio?", "/bare?")
-    database = Database(bare)
+    database = HomeDatabase(bare)
     with pytest.raises(ConfigError, match="version 0"):
         database.ask(1, "SELECT 1")
     assert migrate(server.owner_url.replace("/memfolio?", "/bare?"), "memfolio") == (0, 1)

@@ -13,8 +13,8 @@ import pytest
 
 from memfolio import Memory
 from memfolio.config import load_config
-from memfolio.vault.postgres.database import TABLES, Database, begin
-from memfolio.vault.postgres.server import Server
+from memfolio.vault.postgres.database import TABLES, HomeDatabase, begin
+from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 from memfolio.vault.vault import OWNER
 
@@ -30,13 +30,13 @@ COLUMNS = {
 }
 
 
-def opened(path: Path, server: Server) -> Memory:
+def opened(path: Path, server: OwnServer) -> Memory:
     config = load_config(path, overrides={"store": "postgres", "database_url": server.url})
     return Memory.open(config, background=False)
 
 
 @pytest.fixture
-def homes(server: Server, quick_path: Path, name: str) -> Iterator[tuple[PostgresVault, PostgresVault]]:
+def homes(server: OwnServer, quick_path: Path, name: str) -> Iterator[tuple[PostgresVault, PostgresVault]]:
     """A home, and another one of which every table has something."""
     with opened(quick_path / f"{name}-a", server) as mine, opened(quick_path / f"{name}-b", server) as theirs:
         mine.remember("my own words", key="k")
@@ -115,7 +115,7 @@ def test_without_a_home_nothing_is_there(homes: tuple[PostgresVault, PostgresVau
 
 
 @contextmanager
-def without_row_security(server: Server) -> Iterator[None]:
+def without_row_security(server: OwnServer) -> Iterator[None]:
     with psycopg.connect(server.owner_url, autocommit=True) as conn:
         for table in TABLES:
             conn.execute(f"ALTER TABLE memfolio.{table} NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY")
@@ -137,7 +137,7 @@ def live(vault: PostgresVault, memory: Memory, chance: random.Random) -> bytes:
     return " ".join(told).encode()
 
 
-def test_the_code_alone_shows_no_byte_of_another_home(own_server: Server, quick_path: Path, name: str) -> None:
+def test_the_code_alone_shows_no_byte_of_another_home(own_server: OwnServer, quick_path: Path, name: str) -> None:
     """On a server of its own, since no other test may run without row security."""
     with opened(quick_path / f"{name}-a", own_server) as mine, opened(quick_path / f"{name}-b", own_server) as theirs:
         mine.remember("my own words", key="k")
@@ -155,4 +155,4 @@ def test_the_code_alone_shows_no_byte_of_another_home(own_server: Server, quick_
                 told = live(mine.vault, mine, chance)
                 assert b"my own words" in told
                 assert MARK.encode() not in told
-        Database.at(own_server.url).drop_idle()
+        HomeDatabase.at(own_server.url).drop_idle()

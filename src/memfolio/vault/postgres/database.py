@@ -85,7 +85,7 @@ def _said(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
-class Database:
+class HomeDatabase:
     """One database as this process sees it; threads may share it."""
 
     def __init__(self, url: str) -> None:
@@ -145,7 +145,7 @@ class Database:
             if not conn.closed and conn.info.transaction_status == idle and len(self._idle) < KEPT:
                 self._idle.append(conn)
                 return
-        with suppress(Exception):
+        with suppress(driver().Error):
             conn.close()
 
     def ask(self, home: int, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -170,7 +170,7 @@ class Database:
         with self._lock:
             idle, self._idle = self._idle, []
         for conn in idle:
-            with suppress(Exception):
+            with suppress(driver().Error):
                 conn.close()
 
 

@@ -29,7 +29,7 @@ from memfolio.vault.journal import (
 )
 from memfolio.vault.past.undo import Snapshots
 from memfolio.vault.paths import Home
-from memfolio.vault.postgres.database import Database, Row, Statement, begin, store_errors
+from memfolio.vault.postgres.database import HomeDatabase, Row, Statement, begin, driver, store_errors
 
 if TYPE_CHECKING:
     from memfolio.vault.postgres.database import Conn
@@ -60,7 +60,7 @@ _LOOK = "SELECT seq, head, part, size FROM memfolio.homes WHERE home = %s"
 class Rows:
     """The rows of one home: asked one by one, or within the transaction that a thread holds open."""
 
-    def __init__(self, database: Database, home: int) -> None:
+    def __init__(self, database: HomeDatabase, home: int) -> None:
         self.database, self.home = database, home
         self._conn: Conn | None = None
         self._holder = 0
@@ -111,7 +111,7 @@ class Rows:
                 yield Head(*row)
             finally:
                 self._conn, self._holder, self._unsent = None, 0, []
-                with suppress(Exception):
+                with suppress(driver().Error):  # a connection that is lost has nothing to take back
                     if conn.info.transaction_status:
                         conn.execute("ROLLBACK")
 

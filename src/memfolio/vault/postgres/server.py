@@ -37,7 +37,7 @@ shared_buffers = 64MB
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class RunAs:
     """The user that a server runs as, where that is another than ours."""
 
     uid: int
@@ -57,7 +57,7 @@ def program(name: str) -> str:
     return found
 
 
-def account(user: str | None) -> Account | None:
+def account(user: str | None) -> RunAs | None:
     """Whom to run as; RefusedError for root without a user, since PostgreSQL does not run as root."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
@@ -74,10 +74,10 @@ def account(user: str | None) -> Account | None:
         raise ConfigError(f"there is no user {user!r:.40}", hint="name a user of this machine") from error
     if found.pw_uid == 0:
         raise RefusedError("PostgreSQL does not run as root", hint="name another user")
-    return Account(found.pw_uid, found.pw_gid)
+    return RunAs(found.pw_uid, found.pw_gid)
 
 
-class Server:
+class OwnServer:
     """The server whose data lies in one folder."""
 
     def __init__(self, folder: Path, user: str | None = None) -> None:
@@ -227,9 +227,9 @@ class Server:
         return done
 
 
-def started(folder: Path, user: str | None = None, tell: Callable[[str], None] = lambda _: None) -> Server:
+def started(folder: Path, user: str | None = None, tell: Callable[[str], None] = lambda _: None) -> OwnServer:
     """A server that runs; the first start takes some seconds, which `tell` is told."""
-    server = Server(folder, user)
+    server = OwnServer(folder, user)
     if not (folder / "data" / "PG_VERSION").is_file():
         tell("making a database, which takes some seconds")
     server.start()

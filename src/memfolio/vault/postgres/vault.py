@@ -22,7 +22,7 @@ from memfolio.vault.change import Access, Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
 from memfolio.vault.journal import GENESIS, FileState, Record
 from memfolio.vault.paths import CONFIG, INTERNAL, SHARED, agent_root
-from memfolio.vault.postgres.database import Database, begin, store_errors, unavailable
+from memfolio.vault.postgres.database import HomeDatabase, begin, store_errors, unavailable
 from memfolio.vault.postgres.rows import NotesDisk, RowHistory, RowHome, RowJournal, Rows, RowTrail, names_below
 from memfolio.vault.reconcile import Reconciler, needs_alert
 from memfolio.vault.usage import Usage
@@ -123,7 +123,7 @@ class RowWriter(Writer):
 
         Whoever was storing it holds the home's row until that is decided, so it is asked with the row in hand.
         """
-        database, last = Database(self._rows.database.url), made[-1]
+        database, last = HomeDatabase(self._rows.database.url), made[-1]
         sql = "SELECT raw FROM memfolio.trail WHERE home = %s AND seq = %s"
         while time.monotonic() < end:
             asking = Rows(database, self._rows.home)
@@ -402,15 +402,15 @@ def name_of(config: Config) -> str:
     return name
 
 
-def database_of(config: Config) -> Database:
+def database_of(config: Config) -> HomeDatabase:
     """The configured database, or that of a server of the user's own, which is started where it does not run."""
     if config.database_url:
-        return Database.at(config.database_url)
-    from memfolio.vault.postgres.server import Server
+        return HomeDatabase.at(config.database_url)
+    from memfolio.vault.postgres.server import OwnServer
 
-    server = Server(config.database_folder, config.database_user or None)
+    server = OwnServer(config.database_folder, config.database_user or None)
     server.start()
-    return Database.at(server.url)
+    return HomeDatabase.at(server.url)
 
 
 def has_home(config: Config) -> bool:
@@ -427,7 +427,7 @@ def _cache(config: Config, url: str, name: str) -> Path:
 _FIND = "SELECT home, secret, moved_to FROM memfolio.homes WHERE name = %s"
 
 
-def find_home(database: Database, name: str) -> tuple[int, bytes, str] | None:
+def find_home(database: HomeDatabase, name: str) -> tuple[int, bytes, str] | None:
     """The number of a home, its secret, and what its memfolio.toml says."""
     with database.lent() as conn, store_errors():
         begin(conn, None, {"memfolio.name": name})
@@ -445,7 +445,7 @@ def find_home(database: Database, name: str) -> tuple[int, bytes, str] | None:
     return row[0], bytes(row[1]), text.decode("utf-8-sig", "replace")
 
 
-def _made(database: Database, name: str, secret: bytes | None) -> tuple[int, bytes, str]:
+def _made(database: HomeDatabase, name: str, secret: bytes | None) -> tuple[int, bytes, str]:
     with database.lent() as conn, store_errors():
         begin(conn, None, {"memfolio.name": name})
         sql = "INSERT INTO memfolio.homes (name, secret, head) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
