@@ -153,10 +153,9 @@ class HomeDatabase:
         for attempt in range(2):
             try:
                 with self.lent() as conn, store_errors():
-                    with conn.pipeline():
-                        begin(conn, home)
+                    with conn.pipeline():  # which is one transaction, without a word about it
+                        name_home(conn, home)
                         cursor = conn.execute(sql, values)
-                        conn.execute("COMMIT")
                     return cursor.fetchall()
             except StoreUnavailableError:
                 # A connection that was idle may have died with the server that it was to.
@@ -177,6 +176,11 @@ class HomeDatabase:
 def begin(conn: Conn, home: int | None, settings: Mapping[str, str] = EMPTY) -> None:
     """Begin a transaction for one home; `settings` last as long as it does."""
     conn.execute("BEGIN")
+    name_home(conn, home, settings)
+
+
+def name_home(conn: Conn, home: int | None, settings: Mapping[str, str] = EMPTY) -> None:
+    """Say whose rows the transaction is about."""
     named = {"memfolio.home": "" if home is None else str(home), **settings}
     calls = ", ".join("set_config(%s, %s, true)" for _ in named)
     conn.execute(f"SELECT {calls}", [part for pair in named.items() for part in pair])

@@ -45,14 +45,17 @@ IDLE_MS = "60000"
 IDS = 64
 """How many changes are looked at for the ids that they gave out."""
 
-_TRAIL = "INSERT INTO memfolio.trail (home, seq, raw, part, at, key) VALUES (%s, %s, %s, %s, %s::text::timestamptz, %s)"
-_PIECE = "INSERT INTO memfolio.pieces (home, path, version, start, seq, data) VALUES (%s, %s, %s, %s, %s, %s)"
+_TRAIL = (
+    "WITH ended AS (UPDATE memfolio.homes SET seq = %s, head = %s, part = %s, size = %s WHERE home = %s)"
+    " INSERT INTO memfolio.trail (home, seq, raw, part, at, key) VALUES (%s, %s, %s, %s, %s::text::timestamptz, %s)"
+)
 _FILE = (
-    "INSERT INTO memfolio.files (home, path, version, seq, size, hash) VALUES (%s, %s, %s, %s, %s, %s)"
+    "WITH piece AS (INSERT INTO memfolio.pieces (home, path, version, start, seq, data)"
+    " VALUES (%s, %s, %s, %s, %s, %s))"
+    " INSERT INTO memfolio.files (home, path, version, seq, size, hash) VALUES (%s, %s, %s, %s, %s, %s)"
     " ON CONFLICT (home, path) DO UPDATE SET version = excluded.version, seq = excluded.seq,"
     " size = excluded.size, hash = excluded.hash"
 )
-_HEAD = "UPDATE memfolio.homes SET seq = %s, head = %s, part = %s, size = %s WHERE home = %s"
 _LOCK = "SELECT seq, head, part, size FROM memfolio.homes WHERE home = %s FOR UPDATE"
 _LOOK = "SELECT seq, head, part, size FROM memfolio.homes WHERE home = %s"
 
@@ -361,9 +364,8 @@ class RowJournal(Journal):
         part = part_for(self.head, month, len(raw), self.home.config.max_ledger_bytes)
         end = (self.head.size if part == self.head.part else 0) + len(raw)
         home, head = self._rows.home, Head(line.seq, line.hash, part, end)
-        self._rows.later(_TRAIL, [home, line.seq, raw, part, line.at, line.key])
         record = Record(line, raw, head, tuple(self._put(line, each) for each in done))
-        self._rows.later(_HEAD, [*head, home])
+        self._rows.later(_TRAIL, [*head, home, home, line.seq, raw, part, line.at, line.key])
         self._accept(record)
         self.pending.clear()
         self.made.append(record)
@@ -374,8 +376,8 @@ class RowJournal(Journal):
         is_longer = write.start is not None and path in self.files
         version = self._versions[path] = self._versions.get(path, 0) + (not is_longer)
         start = write.start or 0
-        self._rows.later(_PIECE, [home, path, version, start, line.seq, write.data])
-        self._rows.later(_FILE, [home, path, version, line.seq, 0 if write.now is None else write.size, write.now])
+        state = [home, path, version, line.seq, 0 if write.now is None else write.size, write.now]
+        self._rows.later(_FILE, [home, path, version, start, line.seq, write.data, *state])
         if write.now is None or write.data is None:
             return write
         there = self._contents.pop(path, None)
