@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bench.board import Board, a_folder, run, timed
 from memfolio.knowledge.engine import Refreshed, count, derive, mark_current, refresh
-from memfolio.knowledge.join import Atom, Triple, bind
+from memfolio.knowledge.join import Atom, Triple
 from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
 from memfolio.memory import Memory
@@ -138,12 +138,20 @@ def naive(facts: Sequence[Atom], rules: Sequence[Rule], until: float = float("in
     return new
 
 
+def bind(condition: Condition, atom: Atom, values: dict[str, str]) -> dict[str, str] | None:
+    found = dict(values)
+    for term, value in zip(condition.terms, (atom.subject, atom.object), strict=True):
+        if (found.setdefault(term, value) if term.startswith("?") else term) != value:
+            return None
+    return found
+
+
 def matched(conditions: Sequence[Part], facts: Sequence[Atom]) -> Iterator[tuple[dict[str, str], list[Atom]]]:
     found: list[tuple[dict[str, str], list[Atom]]] = [({}, [])]
     for condition in conditions:
         assert isinstance(condition, Condition)
         found = [
-            (dict(met), [*supports, atom])
+            (met, [*supports, atom])
             for values, supports in found
             for atom in facts
             if atom.predicate == condition.predicate and (met := bind(condition, atom, values)) is not None

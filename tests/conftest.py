@@ -24,7 +24,7 @@ from memfolio.clock import SettableClock
 # one looks for new ones.
 settings.register_profile(
     "quick",
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memfolio.serve.cli.derive import below, command, listed
 from memfolio.settings import KEYS, RETIRED, Key, toml
-from memfolio.verbs.verb import MODULES, Verb, tools_of, verbs_at
+from memfolio.verbs.verb import TOOL_SETS, Verb, tools_of, verbs_at
 
 DOCS = Path(__file__).parent.parent / "docs"
 FURTHER = {"read": "`GET /v1/events`", "admin": "`GET /metrics`"}
@@ -90,7 +90,7 @@ def tools() -> str:
     core = tools_of("core")
     lines = ["| tool | what it does |", "|---|---|", *(f"| `{each.name}` | {_first(each)} |" for each in core.values())]
     lines += ["", "`--tools SET` offers more, always beside these:", "", "| set | tools |", "|---|---|"]
-    for name in MODULES:
+    for name in TOOL_SETS:
         if name not in ("core", "all"):
             lines.append(f"| `{name}` | {', '.join(f'`{each}`' for each in tools_of(name) if each not in core)} |")
     return "\n".join([*lines, "| `all` | all of them |", ""])

@@ -105,11 +105,13 @@ def load_config(
     written, around = _from_file(root / FILE_NAME, text), _from_environment(environ)
     given = around.values | _from_arguments(overrides or {})
     values: dict[str, Any] = {key.field: key.default for key in KEYS} | written.values | given
+    # A key that people have for a provider goes to no address but the provider's own.
     for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
         values[f"{door}_url_is_own"] = f"{door}_url" in given or not values[f"{door}_url"]
         values[f"{door}_key"] = values[f"{door}_key"] or _usual_key(environ, values, door, variables)
     if path := values["embedding_path"]:
         values["embedding_path"] = expand(path if path.startswith("~") else root / path, environ)
+    # Resolved once: a machine that travels must not split a day while a process runs.
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache, folder = values.pop("machine"), values.pop("cache"), values.pop("database_folder")
@@ -151,6 +153,7 @@ def _check_order(decay: Decay) -> None:
 
 def _cache_name(home: Path) -> str:
     """A folder name for `home` that differs for every real path and can still be recognised."""
+    # Two paths to one home must share its index.
     real = os.path.realpath(home)
     return f"{Path(real).name[:32] or 'home'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
 
@@ -158,6 +161,7 @@ def _cache_name(home: Path) -> str:
 def _from_file(path: Path, text: str | None) -> _Given:
     text = _read(path) if text is None else text
     table = _parse(text, path)
+    # Looked at before the keys, which a newer version may have changed.
     version = table.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise HomeFormatError(
@@ -171,6 +175,7 @@ def _from_file(path: Path, text: str | None) -> _Given:
             found.values[key.field] = _valid(key, value, f"{path}{_line_of(name, text)}: {name}")
         elif name in RETIRED:
             found.retired.append(name)
+        # An unknown key elsewhere opens; here it might be a misspelt protection.
         elif name.partition(".")[0] in _PROTECTING:
             what = f"{path}{_line_of(name, text)}: unknown key {_show(name)}"
             raise ConfigError(what, hint=_instead(name, known))

@@ -88,6 +88,7 @@ class Memory(Rooms):
         self.project = project = project if vault.config.projects else None
         """The project that is worked on: what is said belongs to it, and others are not asked unless they are named."""
         self.gate = Gate(vault, self.agent, find=lambda ids: self.searcher.known(ids), speaker=speaker)
+        # The searcher comes later and needs the vault: it is looked up when a path is asked about.
         scope = (lambda path: self.searcher.may_read(path)) if self.gate.is_limited else None
         self.vault = vault.under(self.gate, scope, speaker=speaker, place=self._placed if project else None)
         """The vault as this agent may use it; others may share the one that it was given."""
@@ -361,6 +362,7 @@ class Memory(Rooms):
         request = Request.from_args(
             self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include, known=known
         )
+        # Without an audience the user listens, and hears what was said to them and to all.
         searcher = self.searcher.heard_by(audience or request.situation.user)
         return compose(searcher, self.vault, self.agent, request, self._reminded)
 
@@ -396,6 +398,7 @@ class Memory(Rooms):
         a shared one only where none of the agent's own fits. Several are a list of ids. To an agent a description only
         shows all that fit, until it names the id of one. `dry_run` only shows what would go.
         """
+        # Asked for only where a description is given: the answer may need the agent's file.
         by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent
         forget = partial(edit.forget_meant, self.vault, self.searcher, what, by)
         return forget(is_agent=is_agent, every=every, dry_run=dry_run)
@@ -426,12 +429,12 @@ class Memory(Rooms):
     @proposable("confirm")
     def confirm(self, id: str, *, by: Attribution | None = None) -> MemoryItem:
         """Say that a memory is right: it is certain from then on and does not fade."""
-        return edit.note(self.vault, self.searcher, id, {"op": Op.CONFIRM.value}, _by(by, REMEMBERER, "confirm"))
+        return edit.note(self.vault, self.searcher, id, {"op": Op.CONFIRM}, _by(by, REMEMBERER, "confirm"))
 
     @proposable("pin")
     def pin(self, id: str, *, pinned: bool = True, by: Attribution | None = None) -> MemoryItem:
         """Keep a memory from fading and from being archived, or with `pinned=False` let it go again."""
-        line = {"op": Op.PIN.value, "pinned": pinned}
+        line = {"op": Op.PIN, "pinned": pinned}
         return edit.note(self.vault, self.searcher, id, line, _by(by, REMEMBERER, "pin"))
 
     @proposable("archive")
@@ -456,6 +459,7 @@ class Memory(Rooms):
         left anywhere is in the proof of the answer. To an agent a description only shows what would go.
         """
         self.gate.check(Deed.PURGE, check_attribution(by))
+        # What cannot be undone is never left to a guess of an agent.
         is_shown = self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what)
         return edit.purge(self.vault, self.searcher, what, by, dry_run=dry_run or is_shown, quotes=quotes)
 
@@ -510,6 +514,7 @@ class Memory(Rooms):
         ended = Ended(only=[check_token("session", check_text("session", session))], is_over=True, again=True)
         with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
             heard = hear_out(changes, self.searcher.index, self.vault.config.learn, ended, model=self._model)
+        # A long conversation is reason enough for a reflection.
         if heard and not dry_run and due(self.vault, self.searcher.index, self.agent, self.vault.home.now()):
             self.reflect()
         return heard[0] if heard else None
@@ -704,6 +709,7 @@ class Memory(Rooms):
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
         from memfolio.tend.backup import back_up, backup_folder
 
+        # A copy holds the memory of every agent.
         if self.gate.is_agent:
             raise RefusedError("an agent cannot copy the whole home", hint="let the owner make the backup")
         target = backup_folder(self.vault, None if folder is None else Path(folder))

@@ -45,6 +45,7 @@ class Room(cached_property[Any]):
         module, _, name = self._where.partition(":")
         return getattr(import_module(f"memfolio.{module}"), name)
 
+    # Attributes are looked up now, so that rooms may be made of rooms.
     def _open(self, memory: Rooms) -> Any:
         named = {name: attrgetter(path)(memory) for name, path in self._more.items()}
         return self.kind(*(attrgetter(path)(memory) for path in self._made_of), **named)

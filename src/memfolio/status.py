@@ -61,7 +61,7 @@ def cost_of(vault: Vault, searcher: Searcher, days: int) -> Cost:
     """What the last days cost: of models in all of the home, of telling for one agent."""
     since = vault.usage.today - timedelta(days=days)
     found: dict[date, dict[str, Any]] = {}
-    for line in searcher.index.read(lambda db: state_lines(db, "s.op = ?", Op.TOLD.value)):
+    for line in searcher.index.read(lambda db: state_lines(db, "s.op = ?", Op.TOLD)):
         at = moment(line.get("at"))
         if at is None or (day := local(at, vault.home.zone).date()) <= since:
             continue
@@ -69,6 +69,7 @@ def cost_of(vault: Vault, searcher: Searcher, days: int) -> Cost:
         sums["sessions"].add(line.get("session"))
         sums["counts"].update({name: line[name] for name in TOLD if isinstance(line.get(name), int)})
     told = [DayTold(day=day, conversations=len(each["sessions"]), **each["counts"]) for day, each in found.items()]
+    # The bill is the owner's; an agent is not told what others cost.
     models = () if vault.scope is not None else vault.usage.history(days)
     return Cost(models=tuple(models), told=tuple(sorted(told, key=lambda each: each.day, reverse=True)))
 
@@ -121,6 +122,7 @@ def status_of(
     index, embedder = searcher.index, searcher.vectorizer.embedder
     short_term = searcher.short_term(vault.home.now())
     counts = index.read(lambda connection: count_memories(connection, short_term))
+    # Committing first makes the number of waiting changes one that means something.
     waiting = vault.commit()
     return Status(
         home=vault.config.home,
@@ -173,6 +175,7 @@ def _sizes(vault: Vault) -> dict[str, int]:
 
 def _below(folder: Path, besides: Collection[str] = ()) -> int:
     """The bytes of all files below a folder, but for some of its entries."""
+    # A stack in place of recursion: `.git` can be deep.
     total, waiting = 0, [entry for entry in _entries(str(folder)) if entry.name not in besides]
     while waiting:
         entry = waiting.pop()

@@ -23,7 +23,7 @@ from memfolio.serve.http.gate import ServerNames
 from memfolio.serve.http.server import Limits
 from memfolio.serve.mcp.server import PROPOSED, described
 from memfolio.settings import KEYS, toml
-from memfolio.verbs.verb import MODULES, tools_of, verbs_at
+from memfolio.verbs.verb import TOOL_SETS, tools_of, verbs_at
 
 EVERYWHERE = ("--home", "--agent", "--json")
 PROSE = frozenset({"description", "title", "summary", "examples"})
@@ -75,7 +75,7 @@ def tools() -> dict[str, Any]:
             "output": _or_proposed(told["outputSchema"]),
             "annotations": told["annotations"],
         }
-    return {"PROPOSED": PROPOSED, "sets": {name: sorted(tools_of(name)) for name in MODULES}, "tools": found}
+    return {"PROPOSED": PROPOSED, "sets": {name: sorted(tools_of(name)) for name in TOOL_SETS}, "tools": found}
 
 
 def _or_proposed(schema: Any) -> Any:

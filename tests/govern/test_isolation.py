@@ -34,7 +34,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "fay": ("*",),
 }
 WORDS = "tea budget launch berlin sprint alex invoice garden rocket deadline".split()
-QUERIES = [2_000, pytest.param(10_000, marks=pytest.mark.long)]
+QUERIES = [800, pytest.param(10_000, marks=pytest.mark.long)]
 SECRET = re.compile(r"(?:secret-of-|friend-|agents/)(\w+)")
 """What is in everything that an agent has, and in its paths: where it shows, whose it is shows, too."""
 

@@ -340,7 +340,7 @@ class Mind(RuleBasedStateMachine):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize(("examples", "steps"), [(40, 25), pytest.param(3000, 60, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize(("examples", "steps"), [(20, 25), pytest.param(3000, 60, marks=pytest.mark.long, id="long")])
 def test_index_says_what_the_files_say(examples: int, steps: int, tally: Tally) -> None:
     Mind.steps = 0
     phases = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure names its steps; shorter ones take minutes

@@ -90,7 +90,7 @@ def dumped(database: Database) -> dict[str, list[tuple[object, ...]]]:
     return database.ask(dump)
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [20, pytest.param(2000, marks=pytest.mark.long)])
 def test_order_of_filing_does_not_matter(examples: int) -> None:
     @settings(max_examples=examples)
     @given(st.permutations(sorted(FILES)), st.data())

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from hypothesis import strategies as st
 
 from memfolio.errors import ComparisonError, RuleError
-from memfolio.knowledge.join import BEGINNING, END, Atom, bind
+from memfolio.knowledge.join import BEGINNING, END, Atom
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType, bound, check_rule, is_variable, strata
 
 Held = frozenset[tuple[str, str, str, float, int, int]]
 """What holds, without keys."""
+
+
+def bind(condition: Condition, atom: Atom, binding: Mapping[str, str]) -> Mapping[str, str] | None:
+    """The values with which a condition is met by an atom; None where it is not."""
+    found = dict(binding)
+    for term, value in zip(condition.terms, (atom.subject, atom.object), strict=True):
+        if (found.setdefault(term, value) if is_variable(term) else term) != value:
+            return None
+    return found if condition.predicate == atom.predicate else None
+
 
 LAYERS, VALUES, VARIABLES = ("p", "qr", "st"), ("a", "1", "7"), ("?x", "?y", "?z")
 """Predicates of facts, of what follows, and of what follows mostly from that and from its absence."""

@@ -11,11 +11,11 @@ from hypothesis import given
 
 from memfolio.errors import InferenceLimitError, RuleError
 from memfolio.knowledge.engine import derive
-from memfolio.knowledge.join import Atom, Triple, bind
+from memfolio.knowledge.join import Atom, Triple
 from memfolio.knowledge.literal import Operator
 from memfolio.knowledge.rule import Comparison, Condition, Rule, bound, is_variable, strata
 from tests.knowledge import brute
-from tests.knowledge.brute import rule
+from tests.knowledge.brute import bind, rule
 
 MOST = 10_000
 

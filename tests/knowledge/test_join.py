@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.knowledge.join import Atom, MemoryRelations, solve, without
+from memfolio.knowledge.join import Atom, MemoryRelations, solve, subtract_spans
 from memfolio.knowledge.rule import Comparison, Condition, Part, bound
 from tests.knowledge.brute import VALUES, bodies, facts, pieces, ways
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_compared_does_not_hold_and_is_told() -> None:
 
 
 def test_an_empty_span_takes_nothing_away() -> None:
-    assert without((0, 10), [(5, 3), (4, 4)]) == [(0, 10)]
+    assert subtract_spans((0, 10), [(5, 3), (4, 4)]) == [(0, 10)]
 
 
 @given(facts(), st.data())

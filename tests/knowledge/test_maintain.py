@@ -81,7 +81,9 @@ class Table:
 
 
 def atoms_of(connection: apsw.Connection) -> list[Atom]:
-    return engine.trusted(connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")])
+    return engine.trusted_atoms(
+        connection, [each for (each,) in connection.execute("SELECT DISTINCT predicate FROM facts")]
+    )
 
 
 def check(connection: apsw.Connection, program: Sequence[Rule]) -> None:
@@ -106,7 +108,7 @@ def test_maintaining_the_index_equals_drawing_anew(
         table = Table(connection)
         for atom in atoms:
             table.put(atom.triple, atom.confidence, atom[5:])
-        assert engine.bring(connection, program, "stamp", most=MOST).is_full
+        assert engine.refresh_inside(connection, program, "stamp", most=MOST).is_full
         check(connection, program)
         for part in rounds:
             for triple, is_asserted, confidence, span, origin in part:
@@ -114,7 +116,7 @@ def test_maintaining_the_index_equals_drawing_anew(
                     table.put(triple, confidence, span, origin)
                 else:
                     table.drop(triple)
-            assert not engine.bring(connection, program, "stamp", most=MOST).is_full
+            assert not engine.refresh_inside(connection, program, "stamp", most=MOST).is_full
             check(connection, program)
 
 
@@ -190,10 +192,10 @@ def test_a_conclusion_outlives_a_premise_that_is_replaced_while_it_waits(connect
     ]
     table = Table(connection)
     table.put(("a", "shown", "b"), 0.8)
-    engine.bring(connection, program, "stamp", most=MOST)
+    engine.refresh_inside(connection, program, "stamp", most=MOST)
     table.put(("a", "met", "b"), 0.9)
     table.put(("a", "likes", "b"), 0.5)
-    assert not engine.bring(connection, program, "stamp", most=MOST).is_full
+    assert not engine.refresh_inside(connection, program, "stamp", most=MOST).is_full
     check(connection, program)
 
 
@@ -365,11 +367,11 @@ def test_two_processes_that_change_facts_and_ask_leave_what_follows(home: Path) 
 KILLED = """
 import sys
 from memfolio import Memory
-from memfolio.knowledge.engine import bring
+from memfolio.knowledge.engine import refresh_inside
 with Memory.open(sys.argv[1], background=False) as memory:
     rules = memory.rules.list()
     def draw(connection):
-        print(bring(connection, rules, "anew", most=100).drawn, flush=True)
+        print(refresh_inside(connection, rules, "anew", most=100).drawn, flush=True)
         sys.stdin.read()
     memory.searcher.index.write(draw)
 """

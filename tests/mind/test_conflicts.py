@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage
-from memfolio.mind.beliefs import Conflict, composed, find_conflicts, told_on
+from memfolio.mind.beliefs import Conflict, conflict_page, find_conflicts, reported_hash
 
 Said = Sequence[tuple[str, str]]
 
@@ -139,7 +139,7 @@ def test_any_words_can_be_looked_at(title: str, text: str) -> None:
 def test_crowd_about_one_subject_is_compared_with_the_surest_and_told_in_part() -> None:
     found = conflicts([("Load", f"The load of shop {number} is {number}") for number in range(3000)])
     assert len(found) == 2999
-    page = composed("", "", found, date(2026, 11, 15), UTC)
+    page = conflict_page("", "", found, date(2026, 11, 15), UTC)
     assert (page.count("### "), page.count("## 2,999 conflicts")) == (100, 1)
 
 
@@ -168,19 +168,21 @@ def test_page_is_written_once_whatever_beliefs_say(first: Said, second: Said) ->
     day, page = date(2026, 11, 15), "# Mine\n"
     for said in (first, second, second):
         before, found = page, conflicts(said)
-        page = composed(before, told_on(before), found, day, UTC)
-        assert composed(page, told_on(page), found, day, UTC) == page
-        assert composed("", told_on(page), found, date(2026, 11, 16), UTC) == "", "another day has nothing to add"
+        page = conflict_page(before, reported_hash(before), found, day, UTC)
+        assert conflict_page(page, reported_hash(page), found, day, UTC) == page
+        assert conflict_page("", reported_hash(page), found, date(2026, 11, 16), UTC) == "", (
+            "another day has nothing to add"
+        )
         assert page.startswith("# Mine\n")
         assert page.count("### ") == len(found)
 
 
 def test_what_a_person_writes_into_the_page_stays() -> None:
     day = date(2026, 11, 15)
-    page = composed("", told_on(""), conflicts(STORE), day, UTC).replace(
+    page = conflict_page("", reported_hash(""), conflicts(STORE), day, UTC).replace(
         "- **Severity**", "Redis it is!\n- **Severity**"
     )
-    assert composed(page, told_on(page), conflicts(STORE), day, UTC) == page
-    after = composed(page, told_on(page), conflicts([]), day, UTC)
+    assert conflict_page(page, reported_hash(page), conflicts(STORE), day, UTC) == page
+    after = conflict_page(page, reported_hash(page), conflicts([]), day, UTC)
     assert "Redis it is!" in after
     assert "## No conflict among beliefs" in after

@@ -56,9 +56,9 @@ def server() -> Iterator[OwnServer]:
             shutil.rmtree(base, ignore_errors=True)
 
 
-@pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[OwnServer]:
-    """A server of the test's own, to be killed."""
+@pytest.fixture(scope="session")
+def spare() -> Iterator[OwnServer]:
+    """A server of this process's own."""
     base = Path(tempfile.mkdtemp(prefix="memfolio-pg-"))
     server = new_server(base / "server")
     server.start()
@@ -66,6 +66,14 @@ def own_server(tmp_path: Path) -> Iterator[OwnServer]:
     HomeDatabase.at(server.url).drop_idle()
     server.stop("immediate")
     shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture
+def own_server(spare: OwnServer) -> Iterator[OwnServer]:
+    """A server that nobody else uses meanwhile, to be killed."""
+    spare.start()
+    yield spare
+    HomeDatabase.at(spare.url).drop_idle()
 
 
 @pytest.fixture

@@ -66,12 +66,12 @@ class Worker:
 
 @pytest.fixture
 def crashing(
-    own_server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: OwnServer, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[OwnServer, list[Worker]]]:
     monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
     monkeypatch.setenv("MEMFOLIO_DATABASE_URL", own_server.url)
     monkeypatch.setenv("MEMFOLIO_EMBEDDER", "none")
-    workers = [Worker(name, quick_path / "team", quick_path / f"cache-{name}") for name in ("one", "other")]
+    workers = [Worker(each, quick_path / name, quick_path / f"cache-{each}") for each in ("one", "other")]
     for worker in workers:
         worker.start()
     yield own_server, workers
@@ -180,13 +180,13 @@ def made_inside(memory: Memory, moment: str) -> None:
 
 
 def test_a_database_that_goes_away_is_answered_for_from_the_index(
-    own_server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_server: OwnServer, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
     monkeypatch.setenv("MEMFOLIO_DATABASE_URL", own_server.url)
     monkeypatch.setenv("MEMFOLIO_EMBEDDER", "none")
     monkeypatch.setenv("MEMFOLIO_LOCK_TIMEOUT", "1")
-    with Memory.open(quick_path / "team", background=False) as memory:
+    with Memory.open(quick_path / name, background=False) as memory:
         memory.remember("the well is in the garden")
         assert memory.recall("where is the well")
         own_server.stop("immediate")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memfolio.procedures.procedure import Procedure, Refinement, Step
-from memfolio.procedures.run import Run, RunOutcome, Tried, failing, findings, measure
+from memfolio.procedures.runs import Run, RunOutcome, Tried, failing, findings, measure
 from memfolio.settings import Practising
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

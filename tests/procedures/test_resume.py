@@ -22,8 +22,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError
 from memfolio.procedures.procedure import Step
 from memfolio.procedures.procedures import Procedures
-from memfolio.procedures.run import Run
-from memfolio.procedures.runs import Runs, StepContext
+from memfolio.procedures.runs import Run, Runs, StepContext
 from memfolio.vault.vault import Vault
 from tests.conftest import START
 from tests.index.proof import assert_index_equals_rebuilt

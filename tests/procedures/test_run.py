@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from memfolio.clock import EPOCH
 from memfolio.procedures.procedure import OnError, Procedure, Step
-from memfolio.procedures.run import Run, RunOutcome, Waiting, after, begin_line, fold
-from memfolio.procedures.runs import Call, following
+from memfolio.procedures.runs import Call, Run, RunOutcome, Waiting, after, begin_line, fold, following
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 spans = st.none() | st.integers(0, 10**6).map(lambda seconds: timedelta(seconds=seconds))

@@ -15,8 +15,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.procedures.procedure import OnError, Step
 from memfolio.procedures.procedures import Procedures
-from memfolio.procedures.run import Run, RunOutcome, StepMode
-from memfolio.procedures.runs import LONG, Runs, StepContext
+from memfolio.procedures.runs import LONG, Run, RunOutcome, Runs, StepContext, StepMode
 from memfolio.vault.vault import OWNER
 
 LEDGER = "agents/main/memory/meta/runs/0001.jsonl"

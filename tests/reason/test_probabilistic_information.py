@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import wilson
-from memfolio.reason.methods.fuzzy import fuzzy
-from memfolio.reason.methods.probabilistic import info_theory
-from memfolio.reason.methods.sampling import monte_carlo
+from memfolio.reason.methods.probabilistic import fuzzy, info_theory, monte_carlo
 from tests.conftest import many
 from tests.reason.asking import ask
 

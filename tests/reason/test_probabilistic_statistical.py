@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.reason.methods.sampling import statistical as reason
+from memfolio.reason.methods.probabilistic import statistical as reason
 from tests.reason.asking import ask
 
 checked = partial(ask, reason)

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from memfolio.knowledge.model import EXAMPLE
 from memfolio.clock import Clock
+from memfolio.knowledge.model import EXAMPLE
 from memfolio.memory import Memory
 from memfolio.serve.mcp.server import NOTICE
 from memfolio.types import HUMAN

@@ -21,7 +21,7 @@ from memfolio.recall.fence import strip_fences
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.messages import marked
 from memfolio.serve.mcp.server import as_result, described
-from memfolio.verbs.verb import MODULES, tools_of
+from memfolio.verbs.verb import TOOL_SETS, tools_of
 from tests.serve.mcp_life import furnish, live
 
 ALL = tools_of("all")
@@ -71,7 +71,7 @@ def content(home: Path) -> dict[str, bytes]:
 def test_few_tools_are_offered_by_default_and_none_under_a_name_that_a_host_takes() -> None:
     assert list(tools_of("core")) == CORE.split()
     assert not {"memory_search", "memory_get"} & set(ALL)
-    assert all(set(tools_of("core")) <= set(tools_of(name)) for name in MODULES)
+    assert all(set(tools_of("core")) <= set(tools_of(name)) for name in TOOL_SETS)
 
 
 def test_an_agent_reads_at_most_16_kb_before_it_begins() -> None:
@@ -193,4 +193,4 @@ def test_registry_is_told_of_this_version() -> None:
     assert [told["version"], *(each["version"] for each in told["packages"])] == [__version__] * 2
     assert len(told["description"]) <= 100
     [choices] = (each["choices"] for each in told["packages"][0]["packageArguments"] if "choices" in each)
-    assert choices == list(MODULES)
+    assert choices == list(TOOL_SETS)

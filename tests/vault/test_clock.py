@@ -66,7 +66,7 @@ def check_trail(vault: Vault, ids: list[str]) -> None:
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("trials", [200, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [100, pytest.param(20_000, marks=pytest.mark.long)])
 def test_entries_land_on_their_day_whatever_the_clock_does(quick_path: Path, trials: int, tally: Tally) -> None:
     made = random.Random(0)
 

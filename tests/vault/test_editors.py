@@ -226,7 +226,7 @@ def check_scene(vault: Vault, acknowledged: dict[str, str], saved: list[bytes]) 
     check_commits(vault)
 
 
-@pytest.mark.parametrize("trials", [60, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [40, pytest.param(20_000, marks=pytest.mark.long)])
 def test_nobody_loses_words_when_a_person_edits_during_writes(
     quick_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -182,6 +183,45 @@ def test_what_a_person_reverts_is_theirs_while_all_else_stays(quick_path: Path, 
         assert {seq for line in told for seq in line.about} >= {line.seq for line in edits if line.ids}
         assert vault.commit() == 0, vault.committer.obstacle
         assert [each for each in vault.verify() if each.level == "error"] == []
+
+
+def test_a_trail_that_git_puts_in_place_again_at_this_moment_raises_no_alarm(home: Path) -> None:
+    done = begun(home)
+    with Vault.open(config=configured(home)) as vault:
+        [part] = vault.trail.parts()
+        (home / part).rename(home / "taken")
+        back = threading.Timer(0.04, (home / "taken").rename, [home / part])
+        back.start()
+        done[vault.add("main", [item("meanwhile")], BOT).ids[0]] = "meanwhile"
+        back.join()
+        done[vault.add("main", [item("afterwards")], BOT).ids[0]] = "afterwards"
+        assert vault.alerts() == []
+        assert vault.trail.problems() == []
+        check_acknowledged(home, done)
+
+
+def test_lines_that_git_merged_into_the_trail_twice_raise_no_alarm(home: Path) -> None:
+    done = begun(home)
+    with Vault.open(config=configured(home, commit_delay=60)) as vault:
+        done[vault.add("main", [item("not in git yet")], BOT).ids[0]] = "not in git yet"
+        [part] = vault.trail.parts()
+        *committed, newest = (home / part).read_bytes().splitlines(keepends=True)
+        (home / part).write_bytes(b"".join([*committed, *committed[-3:], newest]))
+        done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
+        assert vault.alerts() == []
+        assert vault.trail.problems() == []
+        check_acknowledged(home, done)
+
+
+def test_a_trail_that_was_deleted_is_put_back_with_an_alarm(home: Path) -> None:
+    done = begun(home)
+    with Vault.open(config=configured(home)) as vault:
+        [part] = vault.trail.parts()
+        (home / part).unlink()
+        done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
+        assert [line.by.trigger for line in vault.alerts()] == ["trail-cut"]
+        assert vault.trail.problems() == []
+        check_acknowledged(home, done)
 
 
 def test_what_a_commit_by_hand_takes_out_stands_and_the_undo_brings_it_back(home: Path) -> None:

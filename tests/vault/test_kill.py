@@ -98,7 +98,7 @@ def test_acknowledged_memories_survive_10000_kills(tmp_path: Path, tally: Tally)
     kill_until(10_000, tmp_path, tally)
 
 
-@pytest.mark.parametrize("kills", [15, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [10, pytest.param(400, marks=pytest.mark.long)])
 def test_a_killed_committer_leaves_a_repository_that_the_next_one_continues(
     tmp_path: Path, kills: int, tally: Tally
 ) -> None:

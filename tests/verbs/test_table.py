@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from functools import cached_property
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,7 @@ from memfolio.rooms import Rooms
 from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
-from memfolio.verbs import daily
-from memfolio.verbs.verb import Verb, table, tools_of
+from memfolio.verbs.verb import SETS, Verb, rows, table, tools_of
 from tests.serve.http.conftest import serving
 
 ALL = table()
@@ -36,7 +36,7 @@ def shout(memory: Memory, text: str, times: int = 1) -> dict[str, str]:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daily, "VERBS", (*daily.VERBS, Verb(does=shout, effect="read", renamed={"words": "text"})))
+    monkeypatch.setitem(rows("memory"), "shout", Verb(does=shout, effect="read", renamed={"words": "text"}))
 
 
 @pytest.fixture
@@ -159,6 +159,14 @@ def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> Non
     }
     verbs = {verb.method for verb in ALL.values() if inspect.isfunction(getattr(Memory, verb.method, None))}
     assert typed == verbs | rooms
+
+
+def test_every_function_for_a_row_is_in_a_row() -> None:
+    used = {verb.does for verb in ALL.values()}
+    for module in set(SETS.values()):
+        own = vars(import_module(f"memfolio.verbs.{module}")).values()
+        functions = [each for each in own if inspect.isfunction(each) and each.__module__.endswith(f".{module}")]
+        assert {each.__name__ for each in functions if each not in used and each.__name__[0] != "_"} == set()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -70,19 +70,19 @@ BY_ACTION = {
 """What a change as a whole is, by the action that the trail will tell."""
 RENEWING = (Deed.PURGE, Deed.CRITICAL)
 """What may write logs anew."""
-BY_LINE = {
-    Op.CONFIRM.value: Deed.CONFIRM,
-    Op.PIN.value: Deed.PIN,
-    Op.VALIDITY.value: Deed.CORRECT,
-    Op.SUPERSEDE.value: Deed.CORRECT,
-    Op.TOMBSTONE.value: Deed.FORGET,
-    Op.RESTORE.value: Deed.RESTORE,
-    Op.ARCHIVE.value: Deed.ARCHIVE,
-    Op.PURGE.value: Deed.PURGE,
+BY_LINE: Mapping[str, Deed] = {
+    Op.CONFIRM: Deed.CONFIRM,
+    Op.PIN: Deed.PIN,
+    Op.VALIDITY: Deed.CORRECT,
+    Op.SUPERSEDE: Deed.CORRECT,
+    Op.TOMBSTONE: Deed.FORGET,
+    Op.RESTORE: Deed.RESTORE,
+    Op.ARCHIVE: Deed.ARCHIVE,
+    Op.PURGE: Deed.PURGE,
 }
 BY_FACT_LINE = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
 """What lines about facts do; any other asserts one."""
-CHANGING = frozenset({Op.STORE.value, *BY_LINE})
+CHANGING = frozenset({Op.STORE, *BY_LINE})
 """Lines that make something else of a memory; all others are noted by the way."""
 _MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
 _AROUND = re.compile(rb"|# .*|---")
@@ -173,7 +173,7 @@ def only_counts(change: Change) -> bool:
     """Whether nothing is written but that memories were told, used or not."""
     lines = [each for each in change.operations if isinstance(each, AddLines)]
     ops = {record.get("op") for each in lines for record in each.records}
-    return len(lines) == len(change.operations) and ops <= {Op.ACCESS.value, Op.IGNORED.value, Op.TOLD.value}
+    return len(lines) == len(change.operations) and ops <= {Op.ACCESS, Op.IGNORED, Op.TOLD}
 
 
 def _deed_of(item: Entry) -> Deed:
@@ -198,18 +198,18 @@ def _lines(
         yield from _knowledge(ledger, records)
         return
     records = list(records)
-    replaced = [record.get("memory") for record in records if record.get("op") == Op.SUPERSEDE.value]
+    replaced = [record.get("memory") for record in records if record.get("op") == Op.SUPERSEDE]
     for record in records:
         op, memory = str(record.get("op")), record.get("memory")
         if op not in CHANGING:
-            yield ChangePart(Deed.REVIEW if op == Op.REVIEW.value and "proposal" in record else Deed.NOTE)
+            yield ChangePart(Deed.REVIEW if op == Op.REVIEW and "proposal" in record else Deed.NOTE)
             continue
         item = _item_of(memory, added, find)
         origin = item.origin if item else None
         if Store.VAULT in (item.store if item else None, record.get("store")):
             yield ChangePart(Deed.VAULT)
-        is_ended = op == Op.VALIDITY.value and memory in replaced
-        if (op == Op.SUPERSEDE.value or is_ended) and added and origin is not Origin.OWNER:
+        is_ended = op == Op.VALIDITY and memory in replaced
+        if (op == Op.SUPERSEDE or is_ended) and added and origin is not Origin.OWNER:
             yield ChangePart(Deed.NOTE)  # it is told with what takes its place
         else:
             yield ChangePart(BY_LINE.get(op, Deed.NOTE), origin)
@@ -288,7 +288,7 @@ def _rewritten_logs(change: Change, read: Read, find: Find, deed: Deed | None) -
     after = {line for put in puts for line in _lines_in(put.path, put.content)}
     if deed is Deed.UNDO:
         for record in _records(_content_only_in(after, before)):
-            item = find(str(record.get("memory"))) if record.get("op") == Op.CONFIRM.value else None
+            item = find(str(record.get("memory"))) if record.get("op") == Op.CONFIRM else None
             if item:
                 yield ChangePart(Deed.CONFIRM, item.origin)
         return
@@ -655,7 +655,7 @@ def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def kept_once(memory: Any, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
+def kept_once(memory: Any, text: str, **arguments: Any) -> MemoryItem:
     """`remember` for what only agents call: once, whoever has opened the memory."""
     if memory.gate.acts_as_agent:
         return cast(MemoryItem, memory.remember(text, **arguments))

@@ -98,6 +98,7 @@ class ProposedCall:
     def text(self) -> str:
         """What it is about, in words."""
         given = (VERBS[self.verb].body, "text", "what", "id", "keep")
+        # The body first; a call without one is told by what it names.
         value = next((self.arguments[name] for name in given if self.arguments.get(name)), "")
         return "\n".join(value) if isinstance(value, list) else str(value)
 
@@ -520,6 +521,7 @@ class Proposals:
         """Write the page, linked with those of its rivals; the page that is there where the same was proposed."""
         waiting = self._read_all(everything=True)[0]
         mine = [each for each in waiting if each.proposer == self._agent]
+        # An agent that repeats itself gets the proposal that waits.
         for each in mine:
             if (each.to, each.intent) == (proposal.to, proposal.intent):
                 return each
@@ -577,6 +579,7 @@ class Proposals:
         if shown != proposal.shown:
             hint = f"look at it again; its hash is {proposal.shown}"
             raise ConflictError(f"{proposal.id} was changed since it was shown", hint=hint)
+        # The person approved what they saw of the memory, too.
         if proposal.about != self._content_named(proposal.intent):
             why = f"{proposal.id} is about a memory that says something else than it shows"
             raise ConflictError(why, hint="reject it")
@@ -670,11 +673,11 @@ class Proposals:
 
     def _closing(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
         """The page goes, its verdict stays, and its rivals hear of it."""
-        line = {"op": Op.REVIEW.value, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
+        line = {"op": Op.REVIEW, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
         line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor}
         lines: list[Mapping[str, Any]] = [line | ({"reason": reason} if reason else {})]
         if verdict == COMMITTED and proposal.intent.arguments.get("origin") == Origin.UNTRUSTED:
-            lines.append({"op": Op.CONFIRM.value, "memory": NewId(0)})  # who approves a stranger's words believes them
+            lines.append({"op": Op.CONFIRM, "memory": NewId(0)})  # who approves a stranger's words believes them
         # Rivals may be of agents that this one does not see.
         others = [each for each in self._read_all(everything=True)[0] if each.id in proposal.conflicts]
         links = [_unlinked(each, proposal.id, verdict) for each in others]

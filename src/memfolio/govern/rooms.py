@@ -16,7 +16,7 @@ from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
-from memfolio.knowledge.rules import RULER, Rules, Said, as_rule
+from memfolio.knowledge.rules import RULER, RuleInput, Rules, as_rule
 from memfolio.knowledge.verify import Evidence, related_memories
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
@@ -71,6 +71,7 @@ class GovernedFacts(ProposingRoom, Facts):
             searcher,
             agent,
             propose=propose,
+            # Asked for when it is needed, since inference is made of these facts.
             refresh=lambda: inference().refresh(),
             explainer=lambda named, depth: inference().explain_fact(named, depth),
         )
@@ -86,7 +87,7 @@ class GovernedRules(ProposingRoom, Rules):
     delete = proposable("rules.delete")(Rules.delete)
     _create = proposable("rules.create")(Rules.create)
 
-    def create(self, rule: Said, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
+    def create(self, rule: RuleInput, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
         """See `Rules.create`; a proposal has the rule's text."""
         text = rule if isinstance(rule, str) else render(as_rule(rule))
         return self._create(text, **fields, by=by, dry_run=dry_run)
@@ -109,6 +110,7 @@ def scaffold(
     ontology: Ontology, rules: Rules, domain: str, template: str, *, by: Attribution, dry_run: bool
 ) -> tuple[Added, list[Rule]]:
     """Begin a domain with a template and make its rules: two changes, of which none is made where one cannot be."""
+    # Both are tried first: they are two changes, and half a template helps nobody.
     planned = ontology.scaffold(domain, template, by=by, dry_run=True)
     rule_texts = [{"name": each.label, "domain": domain, "text": each.rule} for each in planned.terms if each.rule]
     made = rules.import_(json.dumps(rule_texts), by=by, dry_run=True)
@@ -119,6 +121,7 @@ def scaffold(
 
 def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale: str, by: Attribution) -> Proposal:
     """Propose a term with what there is to think of; one that does not fit is refused."""
+    # The proposal must hold the term as it would be written, not as it was abbreviated.
     term = ontology.resolved(term)
     warnings = ontology.fitting(term).warnings
     intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})

@@ -20,7 +20,7 @@ from memfolio.knowledge.facts import FactFilter, facts_from, find_facts, triple_
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.edit import is_made, leaving_lines, without_citations
-from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, check_attribution, check_token, frozen, sums_up
+from memfolio.types import CORRECTION, Action, Attribution, MemoryItem, frozen, sums_up
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt, UndoResult
 from memfolio.vault.journal import TrailLine, to_text
 from memfolio.vault.move import departure
@@ -69,8 +69,6 @@ def undo_source(
     That is one change. Whatever else was changed in the name of the source (pages, notes about other memories) is taken
     back by a second one. Memories of other agents stay unless `every_agent` is asked for.
     """
-    check_attribution(by)
-    check_token("source", source)
     alone = nullcontext() if dry_run else vault.exclusive()
     with _indexes(vault, searcher, every_agent=every_agent) as indexes, alone:
         return _Undo(vault, indexes, source, by).make(dry_run=dry_run)
@@ -201,7 +199,7 @@ class _Undo:
         return {each: one for each, one in found.items() if each not in kept}
 
     def _lines(self, ids: Collection[str], op: Op) -> list[Mapping[str, Any]]:
-        return self._ask(partial(lines_of, ids=ids, op=op.value))
+        return self._ask(partial(lines_of, ids=ids, op=op))
 
     def _summed_up_parts(self) -> list[str]:
         """What was summed up together with something that goes, and can be summed up again without it."""

@@ -58,6 +58,7 @@ def update(
     """
     wanted, (_, located) = text_of(text), searcher.require(id)
     seen = located.item.content if base is None else text_of(base)
+    # Opening the index may take long; nobody should wait for the lock meanwhile.
     searcher.prepare()
     with vault.exclusive():  # of several who correct it at once, each finds what the one before made of it
         index, newest = _newest(vault, searcher, located)
@@ -69,9 +70,10 @@ def update(
             return Updated(memory=old)
         dependents = dependents_of(index, [old.id])
         replaced, kept = _contradictions(vault, index, old, both, {old.id, *dependents.going})
-        lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in replaced]
-        lines += [{"op": Op.EDGE.value, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
+        lines: list[dict[str, Any]] = [{"op": Op.SUPERSEDE, "memory": each, "by": NewId(0)} for each in replaced]
+        lines += [{"op": Op.EDGE, "memory": NewId(0), "to": each, "type": "contradicts"} for each in kept]
         receipt = edit.correct(vault, newest, both, by, dependents, lines, origin=_origin(vault, old, by))
+    # The pin is a line beside the entry, which the receipt does not fold in.
     made = replace(receipt.items[0], pinned=old.pinned)
     _cite(Core(vault, searcher.index.agent), old, made, by)
     return Updated(
@@ -119,6 +121,7 @@ def _contradictions(
     statement = stated(text, old.user, type=old.type, kind=old.kind)
     at = old.event_time or vault.home.now()
     found = resolved(index, [(statement, at)], vault.config.learn.conflicts)
+    # In `replaced` the text itself may stand on either side: it replaces, or it is older.
     older = [each for each, _ in found.replaced]
     others = [*(each.old.ref for each in found.contradicting), *(each for _, each in found.replaced)]
     replaced, kept = ([each for each in refs if isinstance(each, str) and each not in own] for refs in (older, others))

@@ -135,6 +135,7 @@ class EntityNames:
             return None
         found = next(filter(None, (self.find(each, type, tells=is_new) for each in given)), None)
         found = found or self._introduce(given[0], type)
+        # Until now it was known by its id alone, as a link has it.
         if found.id in self._linked:
             self._linked.discard(found.id)
             found.name = given[0]
@@ -173,6 +174,7 @@ def slug(name: str) -> str:
     """A name as the end of an id: lower case letters and digits of any script, with hyphens between words."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     words = "-".join(re.findall(r"[^\W_]+", folded))[:LONGEST_SLUG].strip("-")
+    # File systems differ in the form they keep; ids must not.
     made = unicodedata.normalize("NFC", words).lower()
     return made or blake2b(name.encode("utf-8", "replace")).hexdigest()[:8]
 
@@ -290,6 +292,7 @@ def propose(nodes: Iterable[Node], threshold: float, ties: Iterable[EntityRelati
     """
     related = {frozenset((tie.source, tie.target)) for tie in ties}
     known = {node.id: node for node in nodes}
+    # Only those that share a key are compared: all with all would be quadratic.
     blocks = (sorted(ids) for ids in _blocks(known.values()).values() if len(ids) <= CROWD)
     compared = {pair for ids in blocks for pair in combinations(ids, 2) if frozenset(pair) not in related}
     found = [pair for one, other in compared if (pair := _compare(known[one], known[other])).score >= threshold]
@@ -307,6 +310,7 @@ def _compare(one: Node, other: Node) -> Pair:
     if not are_alike(one.type, other.type):
         return Pair(one.id, other.id, 0.0, "")
     both = ((x, y) for x in _names(one) for y in _names(other))
+    # The most alike pair of names decides, whatever the others are.
     score, why = max((likeness(x, y) for x, y in both), key=lambda found: found[0])
     return Pair(one.id, other.id, score, why)
 

@@ -15,10 +15,7 @@ from memfolio.graph.page import (
     QUESTIONS,
     TIMELINE,
     EntityText,
-    NewEntityPage,
     PageSection,
-    page_bytes,
-    read_text,
 )
 from memfolio.index.graph import EntityRelation, Node, nodes, nodes_named, promised, ties, ties_of
 from memfolio.index.index import Index
@@ -81,6 +78,7 @@ def path(ties: Ties, start: str, end: str) -> list[GraphStep] | None:
     sides: list[dict[str, GraphStep | None]] = [{start: None}, {end: None}]
     edges = [{start}, {end}]
     for _ in range(MOST_HOPS):
+        # The smaller edge is walked on: it brings fewer relations to read.
         near = 0 if len(edges[0]) <= len(edges[1]) else 1
         reached, there = sides[near], sides[1 - near]
         edge: set[str] = set()
@@ -142,25 +140,25 @@ def merged(vault: Vault, index: Index, keep: Node, other: Node, by: Attribution)
     pages = {node.id: page for node in known if (page := vault.page(node.path))}
     if keep.id not in pages or other.id not in pages:
         raise ConflictError("a page was removed a moment ago", hint="look again")
-    texts = {each: EntityText(read_text(page.content)) for each, page in pages.items() if each != other.id}
-    _take_over(texts[keep.id], EntityText(read_text(pages[other.id].content)), keep, other)
+    texts = {each: EntityText.of(page) for each, page in pages.items()}
+    _take_over(texts[keep.id], texts.pop(other.id), keep, other)
     for text in texts.values():
         text.relink(other.id, keep.id)
-    changed = {each: text.text for each, text in texts.items() if page_bytes(text.text) != pages[each].content}
-    written = {each: NewEntityPage(path=pages[each].path, text=text) for each, text in changed.items()}
-    operations = [PutPage(pages[each].path, page_bytes(text), pages[each].hash) for each, text in changed.items()]
-    operations.append(PutPage(pages[other.id].path, None, pages[other.id].hash))
+    written = {each: text for each, text in texts.items() if text.is_changed}
+    operations = [*(text.put for text in written.values()), PutPage(other.path, None, pages[other.id].hash)]
     operations += overview(vault, index.agent, known, drawn, {**written, other.id: None})
     return Change(operations=tuple(operations), by=by, action=Action.MERGE)
 
 
 def _take_over(text: EntityText, from_: EntityText, keep: Node, other: Node) -> None:
     """Add to the kept page what the other one has and it has not."""
+    # A relation between the two would become one of an entity with itself.
     from_.drop_links({each for each in from_.relations() if each[1] in (keep.id, other.id)})
     text.drop_links({each for each in text.relations() if each[1] == other.id})
     for name in (other.name, *other.aliases):
         if name.casefold() != keep.name.casefold():
             text.add_alias(name)
+    # Of two summaries a person's is kept; one of ours is written anew when the graph grows.
     if not from_.has_own_summary():
         from_.summarise("")
     elif not text.has_own_summary():
@@ -198,6 +196,7 @@ def _join_part(text: EntityText, part: PageSection) -> list[str]:
     ours = _SECTIONS.get(part.title.casefold())
     if not ours and part.heading not in (each.heading for each in text.parts()):
         return [part.heading, "", *lines, *([""] if lines else [])]
+    # Lines of code may repeat; only prose is compared line by line.
     known = [] if any(map(FENCE.match, lines)) else text.told(part.title)
     added = "\n".join(line for line in lines if line not in known).strip("\n")
     text.add(ours or part.title, added.split("\n") if added.strip() else ())
@@ -265,7 +264,7 @@ class Graph:
             raise _unknown(name)
         node = found[0]
         page = self._vault.page(node.path)
-        text = EntityText(read_text(page.content) if page else "")
+        text = EntityText.of(page) if page else EntityText("")
         facts, timeline, questions = (
             tuple(line.lstrip("-*+ \t") for line in text.told(title)) for title in (FACTS, TIMELINE, QUESTIONS)
         )
@@ -314,16 +313,16 @@ class Graph:
         node, further = one_named(self._searcher.index, name), clean_name(alias)
         if not further:
             raise InputError(f"{alias[:40]!r} is no name", hint="use letters")
+        # A name that means two entities would send new facts to either of them.
         if others := [each.id for each in self._named(further) if each.id != node.id]:
             raise ConflictError(f"{further!r} is what {others[0]} is called", hint="merge them if they are the same")
         page = self._vault.page(node.path)
         if page is None:
             raise _unknown(name)
-        text = EntityText(read_text(page.content))
+        text = EntityText.of(page)
         text.add_alias(further)
-        if page_bytes(text.text) != page.content:
-            put = PutPage(node.path, page_bytes(text.text), page.hash)
-            self._vault.apply(Change(operations=(put,), by=by, action=Action.EDIT))
+        if text.is_changed:
+            self._vault.apply(Change(operations=(text.put,), by=by, action=Action.EDIT))
         return one_named(self._searcher.index, node.id)
 
     def _named(self, name: str) -> list[Node]:

@@ -18,7 +18,6 @@ from memfolio.graph.page import (
     SUMMARY,
     TIMELINE,
     EntityText,
-    NewEntityPage,
     beginning,
     cited_line,
     mark_of,
@@ -33,7 +32,7 @@ from memfolio.learn.clauses import is_question, readable
 from memfolio.state import Op
 from memfolio.text import name_key, sentences
 from memfolio.types import Action, Approval, Attribution, frozen
-from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
+from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.sections import BEGIN, is_ours, marked, renewed
@@ -220,6 +219,7 @@ class _Gathering:
 
     def _end_relations(self) -> None:
         """Have relations of ours taken out that rest on nothing but what was replaced, forgotten or undone."""
+        # Facts count more than conversations, so they come second.
         told = self._rests | self._stated
         held = {tie for tie, holds in told.items() if holds}
         held |= {
@@ -279,7 +279,7 @@ def overview(
     agent: str,
     nodes: Iterable[Node],
     ties: Iterable[EntityRelation],
-    written: Mapping[str, NewEntityPage | None],
+    written: Mapping[str, EntityText | None],
 ) -> Iterator[PutPage]:
     """The pages about the whole graph, where they are missing or outdated; of `written`, None is a page that goes."""
     listed = [node for node in nodes if node.id not in written]
@@ -377,15 +377,14 @@ class _Growth:
         self._notes: list[str] = []
 
     def make(self) -> Grown:
+        # A person may have edited the vocabulary; it counts as it is now.
         vocabulary = self._changes.vault.page(f"{self._folder}/relations.md")
         names = gather(self._given, read_vocabulary(vocabulary.text if vocabulary else default_page(), self._types))
         sessions = len(self._given.sessions) - new_sessions(self._given)
         facts = len(new_facts(self._given))
-        written = dict(filter(None, map(self._grown, self._touched(names))))
-        operations: list[Operation] = [operation for _, operation in written.values()]
-        pages = {entity: page for entity, (page, _) in written.items()}
-        operations += self._user_page()
-        operations += overview(self._changes.vault, self._changes.agent, self._given.nodes, self._given.ties, pages)
+        written = {draft.id: page for draft in self._touched(names) if (page := self._grown(draft))}
+        operations: list[Operation] = [*(page.put for page in written.values()), *self._user_page()]
+        operations += overview(self._changes.vault, self._changes.agent, self._given.nodes, self._given.ties, written)
         if sessions or facts or written or self._wrote["left"]:
             operations.append(AddLines(state_ledger(self._changes.agent), (self._job(),)))
         notes = (*self._notes, *(names.notes if sessions or facts else ()))
@@ -401,27 +400,23 @@ class _Growth:
         due = (each for each in drafts if each.page or each.is_subject or len(each.seen) >= enough)
         return sorted(due, key=lambda each: each.id)
 
-    def _grown(self, draft: EntityDraft) -> tuple[str, tuple[NewEntityPage, Operation]] | None:
+    def _grown(self, draft: EntityDraft) -> EntityText | None:
         """The page of an entity with what it lacks; None where it lacks nothing."""
         path = draft.page.path if draft.page else f"{self._folder}/entities/{draft.id}.md"
         before = self._changes.vault.page(path)
-        old = read_text(before.content) if before else beginning(draft, self._day)
+        page = EntityText.of(before) if before else EntityText(beginning(draft, self._day), path)
         # Not a text file: it is left alone.
-        if "\0" in old:
+        if "\0" in page.text:
             return None
-        page = EntityText(old)
         self._add(page, draft)
         # A page may lag behind in its count alone, as after a memory was forgotten.
         is_miscounted = draft.page and draft.seen and draft.page.mentions != len(draft.seen)
-        if before and page.text == old and not is_miscounted:
+        if not page.is_changed and not is_miscounted:
             return None
         if draft.seen or draft.ended or draft.id in self._given.stale:
             page.set_field("mentions", str(len(draft.seen)))
         page.set_field("last_updated", self._day)
-        if before and page.text == old:
-            return None
-        put = PutPage(path, page_bytes(page.text), before.hash if before else None)
-        return draft.id, (NewEntityPage(path=path, text=page.text), put)
+        return page if page.is_changed else None
 
     def _add(self, page: EntityText, draft: EntityDraft) -> None:
         self._drop(page, draft)
@@ -443,6 +438,7 @@ class _Growth:
 
     def _quote(self, page: EntityText, draft: EntityDraft) -> None:
         """Keep the last sentences that name somebody on their page, as far as no fact there was learned from them."""
+        # A fact says it better than the sentence it was learned from.
         there, seen = page.cites, draft.seen - self._given.strange
         found = self._index.read(lambda db: mentions(db, seen, there))
         told = {each.id: words for each in found if (words := naming(each.content, draft))}
@@ -475,6 +471,7 @@ class _Growth:
         path = f"{agent_root(self._changes.agent)}/USER.md"
         known = sorted((each for each in self._facts.values() if is_user(each.subject)), key=lambda each: each.at)
         page = self._changes.vault.page(path)
+        # The page may be from before memfolio: only the marked part is ours.
         body, old = user_section(known), page.text if page else ""
         if BEGIN in old and not is_ours(old):
             return  # a person edited what memfolio keeps there: it stays as they left it
@@ -489,7 +486,7 @@ class _Growth:
         sessions, facts = self._given.sessions, list(self._facts.values())
         last = max((fact.created_us for fact in facts), default=-1)
         return {
-            "op": Op.JOB.value,
+            "op": Op.JOB,
             "job": "graph",
             "until": sessions[-1].get("id") if sessions else None,
             "facts_until": last,
@@ -566,37 +563,37 @@ class _Shrinking:
         self._facts = {fact.id: fact for fact in left if not fact.is_out}
         self._before = gather(given, vocabulary)
         self._after = gather(replace(given, facts=tuple(left), gone=given.gone | ids), vocabulary)
-        self.written: dict[str, NewEntityPage | None] = {}
+        self.written: dict[str, EntityText | None] = {}
         """The pages that change; None is one that goes."""
 
     def pages(self) -> Iterator[PutPage]:
         for node in self._nodes:
             before = self._vault.page(node.path)
-            old = read_text(before.content) if before else ""
-            if before is None or "\0" in old:
+            if before is None or b"\0" in before.content:
                 continue
-            text = self._shrunk(node, old)
-            if text != old:
-                self.written[node.id] = None if text is None else NewEntityPage(path=node.path, text=text)
-                yield PutPage(node.path, None if text is None else page_bytes(text), before.hash)
+            page = self._shrunk(node, before)
+            if page is None or page.is_changed:
+                self.written[node.id] = page
+                yield page.put if page else PutPage(node.path, None, before.hash)
 
-    def _shrunk(self, node: Node, old: str) -> str | None:
+    def _shrunk(self, node: Node, before: Page) -> EntityText | None:
         """The page as it will be; None where nothing is left of it."""
-        page = EntityText(_CITING.sub(lambda line: "" if line[1] in self._ids else line[0], old))
+        text = _CITING.sub(lambda line: "" if line[1] in self._ids else line[0], read_text(before.content))
+        page = EntityText(text, node.path, before)
         draft, earlier = self._after.drafts[node.id], self._before.drafts[node.id]
         page.drop_relations(draft.ended)
         for alias in draft.unnamed:
             page.drop_alias(alias)
         lost = earlier.seen & self._ids
-        if page.text == old and not lost:
-            return old
+        if not page.is_changed and not lost:
+            return page
         facts = [self._facts[each] for each in page.cites if each in self._facts]
         if page.told(SUMMARY):
             page.summarise(summary(facts))
         if not draft.seen and not _tells(page):
             return None
         page.set_field("mentions", str(len(draft.seen)))
-        return page.text
+        return page
 
 
 def _tells(page: EntityText) -> bool:

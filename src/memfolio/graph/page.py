@@ -15,7 +15,7 @@ from memfolio.graph.entities import EntityDraft
 from memfolio.index.graph import EntityRelation, Node
 from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_fields, read_entity
 from memfolio.text import name_key
-from memfolio.types import frozen
+from memfolio.vault.change import Page, PutPage
 from memfolio.vault.fields import without_surrogates
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
@@ -39,37 +39,6 @@ def read_text(content: bytes) -> str:
 
 def page_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-@frozen
-class NewEntityPage:
-    """A page as it will be."""
-
-    path: str
-    text: str
-
-    @property
-    def node(self) -> Node | None:
-        if (page := self._read()) is None:
-            return None
-        return Node(
-            id=page.id,
-            name=page.name,
-            type=page.type,
-            aliases=page.aliases,
-            summary=page.summary,
-            properties=page.properties,
-            path=self.path,
-        )
-
-    @property
-    def ties(self) -> list[EntityRelation]:
-        """The relations that it tells of."""
-        page = self._read()
-        return [EntityRelation(page.id, predicate, target) for predicate, target in page.relations] if page else []
-
-    def _read(self) -> EntityPage | None:
-        return read_entity(self.path, without_surrogates(self.text))
 
 
 def mark_of(words: str) -> str:
@@ -116,15 +85,47 @@ class PageSection(NamedTuple):
 
 
 class EntityText:
-    """One page, changed line by line."""
+    """One page, changed line by line; `before` is what the vault has, None for a page that is not there yet."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str = "", before: Page | None = None) -> None:
+        self.path, self._before = path, before
+        # Lines keep their ends, so that a page with mixed ones comes back byte for byte.
         self._lines = re.findall(r"[^\n]*\n|[^\n]+", text)
         self._end = "\r\n" if self._lines and self._lines[0].endswith("\r\n") else "\n"
+
+    @classmethod
+    def of(cls, page: Page) -> EntityText:
+        """A page of the vault."""
+        return cls(read_text(page.content), page.path, page)
 
     @property
     def text(self) -> str:
         return "".join(self._lines)
+
+    @property
+    def is_changed(self) -> bool:
+        return self._before is None or page_bytes(self.text) != self._before.content
+
+    @property
+    def put(self) -> PutPage:
+        """The operation that writes it."""
+        return PutPage(self.path, page_bytes(self.text), self._before.hash if self._before else None)
+
+    @property
+    def node(self) -> Node | None:
+        """The entity as the page tells of it; None where it tells of none."""
+        page = self._entity()
+        told = ("id", "name", "type", "aliases", "summary", "properties")
+        return Node(path=self.path, **{name: getattr(page, name) for name in told}) if page else None
+
+    @property
+    def ties(self) -> list[EntityRelation]:
+        """The relations that it tells of."""
+        page = self._entity()
+        return [EntityRelation(page.id, predicate, target) for predicate, target in page.relations] if page else []
+
+    def _entity(self) -> EntityPage | None:
+        return read_entity(self.path, without_surrogates(self.text))
 
     @property
     def cites(self) -> list[str]:
@@ -171,6 +172,7 @@ class EntityText:
         if filled:
             self._insert(filled[-1] + 1, added)
             return
+        # An empty section gets the blank lines that a person would leave around its text.
         behind = [self._end] if len(body) < 2 and span[1] < len(self._lines) else []
         self._insert(span[0] + 1 + bool(body), [*([] if body else [self._end]), *added, *behind])
 
@@ -181,6 +183,7 @@ class EntityText:
         something was purged has nothing left but some of the `facts` and holes.
         """
         span = self._section(SUMMARY)
+        # Without front matter nothing could tell later whose words these are.
         is_ours = bool(self._front_matter()[1]) and (not self.has_own_summary() or self._has_holes(facts))
         if not is_ours or self.told(SUMMARY) == [words][: len(words)]:
             return
@@ -215,9 +218,11 @@ class EntityText:
         fields = page_fields(self.text)
         if name_key(alias) in map(name_key, (*fields.get("aliases", ()), *fields.get("alias", ()))):
             return
+        # Aliases are only read from front matter.
         if not self._front_matter()[1]:
             self._lines[:0] = [f"---{self._end}", f"---{self._end}"]
         for key in _ALIASES:
+            # A list over several lines is a person's; the second key stands beside it.
             if self._field(key) is None:
                 self.set_field(key, f"[{_value(alias)}]")
                 return
@@ -246,6 +251,7 @@ class EntityText:
     def relink(self, old: str, new: str) -> None:
         """Let links to one entity lead to another; what then stands there twice, or leads nowhere else, goes."""
         link = re.compile(rf"(\[\[(?:[^\[\]|#\n]*/)?){re.escape(old)}(?=(?:\.md)?[ \t]*[\]|#])", re.IGNORECASE)
+        # Both may have been related to the same entity, which must not be told twice.
         there = self.relations()
         self.drop_links({(predicate, old) for predicate, target in there if (predicate, new) in there})
         self._lines = [link.sub(rf"\g<1>{new}", line) for line in self._lines]
@@ -320,6 +326,7 @@ class EntityText:
 
     def _place_for(self, section: str) -> int:
         """Where a section belongs that is not there yet: before those that come behind it, else at the end."""
+        # A section that a person added has no place in our order: it goes to the end.
         later = {name.casefold() for name in ORDER[ORDER.index(section) + 1 :]} if section in ORDER else set()
         return next((at for at, title in self._headings() if title.casefold() in later), len(self._lines))
 

@@ -61,6 +61,7 @@ def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:
 
     `types` are further types of entities.
     """
+    # The general relation is always there: what has no word of its own becomes a note of it.
     predicates: dict[str, Predicate] = {ANY: Predicate(ANY)}
     mutual, ends = {ANY}, {}
     for match in filter(None, map(_NAMES.match, text.splitlines())):
@@ -68,10 +69,12 @@ def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:
         if not name:
             continue
         predicates[name] = Predicate(name)
+        # The word for the other direction; a predicate of its own that comes later keeps its meaning.
         if inverse:
             predicates.setdefault(inverse, Predicate(name, is_turned=True))
         elif "↔" in match[3]:
             mutual.add(name)
+        # Of `person/organization` the first is what an unknown name is taken for.
         if related := _TYPES.search(match[3]):
             ends[name] = (related[1].split("/")[0].lower(), related[2].split("/")[0].lower())
     known = frozenset((*ENTITY_TYPES, *types, *_types(text.splitlines())))

@@ -129,7 +129,7 @@ class Fact(NamedTuple):
     @property
     def sentence(self) -> str:
         """The fact as people would say it: `Acme hasRevenue $50,000` is "Acme has revenue $50,000."."""
-        return f"{self.subject} {_in_words(self.predicate)} {self.object}{_full_stop(self.object)}"
+        return f"{self.subject} {in_words(self.predicate)} {self.object}{_full_stop(self.object)}"
 
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate} {self.object}"
@@ -143,7 +143,7 @@ def linked(fact: Fact) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _in_words(predicate: str) -> str:
+def in_words(predicate: str) -> str:
     """A predicate as it is spoken: `hasRevenue` is "has revenue"; one of a vocabulary, as `rdf:type`, stays."""
     words = list(filter(None, _PARTS.split(predicate)))
     if len(words) < 2 or not _NAME.fullmatch(predicate):

@@ -16,6 +16,7 @@ from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
+from memfolio.knowledge.facts import origin_of
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
 from memfolio.recall.searcher import Searcher
@@ -85,12 +86,14 @@ class Case:
     @property
     def standing(self) -> float:
         """How likely it is to work again, by how often it did; one use alone proves little."""
+        # Laplace's rule of succession.
         return (self.successes + 1) / (self.uses + 2)
 
     @property
     def key(self) -> Key:
         """What is the same for the same solution of the same situation; what strangers tell is apart from the rest."""
         at, done, is_strange = self.situation, self.solution, self.origin is Origin.UNTRUSTED
+        # The order of beliefs and desires says nothing; that of actions does.
         words = " ".join(at.context.casefold().split())
         return is_strange, frozenset(at.beliefs), frozenset(at.desires), words, done.plan_id, done.actions
 
@@ -114,6 +117,7 @@ class CaseStore:
 
     def with_lines(self, records: Iterable[Mapping[str, Any]]) -> CaseStore:
         """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
+        # A copy, since other threads may be reading the old one.
         store = CaseStore(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
         for record in records:
             try:
@@ -128,6 +132,7 @@ class CaseStore:
             known = self.cases.get(self.same.get(case.key, ""))
             if known is None and self.names.get(case.id) in self.cases:
                 raise InputError("another case has this id", hint="leave the id out")
+            # A line that tells the same once more has an id, too: by it, the first case is found.
             self.names[case.id] = known.id if known else case.id
             self._put(known.used(case.outcome, at) if known else replace(case, created_at=at, updated_at=at))
             return
@@ -136,6 +141,7 @@ class CaseStore:
             raise InputError(f"there is no case {shown(record.get('case'))}", hint="it must be stored first")
         before = self.cases[case_id]
         changed = None if record["op"] == "delete" else after(before, record, at)
+        # After a revision its key may be another, or may belong to another case.
         if self.same.get(before.key) == case_id:
             del self.same[before.key]
         del self.cases[case_id]
@@ -296,7 +302,9 @@ def rank(
         shared = tuple(each for each in at.beliefs if each in known)
         wanted = tuple(each for each in at.desires if each in wished)
         share = weight * len(shared) / (len(at.beliefs) or 1) + (1 - weight) * len(wanted) / (len(at.desires) or 1)
+        # Words fill a part of what the ids leave open.
         like = share + (1 - share) * TEXT * text
+        # Rounded, so that equal cases tie whatever the order of the additions.
         if score := round(like * (1 - OUTCOME + OUTCOME * case.standing), 9):
             found.append(
                 SimilarCase(
@@ -367,7 +375,7 @@ class Cases:
         Where there are too many cases, those of least worth go with the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
-        case, store = read_case({**given, "origin": origin or self._whose(by)}), self._current().store
+        case, store = read_case({**given, "origin": origin or origin_of(self._vault, by)}), self._current().store
         if same := store.same.get(case.key):
             return self.retain(same, outcome, by=by, dry_run=dry_run)
         if dry_run:
@@ -433,9 +441,10 @@ class Cases:
         if not given:
             raise InputError("nothing is to be changed", hint=f"give one of {', '.join(REVISABLE)}")
         for name, value in line_of(case).items():
+            # A part is merged field by field: who gives a context keeps the beliefs.
             if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
                 given[name] = {**value, **given[name]}
-        whose = case.origin if case.origin is Origin.UNTRUSTED else self._whose(by)
+        whose = case.origin if case.origin is Origin.UNTRUSTED else origin_of(self._vault, by)
         return self._change(case, {"op": "revise", **given, "origin": whose.value}, by, dry_run=dry_run)
 
     def delete(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False) -> Case:
@@ -485,11 +494,6 @@ class Cases:
     def _write(self, lines: Iterable[Mapping[str, Any]], by: Attribution, action: Action = Action.APPEND) -> Receipt:
         return self._vault.add_lines(self._ledger, lines, check_attribution(by), "C", action)
 
-    def _whose(self, by: Attribution) -> Origin:
-        """Whose word it is: that of whoever speaks, where nobody is configured by what is said of who did it."""
-        speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
-        return Origin.OWNER if speaker == "owner" else Origin.AGENT
-
     def _current(self) -> _Snapshot:
         """The cases as they are; after a change only the lines that it added are read."""
         index, last = self._searcher.index, self._snapshot
@@ -499,6 +503,7 @@ class Cases:
         if not moment or moment != last.moment:
             lines = index.read(lambda connection: record_lines(connection, "cases"))
             known = len(last.lines)
+            # Somebody edited or removed earlier lines: everything is folded anew.
             if lines[:known] != last.lines:
                 known, last = 0, _Snapshot()
             self._snapshot = last = _Snapshot(moment, lines, last.store.with_lines(map(json.loads, lines[known:])))

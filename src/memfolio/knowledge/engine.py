@@ -33,12 +33,12 @@ from memfolio.knowledge.rule import (
     Rule,
     Severity,
     is_variable,
-    mentioned,
     predicates_of,
     strata,
     variables,
+    variables_in,
 )
-from memfolio.knowledge.tree import called
+from memfolio.knowledge.tree import rule_label
 from memfolio.types import frozen
 
 if TYPE_CHECKING:
@@ -66,18 +66,31 @@ class StoredProof(NamedTuple):
     premises: tuple[int, ...]
 
 
-@frozen
-class Derivation:
-    """The result of forward chaining: derived atoms with their proofs."""
+class Derivation(MemoryRelations):
+    """The result of forward chaining: given and derived atoms by key, with the proofs of the derived ones."""
 
-    atoms: Mapping[int, Atom]
-    """By key; those that follow have negative ones."""
-    proofs: Mapping[int, StoredProof]
-    """For each atom that follows."""
-    problems: tuple[str, ...]
-    """Comparisons that could not be made, and by which rule."""
-    counts: Mapping[str, int]
-    """How many atoms follow by each rule, by its id."""
+    def __init__(self, atoms: Iterable[Atom] = ()) -> None:
+        self.atoms: dict[int, Atom] = {}
+        """Those that follow have negative keys."""
+        self.proofs: dict[int, StoredProof] = {}
+        """For each atom that follows, in the order in which they were found."""
+        self.problems: tuple[str, ...] = ()
+        """Comparisons that could not be made, and by which rule."""
+        self.counts: Mapping[str, int] = {}
+        """How many atoms follow by each rule, by its id."""
+        super().__init__(atoms)
+
+    def add(self, atom: Atom) -> None:
+        self.atoms[atom[0]] = atom
+        super().add(atom)
+
+    def fresh(self) -> int:
+        """A key that no conclusion has had."""
+        return -1 - len(self.proofs)
+
+    def conclude(self, atom: Atom, proof: StoredProof) -> None:
+        self.add(atom)
+        self.proofs[atom[0]] = proof
 
     @property
     def derived(self) -> list[Atom]:
@@ -92,32 +105,12 @@ class Derivation:
 
 def derive(atoms: Iterable[Atom], rules: Iterable[Rule], *, most: int) -> Derivation:
     """All that follows; InferenceLimitError when that is more than `most`, or takes too long to find out."""
-    store = DerivedRelations(atoms)
-    budget = StepBudget(most, steps=STEPS * (most + len(store.atoms)))
+    found = Derivation(atoms)
+    budget = StepBudget(most, steps=STEPS * (most + len(found.atoms)))
     for layer in strata(rules):
-        Forward(store, layer, budget).draw()
-    return Derivation(atoms=store.atoms, proofs=store.proofs, problems=budget.messages(), counts=dict(budget.counts))
-
-
-class DerivedRelations(MemoryRelations):
-    """Atoms in memory, with the proofs of the derived ones."""
-
-    def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self.atoms: dict[int, Atom] = {}
-        self.proofs: dict[int, StoredProof] = {}
-        super().__init__(atoms)
-
-    def add(self, atom: Atom) -> None:
-        self.atoms[atom[0]] = atom
-        super().add(atom)
-
-    def fresh(self) -> int:
-        """A key that no conclusion has had."""
-        return -1 - len(self.proofs)
-
-    def conclude(self, atom: Atom, proof: StoredProof) -> None:
-        self.add(atom)
-        self.proofs[atom[0]] = proof
+        Forward(found, layer, budget).draw()
+    found.problems, found.counts = budget.messages(), budget.counts
+    return found
 
 
 class StepBudget:
@@ -159,7 +152,7 @@ class StepBudget:
         )
 
     def problems_of(self, rule: Rule) -> set[str]:
-        name = self._names[rule.id] = called(rule)
+        name = self._names[rule.id] = rule_label(rule)
         return self._problems[name]
 
     def messages(self) -> tuple[str, ...]:
@@ -176,7 +169,7 @@ class RuleSearch:
         rule: Rule,
         body: Sequence[Part],
         start: Condition | None,
-        store: DerivedRelations | StoredRelations,
+        store: Derivation | StoredRelations,
         budget: StepBudget,
     ) -> None:
         assert rule.conclusion is not None
@@ -187,6 +180,7 @@ class RuleSearch:
         self.subject, self.object = (self.search.places[term] for term in head.terms)
         self._puts = tuple(self.search.places[term] if is_variable(term) else NOWHERE for term in terms)
         self._wants = tuple(None if is_variable(term) else term for term in terms)
+        # `?x likes ?x` is met by those only that like themselves.
         self._is_loop = len(terms) == 2 and terms[0] == terms[1]
 
     def takes(self, subject: str, object: str) -> bool:
@@ -204,7 +198,7 @@ class RuleSearch:
 class Forward:
     """Applies the rules of one stratum until nothing new follows."""
 
-    def __init__(self, store: DerivedRelations | StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
+    def __init__(self, store: Derivation | StoredRelations, rules: Sequence[Rule], budget: StepBudget) -> None:
         self._store, self._rules, self._budget = store, rules, budget
         self._joins: defaultdict[str, list[RuleSearch]] = defaultdict(list)
         self._proposed: set[Triple] = set()
@@ -218,6 +212,7 @@ class Forward:
 
     def draw(self) -> None:
         """Conclude everything from what the store holds."""
+        # First everything from scratch; from then on only joins with what is new (semi-naive evaluation).
         for rule in self._rules:
             self._try(RuleSearch(rule, rule.conditions, None, self._store, self._budget), (), 1.0, *ALWAYS)
         self._conclude_waiting()
@@ -234,6 +229,7 @@ class Forward:
         for premises, sure, begin, until in way.search.find(0, atoms, confidence, start, end):
             triple = values[way.subject], way.predicate, values[way.object]
             order = -sure * rule.factor, begin, -until
+            # What waits with the same confidence and span adds nothing, and is found faster than what is known.
             if triple not in self._waiting.get(order, ()) and not self._is_known(triple, order, rule):
                 self._propose(triple, order, rule, premises)
 
@@ -258,6 +254,7 @@ class Forward:
         subject, predicate, target = triple
         confidence, start, end = order
         found = self._store.match(predicate, subject, target)
+        # A triple can hold in many spans; looking through them is work, too.
         if len(found) > 1:
             self._budget.spend(rule.id, len(found))
         return any(-atom[4] <= confidence and atom[5] <= start and -atom[6] <= end for atom in found)
@@ -358,12 +355,13 @@ def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
     """
     applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
     stamp = _stamp(applied, most)
+    # On a reading connection first: most calls change nothing, and need no lock for writing.
     if index.read(lambda connection: _is_current(connection, stamp)):
         return Refreshed(problems=tuple(filter(None, [index.read(trouble)])))
-    return index.write(lambda connection: bring(connection, applied, stamp, most=most))
+    return index.write(lambda connection: refresh_inside(connection, applied, stamp, most=most))
 
 
-def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
+def refresh_inside(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, most: int) -> Refreshed:
     """The same inside a transaction, which the caller ends."""
     if _is_current(connection, stamp):  # by another process meanwhile
         return Refreshed()
@@ -371,11 +369,12 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
     try:
         done = _maintain(connection, rules, stamp, most)
         if done is None:
-            found = derive(trusted(connection, predicates_of(rules)), rules, most=most)
+            found = derive(trusted_atoms(connection, predicates_of(rules)), rules, most=most)
             _replace_all(connection, found.atoms, found.proofs)
             done = Refreshed(is_full=True, drawn=len(found.proofs), withdrawn=before, problems=found.problems)
     except (InferenceLimitError, RuleError) as error:
         why = f"{error.message}; {error.hint}"
+        # Part of what follows would look like all of it; so nothing is kept, and `trouble` says why.
         _replace_all(connection, {}, {})
         done = Refreshed(is_full=True, withdrawn=before, problems=(why,))
     mark_current(connection, stamp, why)
@@ -384,6 +383,7 @@ def bring(connection: Connection, rules: Sequence[Rule], stamp: str | None, *, m
 
 def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
     """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
+    # Other rules, or nothing to build on.
     if stamp is None or get_meta(connection, DERIVED) != stamp or trouble(connection) is not None:
         return None
     changes = [(row, (s, p, o)) for row, s, p, o in connection.execute("SELECT * FROM fact_changes")]
@@ -420,7 +420,7 @@ def count(connection: Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM derived").get)
 
 
-def trusted(connection: Connection, predicates: Iterable[str]) -> list[Atom]:
+def trusted_atoms(connection: Connection, predicates: Iterable[str]) -> list[Atom]:
     """The facts with these predicates from which something may follow."""
     query = f"SELECT {_FIELDS} FROM facts WHERE predicate = ? AND {_TRUSTED}"
     return [atom for each in sorted(predicates) for atom in map(Atom._make, connection.execute(query, (each,)))]
@@ -468,6 +468,7 @@ def revise(
         revision = Revision(store, layer, budget)
         revision.revise(keys, triples)
         keys |= revision.gone.keys()
+        # What changed in this layer counts as a change for those above it.
         triples |= {atom.triple for each in (revision.gone, revision.drawn) for atom in each.values()}
         drawn, withdrawn = drawn + len(revision.drawn), withdrawn + len(revision.gone)
     return Refreshed(drawn=drawn, withdrawn=withdrawn, problems=budget.messages())
@@ -500,6 +501,7 @@ class Revision(Forward):
         """Follow changes of what lies below, and of facts, given by their keys and triples."""
         changed = sorted(triples)
         suspects = {each for each in changed if each[1] in self._heads}
+        # What appears takes away conclusions from its absence; what disappears allows some.
         suspects.update(head for each in changed for head in self._unless(each))
         touched = [atom for key in keys for atom in self._resting_on(key)]
         touched += [atom for triple in suspects for atom in self._conclusions(triple)]
@@ -535,6 +537,7 @@ class Revision(Forward):
             atom = left.pop()
             if atom.key in self.gone:
                 continue
+            # No rule can be named for this; the next step of a rule notices when none are left.
             self._budget.left -= WITHDRAWAL
             self._budget.held -= 1
             self._stored.withdraw(atom)
@@ -624,6 +627,7 @@ def _rank(each: RuleFinding) -> tuple[bool, int, float, str, str]:
 def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | None) -> Iterator[RuleFinding]:
     """One for each set of values, the surest where several facts give the same."""
     best: dict[frozenset[tuple[str, str]], JoinSolution] = {}
+    # One microsecond wide, so that only what holds now meets the conditions.
     for found in solve(rule.conditions, relations, span=(now, now + 1), problems=problems):
         key = frozenset(found.binding.items())
         if key not in best or found.confidence > best[key].confidence:
@@ -633,7 +637,7 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
             rule=rule,
             severity=rule.severity,
             escalate=rule.escalate,
-            text=with_values(rule.message or rule.action or called(rule), found.binding),
+            text=with_values(rule.message or rule.action or rule_label(rule), found.binding),
             binding=found.binding,
             supports=found.atoms,
             confidence=found.confidence * rule.factor,
@@ -642,7 +646,7 @@ def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | N
 
 def with_values(text: str, binding: Binding) -> str:
     """A text with its `?variables` filled in, the longest names first, each once."""
-    names = sorted(mentioned(text) & binding.keys(), key=len, reverse=True)
+    names = sorted(variables_in(text) & binding.keys(), key=len, reverse=True)
     pattern = "|".join(map(re.escape, names))
     return re.sub(rf"(?:{pattern})(?!\w)", lambda match: binding[match[0]], text) if names else text
 

@@ -37,7 +37,7 @@ from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids
 from memfolio.index.rows import clean, from_us, to_us
 from memfolio.redact.redactor import Redactor
-from memfolio.types import Action, Attribution, Origin
+from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.fields import iso_of
 from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
@@ -116,11 +116,14 @@ def find_facts(db: Connection, wanted: FactFilter, agent: str) -> list[Fact]:
     """The facts that fit, sorted, at most as many as are wanted."""
     operators, limit = tuple(map(_operator, wanted[:3])), wanted.limit
     values = _values(wanted, operators)
+    # The tables hold the present only; what was known earlier is folded from the history.
     if wanted.as_of is not None:
         return sorted(_known(db, wanted, operators, values), key=wanted.key)[:limit]
     asked = operators, _asked(values), wanted.order
     found = list(map(Fact._make, db.execute(_statement(*asked, wanted.derived, limit), values)))
     if found and found[-1].is_derived:
+        # More conclusions than fit came in no order, so they are read again, sorted. That is rare, and sorting always
+        # would be dear.
         if sum(each.is_derived for each in found) > limit:
             found = [each for each in found if not each.is_derived]
             found += map(Fact._make, db.execute(_conclusions(*asked, limit, is_sorted=True), values))
@@ -140,9 +143,11 @@ def _operator(pattern: Pattern) -> str | None:
 
 def _values(wanted: FactFilter, operators: Operators) -> dict[str, Any]:
     values = wanted._asdict()
+    # None is not asked for at all: see _asked.
     values["trusted"] = None if wanted.untrusted else True
     for name, operator in zip(PARTS, operators, strict=True):
         if operator == "GLOB":
+            # GLOB knows character sets, patterns here do not: a bracket is a bracket.
             values[name] = values[name].replace("[", "[[]")
     if wanted.after is not None:
         values |= zip(("first", "second", "third", "row"), wanted.after, strict=True)
@@ -162,6 +167,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
     if operators[PARTS.index(order[0])] == "=":
         source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
     facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
+    # Conclusions have neither a category nor a source of their own.
     if not derived or "category" in asked or "source" in asked:
         return facts
     return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"
@@ -170,6 +176,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
 def _conclusions(operators: Operators, asked: Names, order: Names, limit: int, *, is_sorted: bool = False) -> str:
     """The statement for conclusions; to begin to sort takes SQLite longer than to find a few."""
     keys = _keys(order)
+    # Only trusted facts lead to conclusions, so these have no origin to ask for.
     where = _where(operators, [name for name in asked if name != "trusted"], keys)
     return f"SELECT {_DERIVED} FROM derived f WHERE {where}{f' ORDER BY {keys}' if is_sorted else ''} LIMIT {limit:d}"
 
@@ -230,6 +237,7 @@ def triple_named(db: Connection, id: str) -> Triple | None:
 def derived_named(db: Connection, id: str, agent: str) -> Fact | None:
     """The conclusion with this id, where it holds most surely."""
     sql = "SELECT subject, predicate, object, max(row) FROM derived GROUP BY 1, 2, 3"
+    # The id of a conclusion is a hash of its triple and is not stored: one is looked for by hashing all.
     triple = next((row[:3] for row in db.execute(sql) if fact_id(agent, row[:3], "D") == id), None)
     if triple is None:
         return None
@@ -248,6 +256,7 @@ def fact_named(db: Connection, id: str, agent: str) -> Fact | None:
 def history_of(db: Connection, triple: Triple) -> list[FactHistoryEntry]:
     """All lines about a triple, and what each made of the fact."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
+    # A fact that was told once has no lines in the history: its row says everything.
     rows: list[tuple[Any, ...]] = db.execute(sql, triple).fetchall()
     if not rows:
         fact = fact_of(db, triple)
@@ -340,6 +349,7 @@ def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[FactL
         raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
     record = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
     record |= {name: _checked_ids(name, record[name]) for name in _IDS if name in record}
+    # Read as a line of the ledger would be, so that both are checked alike.
     line = read_fact(_without_cleared(record), agent, zone, 0)
     for name, term in triple_of(line).items():  # questions and rules would read these as something else
         if term.startswith("?"):
@@ -370,6 +380,7 @@ def _updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
     for name in _IDS:  # a person may have written anything there
         ids = known.get(name)
         known[name] = [each for each in ids if ANY_ID.fullmatch(str(each))] if isinstance(ids, list) else None
+    # The origin is not kept: it is that of whoever speaks now.
     kept = ("confidence", "source", *_CLEARABLE, *_LINKS)
     return {**{name: known[name] for name in kept if known.get(name) not in (None, [])}, **record}
 
@@ -387,6 +398,7 @@ def _is_same(fact: Fact, line: FactLine) -> bool:
     links, others = (
         {name: each.get(name) or None for name in _LINKS} for each in (fact.details, asserted(0, line).details)
     )
+    # Confidence, source, category, origin and validity, which stand in this order in both.
     return fact[5:11] == line[8:14] and links == others
 
 
@@ -429,7 +441,6 @@ MOST = 100_000
 """How many facts can be asserted as one change, or asked for at once."""
 PAGE = 5000
 """How many facts are read at once."""
-_UNTRUSTED = Origin.UNTRUSTED.value
 
 
 class Facts:
@@ -478,10 +489,9 @@ class Facts:
         takes a time or the category away. What is known exactly so is not written again. The word of a stranger changes
         nothing that is trusted, and nothing of it stays with what is.
         """
-        given = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
-        details = {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
-        more = {"memories": tuple(memories), "origin": origin}
-        return self.assert_many([given | details | more], by=by)[0]
+        given: dict[str, Any] = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
+        given |= {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
+        return self.assert_many([given | {"memories": tuple(memories), "origin": origin}], by=by)[0]
 
     def assert_many(
         self, records: Iterable[Mapping[str, Any]], *, retracting: Iterable[Fact] = (), by: Attribution = ASSERTER
@@ -516,20 +526,20 @@ class Facts:
         self, checked: Sequence[tuple[FactLine, dict[str, Any]]], by: Attribution
     ) -> dict[Triple, dict[str, Any] | None]:
         """For each triple the line that has to be written, if any."""
-        speaker = self._vault.speaker or ("owner" if by.actor == "human" else "agent")
-        own = Origin.OWNER.value if speaker == "owner" else Origin.AGENT.value
+        own = origin_of(self._vault, by)
         lines = dict[Triple, dict[str, Any] | None]()
         known = self._searcher.index.read(lambda db: {line.triple: fact_of(db, line.triple) for line, _ in checked})
         sources = [{each for name in _IDS for each in record.get(name, ())} for _, record in checked]
-        untrusted = set() if speaker == "owner" else self._untrusted(set().union(*sources))
+        untrusted = set() if own is Origin.OWNER else self._untrusted(set().union(*sources))
         for (line, record), made_of in zip(checked, sources, strict=True):
             fact = known[line.triple]
-            origin = record.get("origin", own) if untrusted.isdisjoint(made_of) else _UNTRUSTED
-            if fact and (fact.origin == _UNTRUSTED) == (origin == _UNTRUSTED):
+            origin = record.get("origin", own.value) if untrusted.isdisjoint(made_of) else UNTRUSTED
+            if fact and (fact.origin == UNTRUSTED) == (origin == UNTRUSTED):
                 line, record = assertion(_updated(record, fact), self._agent, self._vault.home.zone)
+            # After the update, which would bring back the origin of the known fact.
             line = line._replace(origin=origin)
             # What a stranger tells changes nothing that is known from those who are trusted.
-            is_weaker = fact is not None and origin == _UNTRUSTED != fact.origin
+            is_weaker = fact is not None and origin == UNTRUSTED != fact.origin
             is_known = fact is not None and (is_weaker or _is_same(fact, line))
             lines[line.triple] = None if is_known else _record_of(line, record) | ({"fact": fact.id} if fact else {})
         return lines
@@ -564,6 +574,7 @@ class Facts:
         found = [each for each in _found(self._searcher.index, wanted) if one is None or each.triple == one.triple]
         if len(found) > MOST:
             raise InputError(f"more than {MOST:,} facts fit", hint="retract them in several calls")
+        # Nothing was asserted that fits; if a conclusion does, say what it rests on instead of retracting nothing.
         if not found and one is None:
             self._refreshed()
             for conclusion in _found(self._searcher.index, FactFilter(*patterns, untrusted=True, limit=1)):
@@ -623,6 +634,7 @@ class Facts:
             source=_pattern("source", source),
             limit=limit,
         )
+        # Refreshing has the own index catch up, so it need not do so again below.
         is_fresh = wanted.derived and self._refreshed()
         found = [
             _found(index, wanted, is_caught_up=is_fresh and index is self._searcher.index)
@@ -679,6 +691,7 @@ class Facts:
         for index in self._searcher.indexes():
             if fact := index.read(partial(fact_named, id=id, agent=index.agent)):
                 return fact
+        # No index has it as a fact: either it never was one, or it is retracted.
         _, triple = self._line_named(id)
         text = " ".join(triple)
         raise NotFoundError(f"{id}, {text[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
@@ -730,6 +743,12 @@ class Facts:
     def about_memory(self, memory_id: str) -> list[Fact]:
         """The facts that came from a memory."""
         return [fact for index in self._searcher.indexes() for fact in index.read(lambda db: facts_from(db, memory_id))]
+
+
+def origin_of(vault: Vault, by: Attribution) -> Origin:
+    """Whose word a change is: that of whoever speaks; where nobody is configured, by what is said of who did it."""
+    speaker = vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
+    return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
 
 def _patterns(subject: str | None, predicate: str | None, object: str | None) -> tuple[Pattern, Pattern, Pattern]:

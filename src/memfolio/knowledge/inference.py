@@ -24,10 +24,10 @@ from memfolio.knowledge.engine import (
     findings,
     refresh,
     trouble,
-    trusted,
+    trusted_atoms,
 )
 from memfolio.knowledge.facts import Facts, fact_of, known_terms, predicates
-from memfolio.knowledge.join import Atom, Relations, Triple, call_of
+from memfolio.knowledge.join import Atom, Relations, Triple, call_of, valid_at
 from memfolio.knowledge.prove import (
     ANSWERS,
     GAPS,
@@ -36,14 +36,13 @@ from memfolio.knowledge.prove import (
     Hypothesis,
     Proof,
     Prover,
-    RelationsAt,
     abduce,
     head_of,
     prove,
 )
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, predicates_of, render_part
 from memfolio.knowledge.rules import Rules
-from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, called
+from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, rule_label
 from memfolio.types import Approval, Attribution, Origin, frozen
 from memfolio.vault.vault import Vault
 
@@ -116,8 +115,9 @@ def explain(
 ) -> KnowledgeAnswer:
     """One answer from facts, rules, gaps and hypotheses; words are taken for the first triples that hold."""
     groups, unknown = ([[question]], []) if isinstance(question, Condition) else understand(question, vocabulary)
-    held = RelationsAt(known, now)
+    held = valid_at(known, now)
     holding = ([each for each in group[:PATTERNS] if held.match(*call_of(each))] for group in groups)
+    # The first group in which something holds; where nothing does, the most exact one is explained.
     goals = next(filter(None, holding), None) or next(filter(None, groups))[:HYPOTHESES]
     proofs = [prove(each, known, now=now, depth=depth, facts=facts) for each in goals]
     nodes = [answer.proof for proof in proofs for answer in proof.answers][:ANSWERS]
@@ -142,6 +142,7 @@ def explain(
 def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Condition]], list[str]]:
     """The triples that a question may stand for, in groups, the most exact first; and the words that nobody knows."""
     words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
+    # Three words with a known predicate in the middle are a triple as it stands.
     if len(words) == 3 and words[1] in vocabulary.predicates:
         return [[Condition(words[0], words[1], words[2])]], []
     terms, left = _terms(words, vocabulary)
@@ -170,6 +171,7 @@ def _terms(words: Sequence[str], vocabulary: KnownTerms) -> tuple[list[str], lis
     taken: set[int] = set()
     for span, spellings in spelled.items():
         term = next((each for each in spellings if each in known), None)
+        # Longest spans come first, so a part of a longer term is not taken for another one.
         if term is not None and taken.isdisjoint(range(*span)):
             taken |= set(range(*span))
             found[span[0]] = term
@@ -228,7 +230,7 @@ def _lines(found: KnowledgeAnswer) -> Iterator[str]:
         yield "It could be explained by:"
     for each in found.hypotheses:
         assumed = " and ".join(map(render_part, each.assumptions))
-        yield f"  the rule {called(each.rule)} ({each.score:.2f}), assuming {assumed}"
+        yield f"  the rule {rule_label(each.rule)} ({each.score:.2f}), assuming {assumed}"
     if found.sources:
         yield f"Sources: {', '.join(found.sources)}"
     if found.truncated:
@@ -315,6 +317,7 @@ class Inference:
         """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
         index, done = self._searcher.index, Refreshed()
         for _ in range(ATTEMPTS):
+            # The moment before the refresh: a change during it makes another round.
             moment = index.moment()
             if moment == self._refreshed:
                 break
@@ -335,7 +338,7 @@ class Inference:
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
         """What would explain an observation, the best supported first."""
         observed, now = as_goal(subject, predicate, object), self._now()
-        return self._reason(lambda _, known: abduce(observed, RelationsAt(known, now), known.rules))
+        return self._reason(lambda _, known: abduce(observed, valid_at(known, now), known.rules))
 
     def explain(self, question: str | Sequence[str]) -> KnowledgeAnswer:
         """One answer to a triple or to plain words, from facts, rules, gaps and hypotheses, with its sources."""
@@ -421,9 +424,10 @@ class Inference:
         return self._searcher.index.read(ask)
 
     def _draw(self, db: Connection, chosen: Sequence[Rule], limit: int | None) -> Drawn:
+        # Kept rules are applied, too: others may build on what they conclude.
         kept = [rule for rule in self._inference_rules() if rule.kept]
         rules, names = {rule.id: rule for rule in (*kept, *chosen)}, {rule.id for rule in chosen}
-        atoms = trusted(db, predicates_of(rules.values()))
+        atoms = trusted_atoms(db, predicates_of(rules.values()))
         found = derive(atoms, rules.values(), most=self._vault.config.knowledge.most)
         fresh = [each for each in found.derived if found.proofs[each.key].rule in names]
         if kept:
@@ -449,11 +453,12 @@ class Inference:
         if domain is not None and domain not in domains:
             hint = f"there are {', '.join(sorted(domains))}" if domains else "no rule has one"
             raise NotFoundError(f"no rule has the domain {domain[:80]!r}", hint=hint)
+        # Rules that are named must fit: to leave one out silently would look like nothing to report.
         chosen = self._rules.list(type, enabled=True) if names is None else [self._rules.get(each) for each in names]
         if other := next((each for each in chosen if each.type is not type or not each.enabled), None):
             state = f"of type {other.type}" if other.enabled else "switched off"
             hint = f"name {type} rules that are switched on"
-            raise InputError(f"the rule {tree.called(other)} is {state}", hint=hint)
+            raise InputError(f"the rule {tree.rule_label(other)} is {state}", hint=hint)
         return [each for each in chosen if domain in (None, each.domain)]
 
     def _inference_rules(self) -> list[Rule]:

@@ -19,6 +19,9 @@ from memfolio.types import frozen
 
 __all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
+Call = tuple[str, str | None, str | None]
+"""A question to relations: a predicate and, where they are known, subject and object."""
+
 
 class Relations(Protocol):
     """Where atoms are looked up."""
@@ -29,59 +32,44 @@ class Relations(Protocol):
 
 
 class MemoryRelations:
-    """Atoms in memory."""
+    """Atoms in memory, filed under every question that they answer."""
 
     def __init__(self, atoms: Iterable[Atom] = ()) -> None:
-        self._tables: defaultdict[str, _Table] = defaultdict(_Table)
+        self._answers: defaultdict[Call, list[Atom]] = defaultdict(list)
         for atom in atoms:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        self._tables[atom[2]].add(atom)
+        _, subject, predicate, target, *_ = atom
+        answers = self._answers
+        answers[predicate, subject, target].append(atom)
+        answers[predicate, subject, None].append(atom)
+        answers[predicate, None, target].append(atom)
+        answers[predicate, None, None].append(atom)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        table = self._tables.get(predicate)
-        if table is None:
-            return ()
-        if subject is None:
-            return table.atoms if object is None else table.having(OBJECT, object)
-        return table.having(SUBJECT, subject) if object is None else table.pairs.get((subject, object), ())
+        return self._answers.get((predicate, subject, object), ())
 
 
-SUBJECT, OBJECT = 1, 3
-"""Where an atom has them."""
+class FilteredRelations(NamedTuple):
+    """Those atoms of other relations that a test lets pass."""
+
+    relations: Relations
+    passes: Callable[[Atom], bool]
+
+    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
+        return [atom for atom in self.relations.match(predicate, subject, object) if self.passes(atom)]
 
 
-class _Table:
-    """The atoms of one predicate; an index is built for a field when it is first looked up by."""
-
-    __slots__ = ("_lookups", "atoms", "pairs")
-
-    def __init__(self) -> None:
-        self.atoms: list[Atom] = []
-        self.pairs: defaultdict[tuple[str, str], list[Atom]] = defaultdict(list)
-        self._lookups: dict[int, defaultdict[Any, list[Atom]]] = {}
-
-    def add(self, atom: Atom) -> None:
-        self.atoms.append(atom)
-        self.pairs[atom[1], atom[3]].append(atom)
-        for field, lookup in self._lookups.items():
-            lookup[atom[field]].append(atom)
-
-    def having(self, field: int, value: str) -> Sequence[Atom]:
-        if field not in self._lookups:
-            self._lookups[field] = defaultdict(list)
-            for atom in self.atoms:
-                self._lookups[field][atom[field]].append(atom)
-        return self._lookups[field].get(value, ())
+def valid_at(relations: Relations, moment: int | None) -> Relations:
+    """Relations restricted to what is valid at one moment; None means at any time."""
+    return relations if moment is None else FilteredRelations(relations, lambda atom: atom.holds_at(moment))
 
 
 # Confidence is the least of the atoms' confidences, validity the time in which all of them hold. A negated condition
 # takes away the times at which something matches it.
 
 Binding = Mapping[str, str]
-Call = tuple[str, str | None, str | None]
-"""A predicate and, where they are known, subject and object."""
 Span = tuple[int, int]
 ALWAYS: Span = (BEGINNING, END)
 Found = tuple[tuple[Atom, ...], float, int, int]
@@ -107,11 +95,11 @@ def solve(
     *,
     span: Span = ALWAYS,
     problems: set[str] | None = None,
-    spend: Spend = lambda _: None,
 ) -> Iterator[JoinSolution]:
     """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
     given = dict(binding or {})
-    search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems, spend)
+    search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems)
+    # Variables that are given are filled in once; the search fills in all others.
     for term, value in given.items():
         search.values[search.places[term]] = value
     wanted = [(name, search.places[name]) for name in bound(body) if name not in given]
@@ -124,11 +112,15 @@ def solve(
 def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
     """The conditions in the order in which each has the most to go by; what only tests comes as soon as it can."""
     left, ordered, have, binding = list(body), [], set(known), bound(body)
+
+    def bound_terms(part: Part) -> int:
+        return sum(not is_variable(term) or term in have for term in part.terms)
+
     while left:
         # A variable that no condition binds stands in one negated condition only, and means anything.
         ready = [each for each in left if is_test(each) and not (variables(each.terms) & binding) - have]
         positive = [each for each in left if not is_test(each)]
-        chosen = ready[0] if ready or not positive else max(positive, key=lambda each: _bound_terms(each, have))
+        chosen = ready[0] if ready or not positive else max(positive, key=bound_terms)
         left.remove(chosen)
         ordered.append(chosen)
         if not is_test(chosen):
@@ -151,7 +143,7 @@ class BodySearch:
         known: frozenset[str],
         relations: Relations,
         problems: set[str],
-        spend: Spend,
+        spend: Spend = lambda _: None,
         *,
         also: tuple[str, ...] = (),
     ) -> None:
@@ -168,9 +160,10 @@ class BodySearch:
             yield atoms, confidence, start, end
             return
         step = self._steps[at]
+        # A negated condition binds nothing: it cuts the time out in which something matches it.
         if isinstance(step, _Look):
             if step.negated:
-                for begin, until in without((start, end), self._taken(step)):
+                for begin, until in subtract_spans((start, end), self._taken(step)):
                     yield from self.find(at + 1, atoms, confidence, begin, until)
             else:
                 yield from self._look(step, at + 1, atoms, confidence, start, end)
@@ -188,6 +181,7 @@ class BodySearch:
             _, source, _, end_point, sure, begin, until = atom
             if is_loop and source != end_point:
                 continue
+            # The inner loop of every join: plain comparisons cost less than min and max.
             begin = begin if begin > start else start
             until = until if until < end else end
             if begin >= until:
@@ -219,23 +213,16 @@ def call_of(part: Condition) -> Call:
     return part.predicate, subject, target
 
 
-def binding_for(
-    condition: Condition, subject: str | None, object: str | None, binding: Binding | None = None
-) -> Binding | None:
+def binding_for(condition: Condition, subject: str | None, object: str | None) -> Binding | None:
     """The values with which a condition has this subject and object; None where it cannot. None stands for anything."""
-    found = dict(binding or {})
+    found: dict[str, str] = {}
     for term, value in ((condition.subject, subject), (condition.object, object)):
         if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
             return None
     return found
 
 
-def bind(condition: Condition, atom: Atom, binding: Binding) -> Binding | None:
-    """The values with which a condition is met by an atom; None where it is not."""
-    return binding_for(condition, atom.subject, atom.object, binding) if condition.predicate == atom.predicate else None
-
-
-def without(span: Span, taken: Sequence[Span]) -> list[Span]:
+def subtract_spans(span: Span, taken: Sequence[Span]) -> list[Span]:
     """What is left of a span."""
     left, (start, end) = [], span
     for begin, until in sorted(each for each in taken if each[0] < each[1]):
@@ -280,6 +267,7 @@ def _steps(
 ) -> tuple[tuple[_Look | _Test, ...], Mapping[str, int]]:
     """The plan of a body with places for terms, and the place of each term."""
     terms = dict.fromkeys([*sorted(known), *also, *(term for each in body for term in each.terms)])
+    # Places are numbers, as lists are read faster than dictionaries in the inner loop.
     places = {term: number for number, term in enumerate(terms, NOTHING + 1)}
     steps: list[_Look | _Test] = []
     have = set(known)
@@ -306,10 +294,6 @@ def is_test(part: Part) -> bool:
     return isinstance(part, Comparison) or part.negated
 
 
-def _bound_terms(part: Part, have: set[str]) -> int:
-    return sum(not is_variable(term) or term in have for term in part.terms)
-
-
 # How near a rule comes to a goal: its conditions for it, those that are met, and those that are missing. Pure.
 
 ATTEMPTS = 20
@@ -332,7 +316,7 @@ class Attempt:
         return min((atom.confidence for atom in self.atoms), default=0.0)
 
 
-def filled(part: Part, binding: Binding) -> Part:
+def substitute(part: Part, binding: Binding) -> Part:
     """A condition with the values, or other variables, that its variables have."""
     first, second = (binding.get(term, term) if is_variable(term) else term for term in part.terms)
     if isinstance(part, Comparison):
@@ -361,20 +345,21 @@ def unify(pairs: Iterable[tuple[str, str]]) -> Binding | None:
     return {name: final(name) for name in found}
 
 
-def instance(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tuple[Part, ...], Binding] | None:
+def instantiate(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tuple[Part, ...], Binding] | None:
     """A rule's conditions for a goal, with variables that nobody else has, and what the goal's own variables become."""
     if rule.conclusion is None or rule.conclusion.predicate != goal.predicate:
         return None
-    apart = _apart(rule, {*taken, *variables(goal.terms)})
-    head = filled(rule.conclusion, apart)
+    # Standardized apart: a ?x of the rule is not the ?x of the goal.
+    apart = _standardize_apart(rule, {*taken, *variables(goal.terms)})
+    head = substitute(rule.conclusion, apart)
     found = unify(zip(head.terms, goal.terms, strict=True))
     if found is None:
         return None
-    body = tuple(filled(filled(part, apart), found) for part in rule.conditions)
+    body = tuple(substitute(substitute(part, apart), found) for part in rule.conditions)
     return body, {name: found[name] for name in variables(goal.terms) if name in found}
 
 
-def _apart(rule: Rule, taken: set[str]) -> Binding:
+def _standardize_apart(rule: Rule, taken: set[str]) -> Binding:
     own = sorted({name for part in rule.conditions for name in variables(part.terms)})
     renamed: dict[str, str] = {}
     for name in own:
@@ -392,6 +377,7 @@ def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     hopeful = [
         part for part in body if isinstance(part, Condition) and not part.negated and relations.match(*call_of(part))
     ]
+    # The most conditions first: whoever meets more misses less.
     for number in range(len(hopeful), -1, -1):
         chosen = islice(combinations(hopeful, number), TRIED)
         found = [each for kept in chosen for each in islice(_attempts(body, kept, relations), ATTEMPTS)]
@@ -407,7 +393,7 @@ def _attempts(body: Sequence[Part], kept: Sequence[Part], relations: Relations) 
     known = bound(kept)
     compared = [part for part in body if isinstance(part, Comparison) and variables(part.terms) <= known]
     for found in solve((*kept, *compared), relations):
-        left = [filled(part, found.binding) for part in body if part not in kept and part not in compared]
+        left = [substitute(part, found.binding) for part in body if part not in kept and part not in compared]
         missing = [part for part in left if not _is_absent(part, relations)]
         yield Attempt(binding=found.binding, atoms=found.atoms, missing=tuple(dict.fromkeys(missing)))
 

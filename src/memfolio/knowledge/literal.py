@@ -150,6 +150,7 @@ def _money(text: str) -> Literal | None:
     if match is None:
         return None
     outer, before, inner, digits, scale, behind = (part or "" for part in match.groups())
+    # Neither reading would be safe: $50.000 stays text, and comparing it is an error.
     is_ambiguous = not scale and _THOUSANDS.fullmatch(digits)
     if bool(before) == bool(behind) or (outer and inner) or is_ambiguous:
         return None
@@ -159,6 +160,7 @@ def _money(text: str) -> Literal | None:
 
 def _date(text: str) -> Literal | None:
     is_day, is_moment = len(text) == 10 and text[7] == "-", len(text) > 15 and text[10] in "T "
+    # fromisoformat also reads forms such as 20261115 and 2026-W46, which are numbers and names to people.
     if text[4:5] != "-" or not (is_day or is_moment):
         return None
     moment = datetime.fromisoformat(text)

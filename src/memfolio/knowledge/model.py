@@ -110,6 +110,7 @@ def seed_goals(
         {"subject": one, "predicate": two, "object": three, "source": source} for one, two, three in _triples(members)
     ]
     stated = dict.fromkeys(each.triple for each, _ in facts.check_many(records))
+    # The source names the business, so only what an earlier file of it said is compared.
     known = facts.query(source=source, agents=agent, valid_at=ANY, include_derived=False, limit=MOST)
     before = {fact.triple for fact in known}
     gone = [fact for fact in known if fact.triple not in stated]
@@ -135,6 +136,7 @@ def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
     found = {name: objects(name, given.get(name, [])) for name in SORTS}
     for plan in found["plans"]:
         steps = objects(f"steps of {plan.get('id')}", plan.get("steps", []))
+        # A step that says its own order keeps it.
         found["steps"] += [{"step_order": place} | each for place, each in enumerate(steps, 1)]
         plan["steps"] = [each.get("id") for each in steps]
     return found, problems
@@ -162,6 +164,7 @@ def _problems(given: Mapping[str, Any], members: Members) -> Iterator[str]:
     yield from _wrong_levels(members["goals"])
     try:
         needs = {str(each.get("id")): map(str, _several(each.get("depends_on"))) for each in members["steps"]}
+        # Only for its check for circles; the order is not needed.
         TopologicalSorter(needs).prepare()
     except CycleError as error:
         yield f"depends_on leads in a circle: {' → '.join(error.args[1])}"

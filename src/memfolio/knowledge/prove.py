@@ -17,14 +17,14 @@ from memfolio.knowledge.join import (
     Call,
     MemoryRelations,
     Relations,
-    bind,
     binding_for,
     call_of,
-    filled,
-    instance,
+    instantiate,
     nearest,
     size,
     solve,
+    substitute,
+    valid_at,
 )
 from memfolio.knowledge.rule import Condition, Part, Rule, predicates_of, render_part, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
@@ -87,7 +87,7 @@ def abduce(
         return []
     found: dict[tuple[str, frozenset[Part]], Hypothesis] = {}
     for rule in rules:
-        body, bound = instance(rule, observation, taken) or ((), {})
+        body, bound = instantiate(rule, observation, taken) or ((), {})
         for attempt in nearest(body, relations) if body else ():
             names = {*taken, *(name for part in attempt.missing for name in variables(part.terms))}
             deeper = partial(abduce, depth=depth - 1, taken=names, above=(*above, observation.predicate))
@@ -102,6 +102,7 @@ def abduce(
                 binding={**bound, **attempt.binding},
                 explained=tuple((part, explained) for part, explained in inner if explained),
             )
+            # Of attempts that lack the same, the best supported one is told.
             key = rule.id, frozenset(attempt.missing)
             if observation not in attempt.missing and (key not in found or _rank(one) < _rank(found[key])):
                 found[key] = one
@@ -110,6 +111,7 @@ def abduce(
 
 def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule]) -> list[Gap]:
     """The smallest sets of conditions that would prove a goal, the smallest and best supported first."""
+    # One deeper than hypotheses are shown: a gap may lie below the last of them.
     found = _gaps(abduce(goal, relations, rules, depth=ABDUCTION_DEPTH + 1))
     kept: list[Gap] = []
     for gap in sorted(found, key=lambda each: (size(each.missing), -len(each.supports))):
@@ -124,7 +126,7 @@ def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
         yield Gap(missing=each.assumptions, rules=(each.rule,), supports=each.supports, binding=each.binding)
         for part, inner in each.explained:
             for further in _gaps(inner):
-                others = (filled(other, further.binding) for other in each.assumptions if other is not part)
+                others = (substitute(other, further.binding) for other in each.assumptions if other is not part)
                 yield Gap(
                     missing=tuple(dict.fromkeys((*others, *further.missing))),
                     rules=(each.rule, *further.rules),
@@ -199,8 +201,9 @@ def prove(
 
     Proofs are shown `depth` rules deep, and may be deeper.
     """
-    known = RelationsAt(prover, now)
-    held = [(atom, found) for atom in known.match(*call_of(goal)) if (found := bind(goal, atom, {})) is not None]
+    known = valid_at(prover, now)
+    bound = ((atom, binding_for(goal, atom.subject, atom.object)) for atom in known.match(*call_of(goal)))
+    held = [(atom, binding) for atom, binding in bound if binding is not None]
     held.sort(key=lambda each: (-each[0].confidence, each[0][1:]))
     undecided = None if held else prover.undecided(*call_of(goal))
     missing = [] if held else [each for each in gaps(goal, known, prover.rules) if each.missing]
@@ -218,18 +221,6 @@ def prove(
         problems=tuple(sorted(prover.problems)),
         undecided=undecided,
     )
-
-
-class RelationsAt:
-    """Relations restricted to what is valid at one moment; None means at any time."""
-
-    def __init__(self, relations: Relations, now: int | None) -> None:
-        self._relations = relations
-        self._now = now
-
-    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        found = self._relations.match(predicate, subject, object)
-        return found if self._now is None else [each for each in found if each.holds_at(self._now)]
 
 
 class Prover:
@@ -258,6 +249,7 @@ class Prover:
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
         """All that holds for a predicate and, where they are given, this subject and object."""
+        # No rule concludes it: what is asserted, or kept, is all there is.
         if predicate not in self._heads:
             return self._relations.match(predicate, subject, object)
         goal, answers = (predicate, subject, object), self._answers[predicate]
@@ -281,6 +273,7 @@ class Prover:
         """How an atom that holds here follows; nothing for one that was asserted."""
         if found := self._derivation(atom):
             rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
+            # Absence needs no premise, and the premises alone would not show it.
             positive = [part for part in rule.conditions if not (isinstance(part, Condition) and part.negated)]
             binding = binding_for(head_of(rule), atom.subject, atom.object)
             met = islice(solve(positive, MemoryRelations(found.premises(atom)), binding), 1)
@@ -298,6 +291,7 @@ class Prover:
 
     def _draw(self, goal: Call) -> Call:
         """Draw what holds for a goal, and all that it needs; returns the goal that was answered, or a wider one."""
+        # Like magic sets: only what can lead to the goal is drawn, from the facts that it asks for.
         rules, calls = self._narrowed(goal)
         try:
             found = derive(self._given(calls), rules, most=self._most)
@@ -318,12 +312,13 @@ class Prover:
         rules, calls, ahead = list[Rule](), set[Call](), [goal]
         while ahead:
             call = ahead.pop()
+            # A wider question was asked already, and has this answer among its own.
             if calls.isdisjoint(_wider(call)):
                 calls.add(call)
                 for rule in self._heads.get(call[0], ()):
                     binding = binding_for(head_of(rule), *call[1:])
                     if binding is not None:
-                        head, *body = (filled(part, binding) for part in (head_of(rule), *rule.conditions))
+                        head, *body = (substitute(part, binding) for part in (head_of(rule), *rule.conditions))
                         assert isinstance(head, Condition)
                         rules.append(replace(rule, conditions=tuple(body), conclusion=head))
                         ahead += [call_of(part) for part in body if isinstance(part, Condition)]

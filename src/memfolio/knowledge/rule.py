@@ -122,7 +122,7 @@ def bound(conditions: Iterable[Part]) -> set[str]:
     return {name for each in held for name in variables(each.terms)}
 
 
-def mentioned(text: str) -> set[str]:
+def variables_in(text: str) -> set[str]:
     """The variables in a message or an action."""
     return set(VARIABLE.findall(text))
 
@@ -188,7 +188,7 @@ def _loose_ends(rule: Rule) -> Iterator[tuple[str, str]]:
     used = {
         "compares": variables(chain(*compared)),
         "concludes with": variables(rule.conclusion.terms) if rule.conclusion else set(),
-        "speaks of": mentioned(f"{rule.message} {rule.action}"),
+        "speaks of": variables_in(f"{rule.message} {rule.action}"),
     }
     for verb, names in used.items():
         for name in sorted(names - bound(rule.conditions)):
@@ -361,6 +361,7 @@ class _Parser(Reader):
         return Comparison(left, operator, self._term("a value to compare with"))
 
     def _outcome(self) -> dict[str, Any]:
+        # Before conclusions: `ERROR: …` could be read as a subject.
         if match := self._match(_SEVERITY):
             severity = Severity(match[1].lower())
             return {"type": RuleType.CONSTRAINT, "severity": severity, "message": self._words()}
@@ -449,6 +450,7 @@ def read_rule(record: Record) -> Rule:
     """
     if not isinstance(record, Mapping):
         raise RuleError("a rule in JSON is an object", hint='write {"text": "?x a ?y => ?x b ?y"} or its fields')
+    # Exported rules have both; the fields count, and the text is for people.
     is_text = "text" in record and "conditions" not in record
     rule = parse(_field(record, "text", "")) if is_text else _from_fields(record)
     return replace(
@@ -500,6 +502,7 @@ def _read_parts(conditions: Iterable[Record]) -> Iterator[Part]:
         elif _field(each, "negated", False):
             raise RuleError("a negated condition has an operator", hint="turn the operator round: lte for not gt")
         else:
+            # `{predicate, operator: gt, object: 5}` is a fact with any object, and a comparison of that.
             held = next(fresh)
             yield _condition({**each, "object": held}, fresh)
             yield Comparison(held, operator, value)
@@ -563,6 +566,7 @@ def strata(rules: Iterable[Rule]) -> list[list[Rule]]:
                 negated = needs[head].get(each.predicate, False) or each.negated
                 needs[head][each.predicate] = leads[each.predicate][head] = negated
     levels: dict[str, int] = {}
+    # Predicates that need each other share a level, which may not depend on its own absence.
     for component in _components(leads, needs):
         levels |= dict.fromkeys(component, _level(component, needs, levels))
     layers: defaultdict[int, list[Rule]] = defaultdict(list)

@@ -40,7 +40,7 @@ MOST_PROBLEMS = 20
 _TERM = re.compile(rf"'{VARIABLE.pattern}'")
 """A term that is a variable, as `repr` writes it."""
 _SWITCHES = {"toggle": "enabled", "keep": "kept"}
-Said = str | Mapping[str, Any] | Rule
+RuleInput = str | Mapping[str, Any] | Rule
 Listed = list[Rule]
 Folded = tuple[dict[str, Rule], list[str]]
 """The rules that lines leave, and what is wrong with those that were passed over."""
@@ -58,7 +58,7 @@ class Rules:
 
     def create(
         self,
-        rule: Said,
+        rule: RuleInput,
         *,
         name: str | None = None,
         description: str | None = None,
@@ -110,6 +110,7 @@ class Rules:
         with self._alone(dry_run):
             rule = self.get(id)
             changed = replace(rule, enabled=not rule.enabled if enabled is None else enabled)
+            # Only switching on can close a loop through a negation.
             if changed.enabled:
                 _check_strata({**self._rules(), rule.id: changed}.values())
             if changed == rule or dry_run:
@@ -192,6 +193,7 @@ class Rules:
     def _write(self, lines: Sequence[Mapping[str, Any]], by: Attribution) -> tuple[str, ...]:
         """Add lines to the ledger; refuses rules that make no sense any more without the secrets in them."""
         change = Change(operations=(AddLines(self._ledger, tuple(lines), "R"),), by=by, action=Action.APPEND)
+        # Redaction may cut a secret out of a rule; what is left must still be one.
         clean = self._vault.clean(change)
         for operation in clean.operations if clean is not change else ():
             for line in operation.records if isinstance(operation, AddLines) else ():
@@ -199,7 +201,7 @@ class Rules:
         return self._vault.apply(change).ids  # with those of other lines, where the change carries out a proposal
 
 
-def as_rule(given: Said) -> Rule:
+def as_rule(given: RuleInput) -> Rule:
     """A rule, however it is given, as if nobody had stored it; not yet checked."""
     if isinstance(given, str):
         given = _json(given) if given.lstrip().startswith("{") else parse(given)
@@ -209,7 +211,7 @@ def as_rule(given: Said) -> Rule:
     return replace(given, id="", kept=False, created_at=None, updated_at=None)
 
 
-def _created(given: Said) -> datetime | None:
+def _created(given: RuleInput) -> datetime | None:
     """When a rule that comes from elsewhere was made there."""
     return read_moment(str(given.get("created_at")), UTC) if isinstance(given, Mapping) else None
 
@@ -276,6 +278,7 @@ def _content(rule: Rule) -> str:
 
     # Numbered from the outcome on, so that only conditions that differ in nothing else keep their order.
     conclusion, text = _TERM.sub(number, repr(rule.conclusion)), VARIABLE.sub(number, f"{rule.message}\n{rule.action}")
+    # Sorted without their variables, whose numbers depend on the order.
     conditions = sorted(rule.conditions, key=lambda part: _TERM.sub("?", repr(part)))
     return f"{rule.type} {conclusion} {text} {_TERM.sub(number, repr(conditions))}"
 

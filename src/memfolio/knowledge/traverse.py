@@ -20,7 +20,7 @@ from memfolio.index.facts import fact_id, read_moment
 from memfolio.index.rows import from_us, to_us
 from memfolio.knowledge.engine import StoredRelations
 from memfolio.knowledge.facts import When, derived_named, fact_of, is_mentioned, triple_named
-from memfolio.knowledge.join import BEGINNING, END, Atom, JoinSolution, Relations, solve
+from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import bound, is_variable, parse_conditions
 from memfolio.knowledge.tree import mermaid_text, span_text
@@ -38,9 +38,6 @@ MANY = 1_000
 """From how many nodes on it is quicker to ask for the kinds of all."""
 AGENT, OTHER = "agent", "other"
 _STEP = re.compile(r"(\^?[^\s()^|+*]+)(\+?)")
-
-Wish = tuple[str, str | None, str | None]
-"""A predicate, a subject and an object that are looked for; None stands for anything."""
 
 
 class Cited(NamedTuple):
@@ -207,18 +204,20 @@ class Questions:
 
     def _onward(self, paths: Sequence[Path], ways: Sequence[str], moment: int) -> Iterator[Path]:
         """All paths one fact further."""
-        tries = [(path, way[0] == "^", _wish(way, path.nodes[-1])) for path in paths for way in ways]
-        wishes = list(dict.fromkeys(wish for _, _, wish in tries))
-        answers = dict(zip(wishes, self._ask(wishes, moment), strict=True))
-        for path, backwards, wish in tries:
-            for hop in (Hop(cited, backwards) for cited in answers[wish]):
+        tries = [(path, way[0] == "^", _call(way, path.nodes[-1])) for path in paths for way in ways]
+        # Many paths end at the same node: each question is asked once, in one read per agent.
+        calls = list(dict.fromkeys(call for _, _, call in tries))
+        answers = dict(zip(calls, self._ask(calls, moment), strict=True))
+        for path, backwards, call in tries:
+            for hop in (Hop(cited, backwards) for cited in answers[call]):
+                # A simple path meets no node twice, so that circles end.
                 if hop.target not in path.nodes:
                     yield Path((*path.nodes, hop.target), (*path.hops, hop))
 
-    def _ask(self, wishes: Sequence[Wish], moment: int) -> list[list[Cited]]:
-        """What holds of each that is wished for; of facts that say the same, the surest."""
-        best: list[dict[tuple[str, str, str], Cited]] = [{} for _ in wishes]
-        for agent, answers in self.each(lambda known: [known.match(*wish) for wish in wishes]) if wishes else ():
+    def _ask(self, calls: Sequence[Call], moment: int) -> list[list[Cited]]:
+        """What holds that answers each call; of facts that say the same, the surest."""
+        best: list[dict[tuple[str, str, str], Cited]] = [{} for _ in calls]
+        for agent, answers in self.each(lambda known: [known.match(*call) for call in calls]) if calls else ():
             for found, atoms in zip(best, answers, strict=True):
                 for atom in atoms:
                     known = found.get(atom.triple)
@@ -233,6 +232,7 @@ class Questions:
         """
         _check_hops(hops)
         moment, facts = self._moment(valid_at), self._resting_on(subject)
+        # The id of a fact leads to what rests on it; any other word is a node.
         ahead = [_effect(each) for each in facts] or [Path((subject,))]
         paths, seen = [path for path in ahead if path.hops], {path.nodes[-1] for path in ahead}
         while ahead and len(paths) < WIDEST:
@@ -259,8 +259,9 @@ class Questions:
 
     def _kinds(self, nodes: set[str], moment: int) -> dict[str, set[str]]:
         """Of what kinds nodes are, with the wider kinds that facts put those under."""
-        wishes: list[Wish] = [("isA", node, None) for node in nodes] if len(nodes) < MANY else [("isA", None, None)]
-        facts = [each.atom for found in self._ask(wishes, moment) for each in found if each.atom.subject in nodes]
+        calls: list[Call] = [("isA", node, None) for node in nodes] if len(nodes) < MANY else [("isA", None, None)]
+        facts = [each.atom for found in self._ask(calls, moment) for each in found if each.atom.subject in nodes]
+        # Each kind with all that is above it, looked up once for all nodes of that kind.
         wider = {atom.object: {kind_named(atom.object)} for atom in facts}
         above, _ = self._walk([Path((kind,)) for kind in sorted(wider)], PathStep("subClassOf", HOPS), moment)
         for path in above:
@@ -295,6 +296,7 @@ class Questions:
             for found in solved[:MEMBERS]:
                 cited = tuple(Cited(agent, atom) for atom in found.atoms)
                 member = Member(agent, found.binding[known[0]], found.confidence, cited)
+                # One node of one agent counts once, however many facts meet the conditions.
                 grouped[agent if by == AGENT else found.binding[by]].setdefault(member[:2], member)
         order = sorted(grouped, key=lambda value: (-len(grouped[value]), value))
         groups = {value: tuple(sorted(grouped[value].values())) for value in order}
@@ -314,6 +316,7 @@ class Questions:
         misfits = []
         for cited in facts:
             subject, name, target = cited.atom.triple
+            # `supports` is an everyday word: it is the model's only where an end is of the model.
             if name in RELATIONS or (kinds[subject] | kinds[target]) & NODES.keys():
                 first, others = ends(relations[name])
                 for node, expected in ((subject, {first}), (target, others)):
@@ -363,7 +366,7 @@ def _rank(kind: str) -> tuple[bool, str]:
     return kind not in NODES, kind
 
 
-def _wish(way: str, node: str) -> Wish:
+def _call(way: str, node: str) -> Call:
     return (way[1:], None, node) if way[0] == "^" else (way, node, None)
 
 
@@ -398,6 +401,7 @@ def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
     if triple is None:
         return []
     stored, (subject, predicate, target) = StoredRelations(db), triple
+    # What was retracted stands for itself: its effects are asked for as if it held.
     found = {atom.key: atom for atom in stored.match(predicate, subject, target)} or {0: Atom(0, *triple)}
     waiting = list(found)
     while waiting:

@@ -21,9 +21,9 @@ from memfolio.knowledge.join import (
     Relations,
     Triple,
     binding_for,
-    filled,
     is_test,
     solve,
+    substitute,
 )
 from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
 from memfolio.types import frozen
@@ -82,7 +82,7 @@ class ProofNode:
     cut: BranchEnd | None = None
 
 
-def called(rule: Rule) -> str:
+def rule_label(rule: Rule) -> str:
     """The name of a rule, or what it says where it has none."""
     return rule.name or render(rule)
 
@@ -124,6 +124,7 @@ class _TreeBuilder:
         cut = self._cut(atom.triple, depth, above) if steps else None
         ways: list[ProofStep] = []
         if cut is None and steps:
+            # Counted for conclusions only: facts are leaves and end by themselves.
             self.left -= 1
             self.shown.add(atom.triple)
             ways = [self._way(*each, depth - 1, (*above, atom.triple)) for each in steps[: self.ways]]
@@ -145,7 +146,7 @@ class _TreeBuilder:
             start=solution.start,
             end=solution.end,
             premises=tuple(self.node(each, depth, above) for each in solution.atoms),
-            tests=tuple(render_part(filled(part, solution.binding)) for part in rule.conditions if is_test(part)),
+            tests=tuple(render_part(substitute(part, solution.binding)) for part in rule.conditions if is_test(part)),
         )
 
     def _cut(self, triple: Triple, depth: int, above: tuple[Triple, ...]) -> BranchEnd | None:
@@ -153,6 +154,7 @@ class _TreeBuilder:
             return BranchEnd.CYCLE
         if depth <= 0:
             return BranchEnd.DEPTH
+        # Shown once in full; a diamond of premises would grow exponentially otherwise.
         if triple in self.shown:
             return BranchEnd.SHOWN
         return BranchEnd.SIZE if self.left <= 0 else None
@@ -161,6 +163,7 @@ class _TreeBuilder:
 def steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -> list[Step]:
     """The best solution for each rule and each set of premises, the surest first."""
     best: dict[tuple[str, frozenset[Triple]], Step] = {}
+    # A dense graph has more derivations than anybody reads.
     for rule, solution in islice(_all_steps_to(triple, relations, rules), LOOKED_AT):
         key = rule.id, frozenset(atom.triple for atom in solution.atoms)
         if key not in best or solution.confidence > best[key][1].confidence:
@@ -215,7 +218,7 @@ def _lines(node: ProofNode, indent: int) -> Iterator[str]:
     for line in _provenance_lines(node.fact):
         yield f"{margin}  {line}"
     for way in node.ways:
-        yield f"{margin}  by the rule {called(way.rule)} ({way.confidence:.2f})"
+        yield f"{margin}  by the rule {rule_label(way.rule)} ({way.confidence:.2f})"
         for premise in way.premises:
             yield from _lines(premise, indent + 2)
         yield from (f"{margin}    {test}" for test in way.tests)
@@ -247,6 +250,7 @@ def as_document(value: object) -> Any:
     if is_dataclass(value):
         named = {each.name: getattr(value, each.name) for each in fields(value)}
         ends = _ends(named.pop("start"), named.pop("end")) if "start" in named else ()
+        # Trees leave out what is empty; other results keep every key, so that programs can rely on it.
         is_branch = isinstance(value, ProofNode | ProofStep)
         shown = {name: each for name, each in named.items() if each or not (each is None or is_branch)}
         return {name: as_document(each) for name, each in shown.items()} | {f"valid_{word}": at for word, at in ends}
@@ -267,7 +271,7 @@ def _mermaid_lines(node: ProofNode, numbers: Iterator[int], above: str) -> Itera
         yield f"  {above} --> {name}"
     for way in node.ways:
         rule = f"r{next(numbers)}"
-        yield f'  {rule}(["{_label(f"{called(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
+        yield f'  {rule}(["{_label(f"{rule_label(way.rule)} ({way.confidence:.2f})", *way.tests)}"])'
         yield f"  {name} --> {rule}"
         for premise in way.premises:
             yield from _mermaid_lines(premise, numbers, rule)

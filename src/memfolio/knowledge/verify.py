@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memfolio.arguments import choose
 from memfolio.errors import ConflictError, InputError
-from memfolio.index.facts import VERIFY, Fact, linked
+from memfolio.index.facts import VERIFY, Fact, in_words, linked
 from memfolio.index.rows import from_us
 from memfolio.index.search import Filter
 from memfolio.knowledge.facts import ANY, Facts
@@ -20,7 +20,7 @@ from memfolio.knowledge.join import Atom, MemoryRelations, Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
 from memfolio.knowledge.prove import abduce
 from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
-from memfolio.knowledge.tree import called
+from memfolio.knowledge.tree import rule_label
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded, occurs
 from memfolio.recall.query import Query, check_number
@@ -41,8 +41,9 @@ SAMPLE = 1000
 """How many facts are looked at to see how a predicate is used."""
 SINGLE = 3
 """So many other subjects with one object each show that a predicate has one object for each subject."""
+RELATED = 20
+"""How many memories a text brings to mind."""
 _DENIAL = re.compile(r"\b(?:not|never|no longer|none|neither|nor|without|\w+n['’]t)\b")
-_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]")
 
 
 class VerificationMethod(StrEnum):
@@ -114,22 +115,21 @@ def verify(
             found = _check_times(fact, _last_told(fact, facts), now)
         case VerificationMethod.CONSISTENCY_CHECK:
             found = _check_consistency(fact, facts, evidence)
+    # That nothing contradicts a fact does not make it surer.
     surest = max(fact.confidence, found.confidence) if chosen in TELLING else fact.confidence
     adjusted = surest if found.verified else min(fact.confidence, found.confidence)
     facts.note_verification(fact, chosen.value, found.verified, adjusted if adjust else None, by)
     return replace(found, method=chosen)
 
 
-def related_memories(
-    vault: Vault, searcher: Searcher, text: str, form: str = "memory", limit: int = 20
-) -> list[MemoryItem]:
+def related_memories(vault: Vault, searcher: Searcher, text: str, form: str = "memory") -> list[MemoryItem]:
     """The memories, or with another form the facts or cases, that a text brings to mind, best first."""
     wanted, home = Filter(forms=(form,)), vault.home
-    query = Query(text=text, limit=limit, depth=0, filter=wanted, now=home.now(), zone=home.zone)
+    query = Query(text=text, limit=RELATED, depth=0, filter=wanted, now=home.now(), zone=home.zone)
     return [hit.memory for hit in searcher.recall(query)]
 
 
-def exactly(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[Fact]:
+def exact_facts(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[Fact]:
     """The facts with a subject, predicate and object, as far as they are named; no sign in them stands for others."""
     found = facts.query(*triple, valid_at=when, limit=SAMPLE)
     return [each for each in found if all(want in (None, own) for own, want in zip(each.triple, triple, strict=False))]
@@ -137,10 +137,13 @@ def exactly(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[F
 
 def contradicting(fact: Fact, facts: Facts, functional: Collection[str] = ()) -> list[Fact]:
     """The facts that cannot be true together with one, at times at which both are said to hold."""
-    rivals = [each for each in exactly(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)]
+    rivals = [
+        each for each in exact_facts(facts, fact.subject, fact.predicate) if not _is_same(each.object, fact.object)
+    ]
+    # Somebody can like tea and coffee; only true and false exclude each other everywhere.
     if rivals and not _is_functional(fact, facts, functional):
         rivals = [each for each in rivals if {_kind(each.object), _kind(fact.object)} == {LiteralKind.BOOLEAN}]
-    twins = [each for name in negations(fact.predicate) for each in exactly(facts, fact.subject, name, fact.object)]
+    twins = [each for name in negations(fact.predicate) for each in exact_facts(facts, fact.subject, name, fact.object)]
     start, end = fact.span
     return [each for each in (*rivals, *twins) if each.span[0] < end and start < each.span[1]]
 
@@ -159,15 +162,21 @@ def _confirm(fact: Fact, confirmed: bool | None, by: Attribution) -> Verificatio
 def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
     """Look for others who say the same; each source counts once, and what the fact was made of does not count."""
     own, sources = frozenset(linked(fact)), dict[str, str]()
-    for each in (*exactly(facts, fact.subject, fact.predicate), *exactly(facts, None, fact.predicate, fact.object)):
+    for each in (
+        *exact_facts(facts, fact.subject, fact.predicate),
+        *exact_facts(facts, None, fact.predicate, fact.object),
+    ):
         is_same = each.subject.casefold() == fact.subject.casefold() and _is_same(each.object, fact.object)
         if is_same and each.source != fact.source and not each.is_derived and each.origin != Origin.UNTRUSTED:
             sources.setdefault(each.source, each.id)
-    for memory in evidence.memories(f"{fact.subject} {_JOINT.sub(' ', fact.predicate)} {fact.object}"):
+    for memory in evidence.memories(fact.sentence):
+        # What the fact was made of, or what was made of the same, is no second source.
         if memory.id not in own and own.isdisjoint(memory.derived_from) and _tells(memory, fact):
+            # A conversation counts once, however often it was said there.
             sources.setdefault(memory.session or memory.id, memory.id)
     return Verification(
         verified=bool(sources),
+        # Each source that is independent halves the doubt.
         confidence=1 - 0.5 ** (len(sources) + 1),
         supports=tuple(sources.values()),
         reason=f"beside its own, {counted(len(sources), 'source')} told it" if sources else "no other source tells it",
@@ -210,7 +219,7 @@ def _check_consistency(fact: Fact, facts: Facts, evidence: Evidence) -> Verifica
 
 def _is_functional(fact: Fact, facts: Facts, declared: Collection[str]) -> bool:
     """Whether a predicate has one object for each subject: declared so, or never used otherwise elsewhere."""
-    pairs = {(each.subject, each.object) for each in exactly(facts, None, fact.predicate)}
+    pairs = {(each.subject, each.object) for each in exact_facts(facts, None, fact.predicate)}
     subjects = [subject for subject, _ in pairs if subject != fact.subject]
     return fact.predicate in declared or (len(subjects) >= SINGLE and len(set(subjects)) == len(subjects))
 
@@ -236,7 +245,7 @@ def _tells(memory: MemoryItem, fact: Fact) -> bool:
     text = memory.content.casefold()
     if memory.origin is Origin.UNTRUSTED or _DENIAL.search(text):
         return False
-    predicate = terms(_JOINT.sub(" ", fact.predicate).casefold())
+    predicate = terms(in_words(fact.predicate).casefold())
     is_related = not predicate or any(occurs(word, text) for word in predicate)
     return is_related and are_words_of(fact.subject, text) and are_words_of(fact.object, text)
 
@@ -300,13 +309,14 @@ def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
     """The facts that hold about what a premise brought to mind, given as ids of facts, and about what those name."""
     found, seen = dict[str, Fact](), set[str]()
     named = [facts.get(each) for each in recalled]
+    # First what was recalled, then the neighbours of that.
     for _ in range(2):
         names = dict.fromkeys(name for each in named for name in (each.subject, each.object))
         for name in [each for each in names if each not in seen]:
             if len(found) >= MOST:
                 break
             seen.add(name)
-            about = (*exactly(facts, name, when=None), *exactly(facts, None, None, name, when=None))
+            about = (*exact_facts(facts, name, when=None), *exact_facts(facts, None, None, name, when=None))
             found |= {each.id: each for each in about}
         named = list(found.values())
     return named
@@ -340,6 +350,7 @@ def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> 
     by_id = {each.id: each for each in known}
     for guess in answer.hypotheses:
         triple = _line(guess.subject), guess.predicate.strip(), _line(guess.object)
+        # A model may make up names: both ends must occur in what it was shown.
         if _is_sound(triple) and is_grounded(f"{triple[0]} {triple[2]}", material):
             supports = [by_id[name] for name in dict.fromkeys(guess.because) if name in by_id]
             reason = _line(guess.reason)[:LONGEST]
@@ -369,7 +380,7 @@ def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Ite
             ends = {missing.subject, missing.object}
             if len(ends) == 2 and ends & near and named & {*ends, *_ends(fact)}:
                 supports = [fact, *(known[atom.key] for atom in found.supports)]
-                reason = f"by the rule {called(found.rule)} it would explain that {fact}"
+                reason = f"by the rule {rule_label(found.rule)} it would explain that {fact}"
                 triple = missing.subject, missing.predicate, missing.object
                 yield _guess(triple, supports, reason, f"rule:{found.rule.id}", found.rule.factor)
 

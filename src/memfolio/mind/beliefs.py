@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache
-from hashlib import blake2b
 from itertools import chain, combinations, count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from memfolio.settings import Minding
 from memfolio.text import counted, sentences
 from memfolio.types import frozen
 from memfolio.vault.fields import local
+from memfolio.vault.sections import body_hash
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.
 
@@ -54,6 +54,7 @@ def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datet
             edits[item.id] = {"status": status, "updated": midnight(now, zone), "reason": reason}
         elif item.updated is None and (not item.is_live or (patience and not item.deadline)):
             edits[item.id] = {"updated": midnight(now, zone)}
+        # A broken promise is told at every beat until a person deals with it.
         if item.kind.name == "commitment" and status is ItemStatus.EXPIRED:
             notes.append(_broken(item, zone))
         elif not item.is_live and item.updated and now - item.updated > minding.keep:
@@ -241,6 +242,7 @@ def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Itera
     """A sentence as a claim, if it is one: values count behind its verb or subject; states also at its end."""
     verb = next((at for at, word in enumerate(words) if (at or about) and word in LEXICON.words("verbs")), None)
     start = verb + 1 if verb is not None else 0 if about else len(words)
+    # The frame keeps the place of each value, so that `5 of 7` and `7 of 5` differ.
     frame, values, denials = list(about), list[str](), 0
     for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
         is_last_state = word in _states() and not following
@@ -252,6 +254,7 @@ def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Itera
         else:
             frame.append(word)
     if words and len(frame) > 1:
+        # Two denials are none.
         yield Claim(item, tuple(frame), tuple(values), denials % 2 == 1)
 
 
@@ -328,10 +331,12 @@ def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], thresh
     `gone` has what does not hold any more of what they rest on.
     """
     held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
+    # The surest first, so that setdefault keeps the surest version of each claim.
     held.sort(key=lambda item: (item.certainty, _age(item), item.id), reverse=True)
     claims = {item.id: list(claims_of(item)) for item in held}
     by_frame = _by_frame(chain.from_iterable(claims.values()))
     clashes = [*by_frame, *_by_words(held), *_by_subject(held, claims), *_by_ground(held, gone)]
+    # The gravest last: of several clashes of one pair, it is the one that stays.
     clashes.sort(key=lambda clash: (clash[1], -_KINDS.index(clash[0])))
     gravest = {frozenset((clash[2].id, clash[3].id)): clash for clash in clashes}
     found = (_conflict(*clash, gone) for clash in gravest.values())
@@ -345,6 +350,7 @@ def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
         groups[claim.frame].setdefault((claim.values, claim.is_denied), claim)
     for versions in groups.values():
         yield from filter(None, (_clash(*pair) for pair in _pairs(versions)))
+    # Without a value there is nothing in which near frames could differ.
     for one, other in near(frame for frame, some in groups.items() if any(each.values for each in some.values())):
         if clash := _clash(_surest(groups[one]), _surest(groups[other])):
             yield ConflictKind.SIMILAR, False, *clash[2:]
@@ -491,30 +497,25 @@ ASK = "Nothing was changed. Correct, drop or retire what is wrong, by its id."
 _OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
 
 
-def told_on(text: str) -> str:
+def reported_hash(text: str) -> str:
     """A hash of what we told on a page; empty where that is nothing."""
     found = _OURS.search(text)
     return found[1] if found else ""
 
 
-def composed(there: str, before: str, conflicts: Sequence[Conflict], day: date, zone: tzinfo) -> str:
+def conflict_page(there: str, before: str, conflicts: Sequence[Conflict], day: date, zone: tzinfo) -> str:
     """The page of the day; the same as `there` where there is nothing to tell that was not told.
 
     `before` is the hash of what we told last, on that day or earlier. Where a person wrote into it, it becomes theirs.
     """
     told = _rendered(conflicts, zone)
-    if before == _hash(told) or not (conflicts or before):
+    if before == body_hash(told) or not (conflicts or before):
         return there
-    body = f"{BEGIN} {_hash(told)} -->\n{told}\n{END}"
-    if (ours := _OURS.search(there)) and ours[1] == _hash(ours[2]):
+    body = f"{BEGIN} {body_hash(told)} -->\n{told}\n{END}"
+    if (ours := _OURS.search(there)) and ours[1] == body_hash(ours[2]):
         return _OURS.sub(lambda _: body, there, count=1)
     theirs = _OURS.sub(lambda found: found[2], there, count=1).rstrip()
     return f"{theirs or f'# Conflicts found on {day}'}\n\n{body}\n"
-
-
-def _hash(told: str) -> str:
-    lines = "\n".join(line.rstrip() for line in told.strip().splitlines())
-    return blake2b(lines.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _rendered(conflicts: Sequence[Conflict], zone: tzinfo) -> str:

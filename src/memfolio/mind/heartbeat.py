@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -21,7 +20,17 @@ from memfolio.index.mind_pages import BY_PAGE, ItemStatus, MindItem, MindPage
 from memfolio.index.rows import to_us
 from memfolio.knowledge.facts import FactFilter, fact_of, find_facts, history_of, triple_named
 from memfolio.knowledge.verify import TELLING
-from memfolio.mind.beliefs import MOST, Conflict, Ground, composed, find_conflicts, midnight, prune, told_on, validate
+from memfolio.mind.beliefs import (
+    MOST,
+    Conflict,
+    Ground,
+    conflict_page,
+    find_conflicts,
+    midnight,
+    prune,
+    reported_hash,
+    validate,
+)
 from memfolio.types import Action, Approval, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.journal import to_bytes, to_text
@@ -86,9 +95,6 @@ def renewal(item: MindItem, confirmed: Mapping[str, Fact], now: datetime) -> Map
 # What beliefs rest on, as the index knows it: which memories and facts still hold, and what became of the others.
 
 
-_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
-
-
 def gone_grounds(items: Iterable[MindItem], shelf: Readable, now: datetime) -> dict[str, Ground]:
     """What of that which these beliefs rest on does not hold any more, among all that the agent may read."""
     ids = {each for item in items if item.is_live for each in item.links() if each[:2] in ("F-", "M-")}
@@ -100,7 +106,7 @@ def gone_grounds(items: Iterable[MindItem], shelf: Readable, now: datetime) -> d
 
 def _spoken(fact: Fact) -> str:
     """A fact as a sentence: `Redis hasPort 6379` is Redis has port 6379."""
-    return " ".join(f"{fact.subject} {_JOINT.sub(' ', fact.predicate).lower()} {fact.object}".split())
+    return " ".join(fact.sentence.removesuffix(".").split())
 
 
 def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, Ground | None]]:
@@ -196,6 +202,7 @@ def _applied(changes: Maker, shelf: Readable) -> BdiCycleResult:
             if cycle.operations:
                 changes.make(Change(operations=tuple(cycle.operations), by=BEATER, action=Action.EDIT))
             break
+        # A person saved a page meanwhile: everything is looked at anew.
         except PageChangedError:
             if not left:
                 raise
@@ -233,6 +240,7 @@ class _Cycle:
                 kept = self._prune(page)
                 self._put(path, step(kept) if step else kept.text)
             except MemfolioError as error:
+                # Nothing of a page that failed half way is written or counted.
                 del self.operations[before:]
                 self.result = found
                 self.tell(problems=[f"{path} is not looked at: {error.message}"])
@@ -289,6 +297,7 @@ class _Cycle:
         confirmed = confirmed_facts(self._shelf, self._now)
         renewed = {item.id: edit for item in page.items if (edit := renewal(item, confirmed, self._now))}
         edits = {**checked.edits, **renewed}
+        # Conflicts are looked for in what will stand on the page, with what was fed.
         after = self._feed(self._page("Beliefs", page.editing(edits)) if edits else page, confirmed)
         self._tell_conflicts(find_conflicts(after.items, gone, self._minding.certainty))
         self.tell(notes=checked.notes)
@@ -316,8 +325,8 @@ class _Cycle:
         folder = f"{self._root}/memory/conflicts/"
         path = f"{folder}{self._today:%Y-%m-%d}.md"
         paths = sorted(each for each in self._vault.states() if folder < each <= path)
-        last = next(filter(None, (told_on(self._read(each)) for each in reversed(paths))), "")
-        self._put(path, composed(self._read(path), last, found, self._today.date(), self._zone))
+        last = next(filter(None, (reported_hash(self._read(each)) for each in reversed(paths))), "")
+        self._put(path, conflict_page(self._read(path), last, found, self._today.date(), self._zone))
         self.result = replace(self.result, conflicts_detected=len(found), conflicts=tuple(found[:MOST]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partialmethod
@@ -27,12 +27,14 @@ from memfolio.index.mind_pages import (
     show_value,
 )
 from memfolio.index.search import PlainSearch
-from memfolio.knowledge.facts import Facts, triple_named
+from memfolio.knowledge.facts import Facts, origin_of, triple_named
+from memfolio.learn.learned import Statement, moment
+from memfolio.recall.dates import upcoming
 from memfolio.recall.searcher import Searcher
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.checkpoint import make
 from memfolio.text import match_expression, searchable, terms
-from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
+from memfolio.types import Action, Attribution, MemoryItem, Origin, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.fields import check_content, local, normalise_content, read_moment, utc
 from memfolio.vault.journal import to_bytes, to_text
@@ -98,6 +100,7 @@ def _reasons(
 @lru_cache(maxsize=1 << 14)
 def topic_words(cue: str) -> tuple[str, ...]:
     """The words of a topic that tell something."""
+    # Alone, function words would be kept for want of others.
     words = terms(_COMING.sub(" ", cue) + _BESIDE)
     return tuple(word for word in words if word != _BESIDE.strip() and not re.search(r"\w\W+\w", word.replace(" ", "")))
 
@@ -155,6 +158,7 @@ class Mind:
 
     def _read(self, kind: MindItemKind) -> tuple[str | None, MindPage]:
         found = self._vault.page(self.path(kind))
+        # Parsing is dear and pages change seldom: one is kept as long as its hash stays.
         mark, known = found.hash if found else None, self._pages.get(kind.page)
         if known is None or known[0] != mark:
             text = to_text(found.content) if found else f"# {kind.page}\n"
@@ -341,8 +345,7 @@ class Mind:
             raise InputError(f"a {kind.name} has no {unknown[0][:40]!r}", hint=nearest(unknown[0], list(kind.fields)))
         values = {name: value if value is None else self._value(kind, name, value) for name, value in given.items()}
         links = [each for name in kind.links for each in values.get(name) or ()]
-        speaker = self._vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
-        for each in links if speaker != "owner" else ():
+        for each in links if origin_of(self._vault, by) is not Origin.OWNER else ():
             if (found := self._searcher.locate(each)) and found[1].item.origin is Origin.UNTRUSTED:
                 hint = "let the owner do it, or name something else"
                 raise PolicyError(f"{each} is a stranger's word, and supports nothing", row=RAISED, hint=hint)
@@ -365,6 +368,7 @@ class Mind:
 
     def _known(self, name: str) -> str:
         """The id of what is named: a memory, a fact, or an item of the mind, which may be named by its title."""
+        # What does not look like an id is a title; only items of the mind have titles.
         if not NAME.fullmatch(name) or any(name == item.id for item in self.items(live=False)):
             return self.get(name).id
         link = self._link("", name, None)
@@ -378,4 +382,44 @@ class Mind:
 def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
     """Items by their titles and their ids, both in small letters."""
     found = list(items)
+    # Ids last: they win over a title that looks like one.
     return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
+
+
+# Reminders that somebody asked for in a conversation, as intentions that come up when their time has come.
+
+REMINDER = "reminder"
+"""The predicate of a statement that asks for one."""
+_LATEST = re.compile(r"(?i)\b(?:by|before|until|due|bis|vor)\b|截止|之前")
+"""What makes a time a deadline, which comes up a day before it."""
+
+
+def reminder_page(
+    vault: Vault, agent: str, kept: Iterable[Statement], turns: Sequence[MemoryItem], now: datetime
+) -> PutPage | None:
+    """The page of intentions with the reminders among what was learned; None where there is nothing to add."""
+    kind, zone = kind_of("intention"), vault.home.zone
+    path = f"{agent_root(agent)}/mind/{kind.page}.md"
+    found = vault.page(path)
+    page = MindPage(kind, to_text(found.content) if found else f"# {kind.page}\n", agent=agent, zone=zone)
+    before = page.text
+    for each in kept:
+        title = textwrap.shorten(each.text, TITLE, placeholder="…")
+        if each.predicate != REMINDER or any(item.title == title and item.is_live for item in page.items):
+            continue
+        said = turns[each.turns[-1]]
+        at = upcoming(each.text, moment(said), zone)
+        fields = {
+            # By a day means by its end.
+            "deadline": at.replace(hour=at.hour or 23, minute=at.minute if at.hour else 59)
+            if at and _LATEST.search(each.text)
+            else None,
+            "when": f"{local(at, zone):%Y-%m-%d %H:%M}" if at and not _LATEST.search(each.text) else None,
+            "created": local(now, zone).date().isoformat(),
+            "from": (said.id,),
+        }
+        given = {name: fields[name] for name in kind.fields if fields.get(name) is not None}
+        own = new_id(kind.prefix, now, {item.id for item in page.items})
+        text = page.adding(own, title, "" if title == each.text else each.text, given)
+        page = MindPage(kind, text, agent=agent, zone=zone)
+    return PutPage(path, to_bytes(page.text), found.hash if found else None) if page.text != before else None

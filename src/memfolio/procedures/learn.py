@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memfolio.errors import InputError, ModelError
 from memfolio.index.lookup import Located
 from memfolio.index.search import PlainSearch
-from memfolio.learn.clauses import is_secret
+from memfolio.learn.clauses import is_secret, readable
 from memfolio.learn.words import Lexicon, lemma_of
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
@@ -88,6 +88,7 @@ def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
     ordered = sorted(found, key=lambda each: (each.item.event_time or each.item.created_at, each.path, each.row))
     episodes: dict[str, list[MemoryItem]] = {}
     for item in (each.item for each in ordered):
+        # A memory of how something is done needs no conversation around it.
         is_alone = item.kind is Kind.PROCEDURAL
         if item.session or is_alone:
             episodes.setdefault(item.id if is_alone else f"session {item.session}", []).append(item)
@@ -117,6 +118,7 @@ def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model:
         return found
     if any(is_known(each.id) for each in turns):
         return []
+    # A model that finds nothing leaves it to the rules.
     asked = _asked(model, turns)
     return [asked] if asked else found
 
@@ -128,6 +130,7 @@ def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
         title, trigger = _named(each, spoken[:place]) if each.steps else ("", "")
         if not title:
             continue
+        # A verdict is about the steps before it, not about those that come later.
         after = [turn for one in takewhile(lambda one: not one.steps, spoken[place + 1 :]) for turn in one.turns]
         verdicts = _verdicts(after, each.turns[0].role)
         sources = tuple(turn.id for turn in each.turns)
@@ -150,6 +153,7 @@ def _in_order(text: str) -> tuple[list[str], str]:
     """A numbered list, or what `first … then …` tells; and what stands before it."""
     listed = [*pattern("listed").finditer(text)]
     if len(listed) >= FEWEST:
+        # Two lists in one text would be mixed up.
         is_one = [int(match[1]) for match in listed] == [*range(1, len(listed) + 1)]
         return [match[2] for match in listed] if is_one else [], text[: listed[0].start()].strip()
     head, *parts = pattern("mark").split(text)
@@ -166,6 +170,7 @@ def _to_do(clause: str) -> str:
     lead = where[0] if where else ""
     verb, space, rest = bare[len(lead) :].partition(" ")
     low = verb.strip(".,:;!").lower()
+    # The verb as it was written, else by its lemma: `ran` is run.
     base = _verbs().get(low) or _verbs().get(lemma_of(low), "")
     is_asked = clause.rstrip().endswith("?")
     return _short(f"{lead}{verb if base == low else base}{space}{rest}") if base and not is_asked else ""
@@ -206,6 +211,7 @@ def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool,
 
 def _verdict(sentence: str, turn: MemoryItem, doer: str | None) -> bool | None:
     good, bad = ([*pattern(name).finditer(sentence)] for name in ("good", "bad"))
+    # Whoever did it is no witness; what was said last in a sentence counts.
     if turn.role != doer and (good or bad) and not (good and pattern("unsure").search(sentence)):
         return not bad or (bool(good) and good[-1].start() >= bad[-1].end())
     return {Type.OUTCOME: True, Type.ERROR: False}.get(turn.type)
@@ -318,6 +324,7 @@ def _ways(procedure: Procedure, heard: StemmedText) -> Iterator[tuple[float, str
 
 
 def _surety(share: float, found: list[str]) -> float:
+    # One word alone can be chance.
     return share * len(found) / (len(found) + 0.5)
 
 
@@ -439,6 +446,7 @@ def bumped(version: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two short texts tell the same: one has all telling words of the other, and that has most of its own."""
+    # In both directions: a short text is often a part of a long one about something else.
     shares = sorted((_heard(one).share(other)[0], _heard(other).share(one)[0]))
     return shares[0] >= ALIKE and shares[1] == 1
 
@@ -447,6 +455,7 @@ def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
     """The steps with those that only the lesson tells, each behind the one that it came after."""
     merged, at = [*steps], 0
     for text in told:
+        # Known steps anchor the new ones: these come behind the last anchor.
         same = next((place for place, step in enumerate(merged) if alike(text, step.text)), None)
         if same is None:
             merged.insert(at, Step(number=0, text=text))
@@ -455,3 +464,84 @@ def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
 
 
 _heard = lru_cache(maxsize=128)(StemmedText)
+
+
+# What people tell in prose about how something is done: told in two conversations, it teaches a procedure. Pure.
+
+TOLD_ALIKE = 0.34
+"""Which share of the telling words of a step another must have to be the same step, told in other words."""
+_SHORTEST, _LONGEST = 60, 4_000
+"""Characters of a turn that can tell how something is done."""
+_SUBJECT = 4
+"""Words that may stand before the verb of a step."""
+
+
+class Account(NamedTuple):
+    """A turn that tells, in order, how something is done; `goal` is what, where it says so."""
+
+    turn: MemoryItem
+    steps: tuple[str, ...]
+    goal: str
+
+
+def lessons_told_twice(episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]) -> Iterator[Lesson]:
+    """What was told at least twice, in different conversations, as the longest account tells it, of these the last."""
+    before: list[Account] = []
+    for account in (found for turns in episodes for turn in turns if (found := account_of(turn))):
+        same = [each for each in before if each.turn.session != account.turn.session and is_same(each, account)]
+        before.append(account)
+        goal = max((each.goal for each in (*same, account)), key=lambda goal: bool(goal) + (" " in goal), default="")
+        if same and goal and not is_known(account.turn.id):
+            sources = (account.turn.id, *(each.turn.id for each in same))
+            fullest = max((*same, account), key=lambda each: (len(each.steps), each.turn.created_at))
+            yield Lesson(title=goal, trigger=goal, steps=fullest.steps, sources=sources)
+
+
+def account_of(turn: MemoryItem) -> Account | None:
+    """The account that a turn of a person is; None for whatever else is said."""
+    is_told = turn.role in ("user", "human") and turn.origin is not Origin.UNTRUSTED and turn.session
+    if not is_told or not _SHORTEST <= len(turn.content) <= _LONGEST:
+        return None
+    told = [each for line in readable(turn.content) for each in sentences(line) if not each.endswith("?")]
+    steps = [step for sentence in told for part in pattern("parts").split(sentence) if (step := _step(part or ""))]
+    if not FEWEST <= len(steps) <= MOST or is_secret(turn.content) or not pattern("ordered").search(turn.content):
+        return None
+    found = pattern("goal").search(turn.content)
+    goal = next((each.strip() for each in found.groups() if each), "") if found else ""
+    done = dict.fromkeys(step for step in steps if not goal or not step.lower().startswith(goal.lower()))
+    return Account(turn, tuple(done), goal[:1].upper() + goal[1:])
+
+
+def is_same(one: Account, other: Account) -> bool:
+    """Whether two accounts tell of the same: enough of the steps of the shorter one are in the other."""
+    shorter, longer = sorted((one.steps, other.steps), key=len)
+    heard = [StemmedText(step) for step in longer]
+    common = sum(any(_share(step, each) for each in heard) for step in shorter)
+    return common >= max(FEWEST, SHARED * len(shorter))
+
+
+def _share(step: str, heard: StemmedText) -> bool:
+    share, found = heard.share(step)
+    return share >= TOLD_ALIKE and len(found) >= min(2, len(terms(step)))
+
+
+def _step(part: str) -> str:
+    """A part of a sentence as something to do: `Hamish runs the smoke test` as `Run the smoke test`."""
+    bare = pattern("leading").sub("", part.strip(" .,;:!*-"), count=1)
+    tokens = [] if pattern("no_step").search(bare) else bare.split()
+    for place, token in enumerate(tokens[: _SUBJECT + 1]):
+        low = re.sub(r"\W+$", "", token.lower())
+        base = verb_of(low) or verb_of(lemma_of(low)) or ("do" if place and lemma_of(low) == "do" else "")
+        if base and (not place or _may_do(tokens[:place], low)):
+            rest = " ".join(tokens[place + 1 :])
+            return f"{base.capitalize()} {rest}"[:LONGEST] if len(rest) > 1 else ""
+    return ""
+
+
+def _may_do(subject: Sequence[str], verb: str) -> bool:
+    """Whether these words can be who does something: I, we, a name, or something with an article before its verb."""
+    first = subject[0]
+    if first.lower() in words("doers"):
+        return len(subject) <= 2
+    is_named = first[:1].isupper() or first.lower() in ("the", "our", "my")
+    return is_named and (verb != verb_of(verb) or verb in words("unchanged"))

@@ -71,6 +71,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
     path: list[AnsweredQuestion] = []
     at, seen = tree, list[Branch]()
     while at.answers:
+        # By identity: two questions may have the same words.
         if any(at is each for each in seen):
             return TreeDecision(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
         seen.append(at)
@@ -88,6 +89,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
 def fits(given: Any, answer: str) -> bool:
     """Whether what was said is this answer: the same word, a value in its range, or anything where it says `else`."""
     said, wanted = _word(given), _word(answer)
+    # Words first: `10` is itself, though it may also lie in a range.
     if said == wanted or wanted in _ELSE:
         return True
     if bound := _BOUND.fullmatch(answer.strip()):
@@ -125,6 +127,7 @@ def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
                 stack[-1].line = stack[-1].line or number + 1
             continue
         indent = len(bullet[1].expandtabs(4))
+        # A bullet belongs to the nearest one above it that is less indented.
         while stack[-1].indent >= indent:
             stack.pop()
         if len(stack) > DEEPEST:
@@ -329,6 +332,7 @@ class ProcedurePage:
                 end = self._end if self._lines[self._end - 1].strip() else self._end - 1
                 yield end, end, ["", f"## {HEADINGS[name]}", *wanted]
             return
+        # A step that only moved keeps its lines, whatever its new number.
         old, aims = ([_NUMBER.sub("", each) if name == "steps" else each for each in one] for one in (before, wanted))
         for tag, start, stop, first, last in SequenceMatcher(None, old, aims, autojunk=False).get_opcodes():
             new = wanted[first:last]
@@ -353,14 +357,17 @@ class ProcedurePage:
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
             heading, bold = self._page.heading(number), _BOLD.fullmatch(line)
+            # Code belongs to its section; nothing in it is a heading or a field.
             if self._page.is_hidden_line(number):
                 self._content.setdefault(section, []).append((number, line))
             elif line.startswith("<!--"):
                 self._pairs(number)
             elif heading:
                 is_first = heading.level == 1 and "title" not in self._found
+                # The first heading is the title, though it be called Steps.
                 known = None if is_first else _NAMES.get(heading.title.strip(": ").casefold() or " ")
                 if known is None and not self._titled(heading):
+                    # What follows is somebody else's, and edits stay above it.
                     self._end = number
                     return
                 section = known or ("description" if self._spots.get("title", (-1,))[0] == number else "other")
@@ -396,6 +403,7 @@ class ProcedurePage:
             if name in self._spots:
                 self._problems.append(f"line {number + 1}: the {name} stands there twice; the first counts")
                 continue
+            # Where a value stands, so that an edit replaces these characters and no others.
             self._spots[name] = (number, match.start(2), match.start(2) + len(raw))
             try:
                 self._found |= _value(name, raw.strip("\"'")) if raw else {}
@@ -412,6 +420,7 @@ class ProcedurePage:
         told["history"] = tuple(map(_refinement, self._listed("history")))
         told["steps"] = tuple(self._steps())
         told["description"] = " ".join(self._listed("description")[:1])
+        # Only the first paragraph is the description; later ones stay untouched.
         del self._blocks["description"][1:]
         told["tree"], problems = read_tree(self._content["tree"])
         if numbers := [number for number, line in self._content["tree"] if line]:
@@ -442,6 +451,7 @@ class ProcedurePage:
         found: list[tuple[str | None, list[Line]]] = []
         for number, line in self._content["steps"]:
             numbered = None if self._page.is_hidden_line(number) else _NUMBERED.fullmatch(line)
+            # Bullets are steps only where no step has a number: below one they are its fields or its words.
             is_bullet = line[:1] in ("-", "*", "+") and _ITEM.match(line) and not _FIELD.fullmatch(line)
             if numbered:
                 found.append((numbered[1], [(number, (numbered[2] or "").strip())]))
@@ -527,6 +537,7 @@ def _arguments(raw: str) -> dict[str, str]:
 
 def _on_error(raw: str) -> dict[str, Any]:
     match = _ON_ERROR.fullmatch(" ".join(raw.split()))
+    # `retry 3` with nothing behind it aborts in the end.
     deed = match[2].split()[0].lower() if match and match[2] else ""
     is_fallback = deed.startswith("fall")
     if match is None or (is_fallback and not match[3]):

@@ -55,6 +55,7 @@ class StepCondition:
         found = [part._holds(values) for part in self.parts]
         if self.how == "not":
             return None if found[0] is None else not found[0]
+        # Kleene's logic: one true part decides an `or`, one false part an `and`, whatever is unknown beside it.
         decisive = self.how == "or"
         return decisive if decisive in found else None if None in found else not decisive
 

@@ -20,10 +20,9 @@ from memfolio.index.search import QUARANTINED, Filter
 from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees
-from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, refined
-from memfolio.procedures.page import ProcedurePage, read, read_span, render, step_text
+from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, lessons_told_twice, refined
+from memfolio.procedures.page import ProcedurePage, read, read_span, render
 from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
-from memfolio.procedures.recount import recounted
 from memfolio.recall.query import check_number, check_text, words
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.checkpoint import make
@@ -69,6 +68,7 @@ class Procedures:
 
     def list(self, *, retired: bool = False) -> builtins.list[Procedure]:
         """All that are in use, by name; with `retired` those too that are not."""
+        # A page that was just saved in an editor counts.
         self._vault.refresh()
         paths = sorted(path for path in self._vault.states() if re.fullmatch(rf"{self._folder}/[^/]+\.md", path))
         found = [each for path in paths if (each := self._at(path))]
@@ -78,6 +78,7 @@ class Procedures:
         """A procedure, by the name of its page or by its title."""
         wanted = check_text("name", name).strip().removesuffix(".md").casefold()
         known = self.list(retired=True)
+        # The name of a page is unique, a title need not be.
         for key in ("name", "title"):
             for each in known:
                 if getattr(each, key).casefold() == wanted:
@@ -163,7 +164,9 @@ class Procedures:
         known = {each.name: each for each in self.list(retired=True)}
         done: builtins.list[ProcedureChange] = []
         # What was told twice may have been told first long before.
-        for lesson in chain(lessons(recent, self._is_learned, self._model), recounted(episodes, self._is_learned)):
+        for lesson in chain(
+            lessons(recent, self._is_learned, self._model), lessons_told_twice(episodes, self._is_learned)
+        ):
             intent = intend(lesson, known.values(), self._today())
             if intent is None:
                 continue
@@ -184,6 +187,7 @@ class Procedures:
             return intent.procedure
 
         def change(before: Procedure) -> Procedure:
+            # Judged by the page as it is under the lock, not by that of which the lesson was compared.
             if (after := refined(before, lesson, self._today())) == before:
                 raise ConflictError(f"{before.name} says this already", hint="there is nothing to learn")
             return after
@@ -200,6 +204,7 @@ class Procedures:
     def _noted(self, given: Mapping[str, Any], kind: str, reason: str, before: Procedure) -> Procedure:
         """A procedure with other parts, and a line in its history."""
         after = replace(before, **given)
+        # To retire or restore changes nothing of how it is done.
         version = bumped(before.version) if kind in KINDS else before.version
         line = Refinement(at=self._today(), version=version, kind=kind, text=reason)
         return before if after == before else replace(after, version=version, history=(*before.history, line))
@@ -255,6 +260,7 @@ class Procedures:
         try:
             check_path(f"{self._folder}/{base}.md")
         except PathError:
+            # Some names, such as con or aux, cannot be files on every system.
             base = f"to-{base}"
         name = free_name(base, lambda name: self._vault.page(f"{self._folder}/{name}.md") is None)
         return f"{self._folder}/{name}.md"
@@ -305,19 +311,16 @@ def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
     """Steps as a page would tell them, numbered or one a line, or one by one."""
     if isinstance(given, str) and _STARTS.search(given):
         return _read_back(f"## Steps\n{given}").steps
-    listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else [*given]
-    steps = [replace(each, number=at) if isinstance(each, Step) else each for at, each in enumerate(listed, 1)]
-    told = [
-        step_text(each)
-        if isinstance(each, Step)
-        else f"{at}. " + "\n   ".join(check_text("a step", each).strip().splitlines())
-        for at, each in enumerate(steps, 1)
-    ]
-    read_back = _read_back("\n".join(["## Steps", *told])).steps if told else ()
-    for each, again in zip(steps, read_back, strict=False):
-        if isinstance(each, Step) and each != again:  # words of a step never become its fields
-            raise InputError(f"step {each.number} cannot be written like this", hint="use words without field lines")
-    return read_back
+    listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else given
+    return tuple(replace(_one_step(each), number=at) for at, each in enumerate(listed, 1))
+
+
+def _one_step(given: Step | str) -> Step:
+    if isinstance(given, Step):  # whether a page can say it is seen when the page is made
+        return given
+    lines = check_text("a step", given).strip().splitlines()
+    [step] = _read_back("\n   ".join(["## Steps\n1. " + "".join(lines[:1]), *lines[1:]])).steps
+    return step
 
 
 def _read_back(section: str) -> Procedure:

@@ -70,6 +70,7 @@ def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Ex
     What stands in quotes is a name here, of several words.
     """
     read = _Formula(text, place, modal or {}).read()
+    # One grammar reads formulas and arithmetic; here arithmetic is refused.
     strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
     if alien := next(strange, None):
         raise InputError(f"{place} has {alien!s:.40}", hint="use and, or, not, implies, iff between names")
@@ -127,6 +128,7 @@ def evaluate_term(term: Expression, values: Mapping[str, Any], operations: Opera
         return values[str(term.value)]
     if term.op == "value":
         return operations["value"](term.value)
+    # Trees are at most as deep as the reader allows, so recursion is safe.
     parts = [evaluate_term(each, values, operations) for each in term.parts]
     return operations[str(term.value) if term.op == "call" else term.op](*parts)
 
@@ -139,6 +141,7 @@ def evaluate(place: str, text: str, values: Mapping[str, Any]) -> Any:
     term = checked(expression(text, place), place, known, _numeric())
     try:
         with numpy.errstate(all="ignore"):
+            # Only what the expression names: other variables may be texts.
             numbers = {name: _number(known[name]) for name in term.names()}
             return evaluate_term(term, numbers, _numeric())
     except (TypeError, ValueError) as error:
@@ -200,6 +203,7 @@ class _Formula:
             return Expression("not", (self._term(5),))
         if sign == "-":
             return Expression("neg", (self._term(9),))
+        # The message points at the token and not behind it.
         if not sign.isidentifier() or sign.lower() in _INFIX:
             self._reader.at = start
             self._reader.fail("a name, a value or (")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import cache, wraps
@@ -52,6 +52,7 @@ def read(kind: Any, found: Any, place: str) -> Any:
         members = {str(name): each for name, each in _counted(place, _object(found, place)).items()}
         return {name: read(inside[1], each, f"{place}.{name}") for name, each in members.items()}
     if origin is Sequence:
+        # Whoever gives one text where several may stand means that one.
         listed = [found] if inside[0] is str and isinstance(found, str) else _list(found, place)
         return [read(inside[0], each, f"{place}[{number}]") for number, each in enumerate(_counted(place, listed))]
     if is_record:
@@ -71,6 +72,7 @@ def _record(kind: Any, found: Any, place: str) -> Any:
     values = {
         code_name: read(types[name], given.get(name), _inside(place, name))
         for name, code_name in zip(types, kind._fields, strict=True)
+        # What is missing and has no default is read all the same: that says what belongs there.
         if given.get(name) is not None or code_name not in kind._field_defaults
     }
     return kind(**values)
@@ -91,6 +93,7 @@ def _alternative(kind: Any, found: Any) -> Any:
     if origin not in (Union, UnionType):
         return kind
     types = [each for each in inside if each is not NoneType]
+    # Where none fits, the first one says what is wrong.
     return next((each for each in types if isinstance(found, _shape(each))), types[0])
 
 
@@ -105,6 +108,11 @@ def _shape(kind: Any) -> Any:
     return Mapping if is_record else list | tuple if origin is Sequence else origin or kind
 
 
+def wrong(place: str, found: object, hint: str) -> InputError:
+    """What is the matter with a value, and what belongs there."""
+    return InputError(f"{place} is {found!r:.60}", hint=hint)
+
+
 def _object(found: Any, place: str) -> Inputs:
     if not isinstance(found, Mapping):
         raise InputError(f"{place} is a {type(found).__name__}", hint="pass an object")
@@ -113,7 +121,7 @@ def _object(found: Any, place: str) -> Inputs:
 
 def _list(found: Any, place: str) -> Sequence[Any]:
     if not isinstance(found, list | tuple):
-        raise InputError(f"{place} is {found!r:.60}", hint="give a list")
+        raise wrong(place, found, "give a list")
     return found
 
 
@@ -129,6 +137,7 @@ def _inside(place: str, name: str) -> str:
 
 def number_in(place: str, found: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number in a range."""
+    # True is an int to Python; and whole numbers that no float can hold are compared, not converted.
     is_number = isinstance(found, int | float) and not isinstance(found, bool) and abs(found) < 1e308
     if not is_number or not low <= found <= high:
         span = "" if low == -math.inf and high == math.inf else f" from {low:g} to {high:g}"
@@ -145,13 +154,13 @@ def _whole(place: str, found: Any) -> int:
 
 def _text(place: str, found: Any) -> str:
     if not isinstance(found, str) or not found.strip() or without_surrogates(found) != found:
-        raise InputError(f"{place} is {found!r:.60}", hint="give a text")
+        raise wrong(place, found, "give a text")
     return found.strip()
 
 
 def _flag(place: str, found: Any) -> bool:
     if not isinstance(found, bool):
-        raise InputError(f"{place} is {found!r:.60}", hint="say true or false")
+        raise wrong(place, found, "say true or false")
     return found
 
 
@@ -182,6 +191,7 @@ def sized(least: int, most: int = MOST) -> Callable[[str, Any], Any]:
 def adding_up(place: str, chances: Mapping[str, float]) -> Mapping[str, float]:
     """Probabilities if they add up to 1."""
     total = math.fsum(chances.values())
+    # Rounding errors add up like a random walk: with the root of their number.
     if abs(total - 1) > 1e-6 * max(1, len(chances)) ** 0.5:
         raise InputError(f"the probabilities of {place} add up to {total:.6g}", hint="let them add up to 1")
     return chances
@@ -208,7 +218,7 @@ Named = Annotated[Mapping[str, T], sized(1)]
 def one_of(place: str, name: str, names: Iterable[str]) -> str:
     """A name if it is one of these."""
     if name not in (choices := [*names]):
-        raise InputError(f"{place} is {name!r:.60}", hint=nearest(str(name), choices))
+        raise wrong(place, name, nearest(str(name), choices))
     return name
 
 
@@ -274,6 +284,7 @@ class Effort:
         self.left = limit
 
     def spend(self, cases: int = 1) -> None:
+        # Cases and not seconds: the same input is refused on every machine, or on none.
         self.left -= cases
         if self.left < 0:
             raise InputError(
@@ -324,11 +335,13 @@ def method(code: Callable[[T, World], Computed]) -> Method:
 def _way(kind: Any, values: Inputs) -> Any:
     """Of several ways to ask, the one that reads most of what is given."""
     ways = get_args(kind) or (kind,)
+    # Of ways that read equally much, the first is the usual one.
     return max(ways, key=lambda way: len(input_types(way).keys() & values.keys()))
 
 
 def _used(kind: Any, values: Inputs) -> dict[str, Any]:
     defaults = {name.rstrip("_"): default for name, default in kind._field_defaults.items()}
+    # Defaults that decided something are shown beside what was given.
     taken = {name: default for name, default in defaults.items() if default not in (None, (), EMPTY)}
     return taken | {name: value for name, value in values.items() if value is not None}
 
@@ -352,6 +365,7 @@ FINEST = 10**12
 
 def exact(place: str, number: float) -> Fraction:
     """A number as it was written, to twelve places."""
+    # By its digits: 0.1 is a tenth here, and not the float that is nearest to it.
     return Fraction(str(number_in(place, number, -FINEST, FINEST))).limit_denominator(FINEST)
 
 
@@ -363,10 +377,81 @@ def wilson(hits: float, count: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def leaving_out(members: Iterable[T]) -> Iterator[tuple[T, list[T]]]:
+    """Each member with all the others."""
+    every = list(members)
+    return ((each, [*every[:at], *every[at + 1 :]]) for at, each in enumerate(every))
+
+
 def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
     """A part of a list that does what the whole does, and from which nothing can be left out."""
     kept = list(whole)
+    # One pass is enough: what cannot be left out of a larger part cannot be left out of a smaller one.
     for each in whole:
         if does(rest := [one for one in kept if one is not each]):
             kept = rest
     return kept
+
+
+# Where a conclusion turns over: at which value of an input another one leads; and numbers as people read them.
+
+CLOSE = 1e-9
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The value of an input past which another leads, and on which side of it."""
+
+    at: float
+    leader: str
+    rises: bool
+
+    def past(self, present: float) -> str:
+        """To where the input has to go from where it is."""
+        return f"{'rises above' if self.rises else 'falls below'} {brief(self.at)} (it is {brief(present)})"
+
+
+def brief(value: float) -> str:
+    """A number as a person reads it; what is nearly 1 is not called 1."""
+    if 0.9999 < value < 1:
+        return f"{value:.8g}"
+    return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """Numbers with their names, the largest first."""
+    return _shown([f"{name} {brief(value)}" for name, value in sorted(values.items(), key=lambda each: -each[1])], ", ")
+
+
+def either(names: Iterable[str]) -> str:
+    """Names of which each will do."""
+    return _shown(list(names), " or ")
+
+
+def _shown(texts: list[str], joint: str) -> str:
+    more = len(texts) - MOST_SHOWN
+    return joint.join(texts[:MOST_SHOWN]) + (f"{joint}{more:,} more" if more > 0 else "")
+
+
+def leaders(values: Mapping[str, float], scale: float | None = None) -> list[str]:
+    """Which have the largest value; several when they tie, up to rounding of numbers as large as the scale."""
+    top = max(values.values())
+    # Sums of floats differ in the last digits; that must not decide between options.
+    slack = CLOSE * (max(map(abs, values.values())) if scale is None else scale)
+    return [name for name, value in values.items() if value >= top - slack]
+
+
+def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leader: str, present: float) -> Flip | None:
+    """The nearest share at which another overtakes, where every score is linear in that share."""
+    found, slack = [], CLOSE * max(map(abs, (*at_zero.values(), *at_one.values())))
+    for other in at_zero:
+        start, end = at_zero[leader] - at_zero[other], at_one[leader] - at_one[other]
+        if min(start, end) < -slack and max(start, end) > slack:
+            found.append((start / (start - end), end < 0))
+    if not found:
+        return None
+    at, rises = min(found, key=lambda each: abs(each[0] - present))
+    # Just beyond the crossing: at it, both are equal.
+    past = at + (rises - at) * 1e-6
+    return Flip(at, max(at_zero, key=lambda name: at_zero[name] * (1 - past) + at_one[name] * past), rises)

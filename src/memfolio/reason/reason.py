@@ -86,9 +86,11 @@ def fuse(results: Sequence[Result], scores: Mapping[str, float], standing: Mappi
     if not spoken:
         return Fusion(silent=silent)
     weights = {name: _weight(each, scores, standing) for name, each in spoken.items()}
+    # True for the same, False for the contrary, None for something else.
     pairs = {frozenset(pair): _same(*(spoken[name] for name in pair)) for pair in combinations(spoken, 2)}
     views = sorted(_groups(spoken, pairs), key=lambda view: -_sum(view, weights))
     against = [name for name in spoken if any(pairs.get(frozenset((name, each))) is False for each in views[0])]
+    # Only what contradicts the leading view weighs against it; what speaks of something else does not.
     own, rival = _sum(views[0], weights), _sum(against, weights)
     decided = not against or rival < CLOSE * own
     sure = [each for each in views[0] if spoken[each].confidence is not None]
@@ -134,6 +136,7 @@ def _same(one: Result, other: Result) -> bool | None:
 def _stance(result: Result) -> tuple[str, frozenset[str], frozenset[str]]:
     """What a result says, and about what: the options of a choice, the words of a claim, or its own words."""
     answer = result.answer
+    # Most exact first: a choice among options, then a claim, then the words alone.
     if chosen := _names(answer.get("best")):
         options = _names(answer.get("options"))
         is_open = len(chosen) > 1 and chosen == options  # all of them tie: nothing is chosen
@@ -159,6 +162,7 @@ def _groups(names: Iterable[str], pairs: Pairs) -> list[list[str]]:
     """Methods that say the same as every other in their group."""
     groups: list[list[str]] = []
     for name in names:
+        # All and not any: that one is like two others does not make these alike.
         same = [group for group in groups if all(pairs[frozenset((each, name))] for each in group)]
         if same:
             same[0].append(name)
@@ -223,9 +227,11 @@ def fill(model: Model, method: Method, problem: str) -> tuple[dict[str, Any], tu
         given = json.loads(filled.inputs)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{model.name} gave inputs that are no JSON", hint="give the inputs yourself") from error
+    # A model adds what nobody asked for; that is dropped rather than refused.
     found = {name: value for name, value in given.items() if name in method.inputs} if isinstance(given, dict) else {}
     if not found:
         raise ModelError(f"{model.name} found no inputs for {method.name}", hint="give the inputs yourself")
+    # Notes travel with the result, so that nobody takes estimates for data.
     return found, (f"{model.name} gave the inputs", *(f"it assumed: {_line(each)}" for each in filled.assumptions[:20]))
 
 
@@ -238,6 +244,7 @@ def work(model: Model, method: Method, problem: str, *notes: str) -> Result:
     return replace(
         worksheet(method, problem, f"{model.name} worked through the steps: what they say is its opinion", *notes),
         conclusion=_line(worked.conclusion),
+        # A model may say 95 for 0.95; that is no confidence.
         confidence=worked.confidence if worked.conclusion.strip() and 0 <= worked.confidence <= 1 else None,
         steps=tuple(_line(each) for each in worked.steps[:50]),
         would_change=tuple(_line(each) for each in worked.would_change[:20]),
@@ -306,6 +313,7 @@ class Judgements:
         """All judgements, oldest first; lines that make no sense are passed over."""
         lines = self._searcher.index.read(lambda connection: records(connection, "judgements"))
         outcomes = (line for line in lines if line.get("op") == "outcome")
+        # Later lines replace earlier ones: the latest word counts.
         shares = {str(line.get("judgement")): _share(line.get("came_true")) for line in outcomes}
         return [
             Judgement(
@@ -430,10 +438,12 @@ class Reasoner:
         names = (*([method] if method else []), *words("methods", methods))
         named = [*{each.name: each for each in map(method_named, names)}.values()]
         asked = _question(problem, problem_classification, given, named or self.methods())
+        # Two methods are named: they are meant to be compared.
         several = multi_method or len(named) > 1
         route = self._route(asked, named or [each for each in self.methods() if each.name != STRATEGY or not several])
         chosen = named or [method_named(each.method) for each in route[: most if several else 1]]
         found = self._together(asked, chosen, route) if several else self._alone(asked, chosen[0])
+        # How methods were ranked by a guess tells nothing to whoever named one.
         if not (named and asked.guessed):
             used = tuple(each for each in route if each.method in [one.name for one in chosen])
             notes = (f"suggested: {'; '.join(asked.guessed)}",) if asked.guessed else ()
@@ -480,6 +490,7 @@ class Reasoner:
                 results.append(self._think(asked, each))
             except MemfolioError as error:
                 failed[each.name] = f"{error.message}; {error.hint}"
+        # Scores from guessed dimensions would only look exact.
         scores = {} if asked.guessed else {each.method: each.score for each in route}
         fusion = fuse(results, scores, self.judgements.standing())
         return Reasoned(
@@ -501,6 +512,7 @@ class Reasoner:
             except InputError:
                 if given:
                     raise
+        # Nothing that memfolio knows itself would do either: a model may fill in the inputs, else there are steps.
         model, notes = self._model(), self._suggested(asked) if method.name == STRATEGY else ()
         if model is None:
             return worksheet(method, problem, *notes)
@@ -550,6 +562,7 @@ class Reasoner:
         )
         try:
             return replace(found, judgement=self.keep(result, by=by))
+        # The answer is worth more than its storing: that it was not stored is a note.
         except (InputError, PolicyError) as error:
             return replace(found, notes=(*found.notes, f"not stored: {error.message}"))
 
@@ -568,6 +581,7 @@ def _by_method(given: Inputs | None, asked: Sequence[Method]) -> dict[str, Input
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"what is given is a {type(given).__name__}", hint="pass an object of inputs")
     known, flat = methods(), dict(given or {})
+    # {"bayesian": {…}} names methods; {"prior": …} names inputs, which all that read them get.
     is_by_method = all(name in known and isinstance(value, Mapping) for name, value in flat.items())
     read = [name for each in asked for name in ([each.name] if is_by_method else each.inputs)]
     if unread := [str(name) for name in flat if name not in read]:

@@ -14,19 +14,20 @@ from typing import Any
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.reason.inputs import Method as Code
-from memfolio.reason.inputs import Result
+from memfolio.reason.inputs import Result, one_of, only
 from memfolio.types import EMPTY, frozen
+
+
+@cache
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
+
 
 # What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.
 
-DIMENSIONS: Mapping[str, tuple[str, ...]] = {
-    "uncertainty": ("low", "medium", "high"),
-    "complexity": ("simple", "moderate", "complex"),
-    "domain": ("formal", "empirical", "social", "mixed"),
-    "time_pressure": ("none", "moderate", "urgent"),
-    "data_availability": ("rich", "moderate", "sparse"),
-    "stakes": ("low", "medium", "high"),
-}
+DIMENSIONS: Mapping[str, tuple[str, ...]] = {name: tuple(each["values"]) for name, each in _data("dimensions").items()}
+WEIGHTS: Mapping[str, float] = {name: each["weight"] for name, each in _data("dimensions").items()}
+"""What each dimension counts."""
 UNTOLD = "no word of the problem tells what kind it is"
 
 
@@ -53,12 +54,8 @@ class ProblemClassification:
         if not found:
             known = "; ".join(f"{name} {'|'.join(values)}" for name, values in DIMENSIONS.items())
             raise InputError("the classification is empty", hint=f"say one of: {known}")
-        for name, value in found.items():
-            if name not in DIMENSIONS:
-                raise InputError(f"a problem has no {name[:40]!r}", hint=nearest(name, [*DIMENSIONS]))
-            if value not in DIMENSIONS[name]:
-                raise InputError(f"{name} {str(value)[:40]!r} is unknown", hint=nearest(str(value), DIMENSIONS[name]))
-        return cls(**found)
+        only("", found, DIMENSIONS)
+        return cls(**{name: one_of(name, value, DIMENSIONS[name]) for name, value in found.items()})
 
     @property
     def dimensions(self) -> dict[str, str]:
@@ -74,6 +71,7 @@ def classify(problem: str) -> tuple[ProblemClassification, tuple[str, ...]]:
     found: dict[str, str] = {}
     why: list[str] = []
     for name, value, words in _telling():
+        # Values stand in the order in which they tell most: the first that is found counts.
         if name not in found and (match := words.search(problem)):
             found[name] = value
             why.append(f"{name} {value}: {match[0].casefold()!r}")
@@ -128,11 +126,6 @@ class Method:
         return any(set(each) <= set(given) for each in self.needs)
 
 
-@cache
-def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
-
-
 def prompt(name: str) -> str:
     """What a model is asked."""
     return str(_data("prompts")[name])
@@ -170,6 +163,7 @@ def limits_of(method: Method) -> tuple[str, ...]:
 
 def code_of(method: Method) -> Code:
     """The function with which a method computes; its module is loaded when it is used."""
+    # numpy and others take long to load, and most problems need none of them.
     module = import_module(f"memfolio.reason.methods.{_data('methods')[method.name]['code']}")
     code: Code = getattr(module, method.name.replace("-", "_"))
     return code
@@ -177,15 +171,6 @@ def code_of(method: Method) -> Code:
 
 # Which methods fit a problem: a score by its classification, with the reason for each part of it.
 
-WEIGHTS: Mapping[str, float] = {
-    "uncertainty": 0.18,
-    "complexity": 0.18,
-    "domain": 0.27,
-    "time_pressure": 0.10,
-    "data_availability": 0.135,
-    "stakes": 0.135,
-}
-"""What a dimension counts; all but time pressure, a tenth, are to each other as 20 : 20 : 30 : 15 : 15."""
 UNKNOWN = 0.75
 """The standing of a method of which no result was judged: that of somebody who says 0.5 to everything."""
 
@@ -228,6 +213,7 @@ def rank(
         method, used = every[it.method], len(given.get(it.method, ())) if it.is_ready else 0
         calls = sum(map(len, re.findall(rf"\b(?:{method.cues})\b", text, re.IGNORECASE)))
         fit = (-calls, -it.score) if is_guess else (-it.score, -calls)
+        # Tuples compare from the left: the first difference decides.
         return -used, *fit, -it.standing, sum(map(len, method.ideals.values()))
 
     return sorted(found, key=place)

@@ -56,6 +56,7 @@ class Client:
         """One request and its answer; raises ServerError where that is an error."""
         with self._asked(method, path, body) as answer:
             document: Json = json.loads(answer.read())
+        # What was only proposed has no result.
         return document.get("result", document)
 
     def events(self, after: int | None = None) -> Generator[Json, None, None]:
@@ -78,6 +79,7 @@ class Client:
         try:
             connection.request(method, self._base + path, data, {**self._headers, **headers})
             answer = connection.getresponse()
+            # A redirect is an error too: a token must not be sent to another address.
             if answer.status >= 300:
                 raise ServerError(answer.status, **json.loads(answer.read())["error"])
             yield answer

@@ -50,9 +50,6 @@ class SystemCommand:
         return subprocess.list2cmdline(self.command) if sys.platform == "win32" else shlex.join(self.command)
 
 
-Ended = subprocess.CompletedProcess[str]
-
-
 @frozen
 class Schedule:
     """What makes a system run a command regularly, and what ends that."""
@@ -101,7 +98,7 @@ def own_platform() -> str:
 
 def check_served(platform: str, command: Sequence[str]) -> None:
     """Refuse systemd where it does not serve this user, as in most containers."""
-    if platform == "systemd" and not _succeeds(SystemCommand(("systemctl", "--user", "show-environment"))):
+    if platform == "systemd" and _failure(SystemCommand(("systemctl", "--user", "show-environment"))):
         hint = f"have this run every half hour by other means, such as cron: {shlex.join(command)}"
         raise NotFoundError("systemd does not serve this user", hint=hint)
 
@@ -176,9 +173,11 @@ def install(service: Schedule) -> dict[Path, bool]:
     """
     disk, written = Disk(), {}
     with disk_errors(Path.home()):
+        # All are looked at before one is written, so that a conflict changes nothing.
         old = {path: disk.read(path) for path in service.files}
         for path, data in old.items():
-            _check_ours(path, data)
+            if data is not None and not is_ours(data):
+                raise ConflictError(f"{path} is not from memfolio", hint="move it away, then install again")
         for path, data in service.files.items():
             if old[path] != data:
                 disk.put(path, data)
@@ -192,6 +191,7 @@ def uninstall(service: Schedule) -> list[Path]:
     disk = Disk()
     with disk_errors(Path.home()):
         ours = [path for path in service.files if is_ours(disk.read(path))]
+        # Stopped before its files go, since the system looks it up by them.
         failed = _failures(service.stop) if ours else []
         for path in ours:
             disk.remove(path)
@@ -207,18 +207,13 @@ def look(service: Schedule) -> ServiceState:
         there = {path: disk.read(path) for path in service.files}
     is_installed = any(map(is_ours, there.values()))
     is_current = is_installed and there == dict(service.files)
-    is_active = is_installed and (service.look is None or _succeeds(service.look))
+    is_active = is_installed and (service.look is None or not _failure(service.look))
     return ServiceState(is_installed=is_installed, is_current=is_current, is_active=is_active)
 
 
 def is_ours(data: bytes | None) -> bool:
     """Whether a file is one that was installed by memfolio."""
     return data is not None and (MARK.encode() in data or MARK.encode("utf-16-le") in data)
-
-
-def _check_ours(path: Path, data: bytes | None) -> None:
-    if data is not None and not is_ours(data):
-        raise ConflictError(f"{path} is not from memfolio", hint="move it away, then install again")
 
 
 def _check_done(service: Schedule, done: str, failures: Sequence[tuple[SystemCommand, str]]) -> None:
@@ -231,23 +226,20 @@ def _check_done(service: Schedule, done: str, failures: Sequence[tuple[SystemCom
 
 def _failures(steps: Sequence[SystemCommand]) -> list[tuple[SystemCommand, str]]:
     """Run commands; returns those that failed and why."""
-    said = [(step, _run(step)) for step in steps]
-    return [(step, _reason(each)) for step, each in said if not step.may_fail and (each is None or each.returncode)]
+    return [(step, why) for step in steps if (why := _failure(step)) and not step.may_fail]
 
 
-def _reason(said: Ended | None) -> str:
-    if said is None:
+def _failure(step: SystemCommand) -> str:
+    """Run a command; why it failed, empty where it did not."""
+    ended = _run(step)
+    if ended is None:
         return "is not there, or does not answer"
-    words = shorten(said.stderr or said.stdout, 300)
-    return f"says: {words}" if words else f"ended with {said.returncode}"
+    words = shorten(ended.stderr or ended.stdout, 300)
+    reason = f"says: {words}" if words else f"ended with {ended.returncode}"
+    return reason if ended.returncode else ""
 
 
-def _succeeds(step: SystemCommand) -> bool:
-    said = _run(step)
-    return said is not None and said.returncode == 0
-
-
-def _run(step: SystemCommand) -> Ended | None:
+def _run(step: SystemCommand) -> subprocess.CompletedProcess[str] | None:
     """Run a command; None where there is no such command, or it does not answer."""
     try:
         return subprocess.run(
@@ -289,6 +281,7 @@ def launchd_agent(name: str, command: Sequence[str]) -> bytes:
         "LowPriorityIO": True,
         "Nice": 10,
     }
+    # plistlib writes no comments, and the mark must not be a key that launchd would read.
     head, plist, rest = plistlib.dumps(agent, sort_keys=False).partition(b"<plist")
     return head + f"<!-- {MARK} -->\n".encode() + plist + rest
 

@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
@@ -88,16 +88,18 @@ class Tokens:
 
     def revoke(self, id: str, *, now: datetime) -> Token:
         """Let a token let nobody in any more; it stays listed."""
+        # Under a lock of its own: two commands may change the file at once.
         with self._changing() as known:
             place = next((place for place, token in enumerate(known) if token.id == id), None)
             if place is None:
                 raise NotFoundError(f"there is no token {id[:40]!r}", hint="`memfolio token list` shows them")
             revoked_at = known[place].revoked_at or now.isoformat(timespec="seconds")
-            known[place] = Token(**{**asdict(known[place]), "revoked_at": revoked_at})
+            known[place] = replace(known[place], revoked_at=revoked_at)
             return known[place]
 
     def bearer(self, secret: str) -> Token | None:
         """The token that a secret is of; None where nobody may come in with it."""
+        # What cannot be one of ours is not worth a hash.
         if not _FORM.fullmatch(secret):
             return None
         mark = _hash(secret)

@@ -127,6 +127,7 @@ def read(text: str) -> Checkpoint:
 def put(vault: Vault, agent: str, checkpoint: Checkpoint, now: datetime) -> PutPage:
     """The page that a checkpoint becomes; two of the same second have different names."""
     name, text = compose(checkpoint, now, vault.home.zone)
+    # Refused here rather than by the writer, which would not say which text is too long.
     check_content(text, vault.config.max_content_bytes)
     stem = f"{agent_root(agent)}/{name}".removesuffix(".md")
     names = chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in count(2)))
@@ -149,6 +150,7 @@ def write(
 def latest(vault: Vault, agent: str, projects: tuple[str, ...] = ()) -> tuple[str, Checkpoint] | None:
     """The newest checkpoint of an agent that says anything, and its path; not of another project than these keys'."""
     root = agent_root(agent)
+    # Newest first; what is broken or of another project is passed over.
     for inside in checkpoints(vault, root)[:TRIED]:
         with suppress(HomeError):  # one that cannot be read does not hide the others
             page = vault.page(f"{root}/{inside}")

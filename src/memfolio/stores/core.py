@@ -123,6 +123,7 @@ class CorePage:
         """The one item that a text, a part of it, or the id behind it means."""
         name, key = self.named(name), _key(what)
         items = self.items(name)
+        # The whole text first, so that a short line can be named though longer ones contain it.
         found = (
             [item for item in items if key in (_key(item.text), _key(item.says))]
             or [item for item in items if item.id and key == _key(item.id)]
@@ -314,6 +315,7 @@ class Core:
 
     def unpin(self, what: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
         """Take a critical fact out, named by its words, a part of them or its id; its memory may fade again."""
+        # Found by what was asked for, then removed by its full text: the page may change in between.
         item = CorePage(self.read().text).meant(CRITICAL, what)
         located = self._find(item.id) if item.id and self._find else None
         further = self._pinning(located, pinned=False) if located else ()
@@ -335,7 +337,7 @@ class Core:
         agent = agent_of(located.path)
         if agent is None or located.form != "memory" or located.item.pinned == pinned:
             return ()
-        return (AddLines(state_ledger(agent), ({"op": Op.PIN.value, "memory": located.item.id, "pinned": pinned},)),)
+        return (AddLines(state_ledger(agent), ({"op": Op.PIN, "memory": located.item.id, "pinned": pinned},)),)
 
     def _edit(
         self,
@@ -370,6 +372,7 @@ class Core:
         """Refuse what does not fit; what makes a page shorter always does."""
         if not memory.over_cap or memory.tokens < before.tokens:
             return
+        # Whoever is refused should know what to give up for it.
         longest = sorted(before.items(block), key=lambda item: -len(item.text))[:SUGGESTED]
         named = "; ".join(repr(item.says[:60]) for item in longest) or "lines of the other blocks"
         deed = "unpin" if block == CRITICAL else "remove or shorten"

@@ -67,12 +67,13 @@ def dependents_of(index: Index, ids: Collection[str]) -> Dependents:
         item = items.get(each)
         if item is None or not is_made(item) or item.pinned or item.forgotten_at:
             continue
+        # A summary tells of all its parts, so it goes with any of them.
         if sums_up(item):
             parts |= dict.fromkeys(item.derived_from)
         if sums_up(item) or left.isdisjoint(item.derived_from):
             going[each] = None
             left.discard(each)
-    lines = index.read(partial(lines_of, ids=parts, op=Op.STORE.value))
+    lines = index.read(partial(lines_of, ids=parts, op=Op.STORE))
     summed_up = {line["memory"] for line in lines if line.get("into") in going}
     freed = [each for each in parts if each in summed_up and each not in (*going, *ids)]
     return Dependents([each for each in going if each not in ids], freed)
@@ -169,17 +170,21 @@ def forget_meant(
     every: bool,
     dry_run: bool,
 ) -> EditResult:
-    """Forget the memory that an id or a description means, with its earlier versions and what was made of it.
+    """Cut the memory that an id or a description means out of its logs, and leave a tombstone, as one change.
 
-    To an agent a description only shows what fits, and with `every` all of it is meant. Several are named by their ids,
-    and are forgotten as one change.
+    Its earlier versions go along, what was made of it, and the lines of pages that cite one of them. To an agent a
+    description only shows what fits, and with `every` all of it is meant. Several are named by their ids. What lies in
+    the archive already stays there.
     """
+    from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
+
     if isinstance(what, str):
         named = searcher.locate(one_id(what))
         is_shown = named is None and is_agent()
         described = [named] if named else _described(searcher, what, every=every or is_shown)
     else:
         described, is_shown = [searcher.require(each) for each in what], False
+    # One change belongs to one agent's state lines.
     if len({index.agent for index, _ in described}) != 1:
         raise InputError("these are not memories of one agent", hint="forget those of each agent by themselves")
     index = described[0][0]
@@ -188,14 +193,26 @@ def forget_meant(
     }
     dependents = dependents_of(index, [*going])
     going |= {name: found for name in dependents.going if (found := searcher.locate(name))}
-    with_places = [(each, searcher.places(place, each.item.id)) for place, each in going.values()]
     # What one of them took the place of without being its correction holds again.
     newer = [each.item.id for _, each in going.values() if each.item.source != CORRECTION]
     lifted = [old for old in index.read(partial(replaced_by, ids=newer)) if old not in going]
-    pages = partial(without_citations, vault, index, [*going])
-    dry_run = dry_run or is_shown
-    edit_result = forget(vault, with_places, by, freed=dependents.freed, lifted=lifted, pages=pages, dry_run=dry_run)
-    return replace(edit_result, hint=BY_ID) if is_shown else edit_result
+    places: dict[str, list[str]] = {}
+    for place, each in going.values():
+        _check_is_entry(each, "forgotten")
+        for path in filter(ledger_of, searcher.places(place, each.item.id)):
+            places.setdefault(path, []).append(each.item.id)
+    outcome = cut_out(
+        vault,
+        places,
+        agent=index.agent,
+        by=by,
+        records=leaving_lines(going, dependents.freed, dict.fromkeys(lifted)),
+        beside=partial(without_citations, vault, index, [*going]),
+        dry_run=dry_run or is_shown,
+    )
+    memories = tuple(each.item for _, each in going.values())
+    hint = BY_ID if is_shown else ""
+    return EditResult(memories=memories, diff=outcome.diff, receipt=outcome.receipt, hint=hint)
 
 
 def _described(searcher: Searcher, what: str, *, every: bool) -> list[tuple[Index, Located]]:
@@ -218,47 +235,17 @@ def _versions(searcher: Searcher, index: Index, found: Located) -> Iterator[tupl
         earlier = searcher.locate(item.id)
         if earlier and earlier[1].item.forgotten_at is None:
             yield earlier
+        # The first that is no correction is what was said originally.
         if item.source != CORRECTION:
             break
-
-
-def forget(
-    vault: Vault,
-    found: Sequence[tuple[Located, Sequence[str]]],
-    by: Attribution,
-    *,
-    freed: Sequence[str] = (),
-    lifted: Sequence[str] = (),
-    pages: Callable[[], Iterable[PutPage]] = tuple,
-    dry_run: bool,
-) -> EditResult:
-    """Cut memories out of their logs, each with every file it stands in, and leave a tombstone for each, as one change.
-
-    What is `freed` was summed up together with them, and waits to be summed up again; what is `lifted` was replaced by
-    one of them, and holds again. `pages` composes the pages that cite them, without those lines. What lies in the
-    archive already stays there.
-    """
-    from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
-
-    for located, _ in found:
-        _check_is_entry(located, "forgotten")
-    places: dict[str, list[str]] = {}
-    for located, paths in found:
-        for path in paths:
-            if ledger_of(path):
-                places.setdefault(path, []).append(located.item.id)
-    records = leaving_lines([each.item.id for each, _ in found], freed, dict.fromkeys(lifted))
-    agent = _agent(found[0][0])
-    outcome = cut_out(vault, places, agent=agent, by=by, records=records, beside=pages, dry_run=dry_run)
-    return EditResult(memories=tuple(each.item for each, _ in found), diff=outcome.diff, receipt=outcome.receipt)
 
 
 def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
     """The state lines that tell that memories go, which others are freed, and what has the place of which then."""
     return [
-        *({"op": Op.TOMBSTONE.value, "memory": each} for each in going),
+        *({"op": Op.TOMBSTONE, "memory": each} for each in going),
         *map(_back_to_short_term, freed),
-        *({"op": Op.SUPERSEDE.value, "memory": each, "by": by} for each, by in lifted.items()),
+        *({"op": Op.SUPERSEDE, "memory": each, "by": by} for each, by in lifted.items()),
     ]
 
 
@@ -270,7 +257,7 @@ def restore(vault: Vault, searcher: Searcher, id: str, by: Attribution, *, dry_r
     paths = searcher.places(index, located.item.id)
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
-    records = [{"op": Op.RESTORE.value, "memory": located.item.id}]
+    records = [{"op": Op.RESTORE, "memory": located.item.id}]
     outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
     return EditResult(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
@@ -309,16 +296,16 @@ def correct(
         attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
     )
     wrong = [old.id, *dependents.going]
-    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE.value, "memory": each, "by": NewId(0)} for each in wrong]
+    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE, "memory": each, "by": NewId(0)} for each in wrong]
     records += [*map(_back_to_short_term, dependents.freed), *map(dict, beside)]
     if old.pinned:
-        records.append({"op": Op.PIN.value, "memory": NewId(0), "pinned": True})
+        records.append({"op": Op.PIN, "memory": NewId(0), "pinned": True})
     operations = (AddEntries(agent, (draft,)), AddLines(state_ledger(agent), tuple(records)))
     return vault.apply(Change(operations=operations, by=by, action=Action.EDIT))
 
 
 def _back_to_short_term(id: str | NewId) -> dict[str, Any]:
-    return {"op": Op.STORE.value, "memory": id, "store": Store.SHORT_TERM.value}
+    return {"op": Op.STORE, "memory": id, "store": Store.SHORT_TERM.value}
 
 
 def note(vault: Vault, searcher: Searcher, id: str, line: Mapping[str, Any], by: Attribution) -> MemoryItem:
@@ -370,6 +357,7 @@ def _check_is_entry(located: Located, deed: str) -> None:
 
 def made_before(searcher: Searcher, drafts: Sequence[Draft], receipt: Receipt, key: str | None) -> list[MemoryItem]:
     """The memories that an earlier change under the same key made; ConflictError where they are not these."""
+    # The key stands in the trail; what it made may have gone since.
     found = [searcher.with_fate(each).item for made in receipt.ids if (each := searcher.find(made))]
     if len(found) < len(drafts):
         raise ConflictError(

@@ -39,7 +39,8 @@ class Episode:
     @property
     def edges(self) -> tuple[Mapping[str, Any], ...]:
         """The state lines that tie the memory, the first of its change, to the others."""
-        tie = {"op": Op.EDGE.value, "memory": NewId(0), "type": "relation", "predicate": "related"}
+        # The memory has no id before it is written: `NewId(0)` stands for it.
+        tie = {"op": Op.EDGE, "memory": NewId(0), "type": "relation", "predicate": "related"}
         return tuple(tie | {"to": each} for each in self.related)
 
     def change(self, agent: str, by: Attribution = BY) -> Change:
@@ -58,6 +59,7 @@ def episode_of(
     **further: object,
 ) -> Episode:
     """The episode that these values mean; `further` are other fields of a memory, such as `session` or `at`."""
+    # Older callers write User Interaction or user-interaction.
     name = str(episode_type).strip().casefold().replace(" ", "_").replace("-", "_")
     if name not in TYPES:
         raise InputError(f"unknown episode type {str(episode_type)[:40]!r}", hint=nearest(name, list(TYPES)))
@@ -82,6 +84,7 @@ def as_importance(value: object) -> float:
         return found
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         raise InputError(f"an importance is a {type(value).__name__}", hint="use low, medium, high, 0 to 1, or 2 to 10")
+    # A 1 is a share: whoever grades from 1 to 10 begins at 2.
     return min(1.0, max(0.0, float(value) if value <= 1 else value / 10))
 
 

@@ -116,7 +116,7 @@ def read_transcript(data: object) -> Transcript:
 def _without_fences(turn: TranscriptTurn) -> TranscriptTurn:
     """A turn without what memfolio put into it, and without what no file can hold."""
     content = without_surrogates(strip_fences(turn.content)).replace("\0", "\ufffd")
-    return TranscriptTurn(role=turn.role, content=content.strip(), at=turn.at)
+    return replace(turn, content=content.strip())
 
 
 def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
@@ -131,6 +131,7 @@ def _turns_in(data: object, problems: list[str]) -> Iterator[TranscriptTurn]:
 
 
 def _turns_in_text(text: str, problems: list[str]) -> Iterator[TranscriptTurn]:
+    # Text may begin with a bracket, as in a log: only a list of objects is one of turns.
     if _LIST.match(text):
         try:
             yield from _turns_in(json.loads(text), problems)
@@ -158,6 +159,7 @@ def _read_records(records: Iterable[tuple[str, object]], problems: list[str]) ->
     for where, record in records:
         if not isinstance(record, Mapping):
             problems.append(f"{where} is a {type(record).__name__}, not a turn")
+        # Claude Code marks its own notes and the turns of sub-agents so.
         elif not record.get("isMeta") and not record.get("isSidechain"):
             yield from _read_record(where, record, problems)
 
@@ -279,18 +281,18 @@ def resolved(
 def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
     """What is replaced and what is contradicted, as state lines."""
     for old, new in resolution.replaced:
-        yield {"op": Op.SUPERSEDE.value, "memory": old, "by": new}
+        yield {"op": Op.SUPERSEDE, "memory": old, "by": new}
         if at := resolution.ended.get(old):
-            yield {"op": Op.VALIDITY.value, "memory": old, "valid_until": at.isoformat()}
+            yield {"op": Op.VALIDITY, "memory": old, "valid_until": at.isoformat()}
     for clash in resolution.contradicting:
-        yield {"op": Op.EDGE.value, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
+        yield {"op": Op.EDGE, "memory": clash.new.ref, "to": clash.old.ref, "type": "contradicts"}
 
 
 def said_again(known: Reference, sources: Iterable[str]) -> Iterator[dict[str, Any]]:
     """That something known was said again in these places, as state lines."""
-    yield {"op": Op.ACCESS.value, "memory": known, "count": 1}
+    yield {"op": Op.ACCESS, "memory": known, "count": 1}
     for each in sources:
-        yield {"op": Op.EDGE.value, "memory": known, "to": each, "type": "derived_from"}
+        yield {"op": Op.EDGE, "memory": known, "to": each, "type": "derived_from"}
 
 
 def _context(turns: Sequence[TranscriptTurn]) -> str:
@@ -433,6 +435,7 @@ def should_flush(tokens: int, *, window: int, reserve: int, soft: int, compactio
     given = {"tokens": tokens, "window": window, "reserve": reserve, "soft": soft, "compaction": compaction}
     for name, value in given.items():
         _number(name, value, least=int(name == "window"))
+    # In a small window the usual reserve would leave nothing.
     limit = window - min(reserve, window // 4) - min(soft, window // 4)
     return compaction != last and tokens >= limit
 
@@ -441,7 +444,7 @@ def flush_due(
     index: Index, settings: Flush, tokens: int, *, compaction: int, session: str | None, window: int | None = None
 ) -> bool:
     """`should_flush` with the configured limits and what the state lines say, so that a restart changes nothing."""
-    line = index.read(lambda connection: newest_line(connection, Op.FLUSH.value, "session", session)) or {}
+    line = index.read(lambda connection: newest_line(connection, Op.FLUSH, "session", session)) or {}
     return should_flush(
         tokens,
         window=settings.window if window is None else window,
@@ -481,7 +484,7 @@ def flush(
     agent, now, by = searcher.agent, vault.home.now(), replace(BY, session=session, source=source)
     # A host that gets no answer flushes again.
     key = vault.home.key_mark(agent, f"flush\0{session}\0{_digest(data)}\0{compaction}")
-    cut = () if compaction is None else ({"op": Op.FLUSH.value, "compaction": _number("compaction", compaction)},)
+    cut = () if compaction is None else ({"op": Op.FLUSH, "compaction": _number("compaction", compaction)},)
     content = _read(data, partial(learn_by_model, model) if model else None, user)
 
     def compose() -> tuple[Flushed, Change | None]:
@@ -542,6 +545,7 @@ def _add_to_core(core: Core, kept: Sequence[FlushItem]) -> tuple[PutPage | None,
         if each.block is None:
             rest.append(each.statement)
             continue
+        # Each line is tried together with those before it: they share one cap.
         wanted = [*added, (each.block, each.statement.text)]
         try:
             page = core.composed(partial(_with_lines, wanted), each.block)[1] or page

@@ -96,6 +96,7 @@ class AgentContext:
     def to_prompt(self, max_tokens: int = 4000) -> str:
         """All of it as one fenced block of at most so many tokens; the conversation has at most half of them."""
         budget = query.check_number("max_tokens", max_tokens, LEAST_TOKENS, MOST_TOKENS)
+        # The fence itself costs tokens; whoever counts must not find more than the budget.
         room = budget - estimate_tokens(fenced([])) - 1
         alerts = alert_section(self.alerts, room // 2)
         room -= sum(section.whole for section in alerts)
@@ -108,6 +109,7 @@ class AgentContext:
         talk = ContextSection(title="Recent conversation", share=0.5, is_in_order=True)
         yield ContextSection(title="Proposals to decide on", share=0.1, lines=_lines("proposal", self.proposals))
         yield ContextSection(title=REMINDERS, share=0.1, lines=_lines("reminder", self.reminders))
+        # Lines that say nothing would only cost tokens.
         situation = [line for line in self.summary.splitlines() if not line.endswith((": none", ": unknown"))]
         yield ContextSection(title="Situation", share=0.1, lines=_lines("situation", situation))
         yield ContextSection(title="Core memory", share=0.25, lines=_lines("core", core))
@@ -138,11 +140,13 @@ def load_context(
     at = local(now, vault.home.zone)
     pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
     identity, soul, profile, core = pages
-    left = searcher.index.read(lambda db: newest_line(db, Op.CONTEXT.value, "user", user)) or {}
+    left = searcher.index.read(lambda db: newest_line(db, Op.CONTEXT, "user", user)) or {}
+    # Days begin at midnight of the home's zone, not 48 hours ago.
     begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
     true, lately = searcher.in_project(Filter(valid_at=now)), searcher.in_project(Filter(since=begin))
     facts = [each for index in searcher.indexes() for each in index.read(lambda db: active_facts(db, true, user, MOST))]
     found = latest(vault, agent, searcher.projects)
+    # A conversation begins even where the trail cannot be read; the trouble is told.
     alerts: tuple[str, ...] = ()
     try:
         alerts = unread(vault, searcher, agent, ALERTED)
@@ -160,6 +164,7 @@ def load_context(
         user_profile=profile,
         core=Core(vault, agent).memory_of(core),
         recent=tuple(searcher.index.read(lambda db: recent(db, lately, user, MOST))),
+        # Pinned facts are never pushed out by important ones.
         facts=tuple(sorted(facts, key=lambda item: (not item.pinned, -item.importance))[:MOST]),
         checkpoint=found[1] if found else None,
         task=next(iter(_texts([left.get("task")])), None),
@@ -191,7 +196,8 @@ def save_context(
         "topics": list(query.words("topic", topics)),
         "scratchpad": as_object("the scratchpad", scratchpad, MOST_SAVED),
     }
-    line = {"op": Op.CONTEXT.value} | {name: value for name, value in given.items() if value}
+    # The newest line counts as a whole, so that what is left out is gone next time.
+    line = {"op": Op.CONTEXT} | {name: value for name, value in given.items() if value}
     record = as_object("the context", line, MOST_SAVED)
     return vault.add_lines(state_ledger(agent), [record], replace(by, session=session) if session else by)
 

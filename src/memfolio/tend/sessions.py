@@ -19,7 +19,7 @@ from memfolio.learn.learned import Learned, Statement, drafted, moment
 from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
-from memfolio.mind.reminders import reminder_page
+from memfolio.mind.mind import reminder_page
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Learning
 from memfolio.state import Op

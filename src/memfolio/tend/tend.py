@@ -234,8 +234,7 @@ def _heartbeat(context: JobContext) -> str:
 def _procedures(context: JobContext) -> str:
     """Learn from what went well, and let go of what fails."""
     from memfolio.procedures.procedures import Procedures
-    from memfolio.procedures.run import failing
-    from memfolio.procedures.runs import Runs
+    from memfolio.procedures.runs import Runs, failing
 
     changes, settings = context.changes, context.changes.vault.config.procedures
     procedures = Procedures(changes.vault, context.searcher, changes.agent, model=context.model)

@@ -8,6 +8,7 @@ back from the files. When the journal is lost altogether, it is rebuilt from the
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -30,6 +31,8 @@ from memfolio.vault.paths import AUDIT, ledger_of
 MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
 TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
 RETRIES = 5
+GIT_PAUSE = 0.1
+"""Seconds after which git has put a file in the place of one that it deleted."""
 _MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 """What git puts between the sides of a conflict."""
 
@@ -62,7 +65,7 @@ def realign(journal: Journal) -> None:
     journal.has_unsynced_lines = True
     journal.await_git()
     if not _has_head(journal):
-        _write_again(journal, journal.trail.since(Head())[1])
+        _write_again(journal, _end_on_disk(journal))
         return
     lines, head, torn = journal.trail.since(journal.head)
     for sealed in lines:
@@ -82,14 +85,29 @@ def _has_head(journal: Journal) -> bool:
     return not head.part or (journal.read(head.part) or b"")[head.size - len(end) : head.size] == end
 
 
+def _end_on_disk(journal: Journal) -> Head:
+    """The end of the trail as its files have it.
+
+    Git replaces a file by deleting it first, so a trail that seems to be gone is looked for once more.
+    """
+    end = journal.trail.since(Head())[1]
+    if not end.seq:
+        time.sleep(GIT_PAUSE)
+        journal.await_git()
+        end = journal.trail.since(Head())[1]
+    return end
+
+
 def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
     """The trail lost lines behind `tail`: write those that git and the journal still have."""
-    in_git = _lines_in_git(journal, tail.part) if tail.seq < journal.committed else []
+    in_git = _lines_in_git(journal, tail.part)
     waiting = [(record.head.part, record.raw) for record in journal.pending]
+    # Lines that git merged in twice or out of order are behind the tail as well: known, and so no sign of tampering.
     ours = {raw for _, raw in [*in_git, *waiting]}
     is_altered, is_gone = _is_altered(_set_aside_torn(journal, tail, ours)), not tail.seq
+    has_lost_committed = bool(in_git) and tail.seq < journal.committed
     heads = _append_all(journal, tail, [*in_git, *waiting], until=journal.head.seq)
-    there = journal.trail.since(Head())[1]
+    there = _end_on_disk(journal)
     if retries and heads and there != heads[-1]:  # a git command has put back other files meanwhile
         _write_again(journal, there, retries - 1)
         return
@@ -99,7 +117,7 @@ def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
     if tail.hash == journal.head.hash:
         journal.head = tail
         journal.rewrite()
-        if (in_git and heads) or is_altered:
+        if (has_lost_committed and heads) or is_altered:
             wrong = "could not be read" if is_altered else "was cut off"
             first = heads[0].seq if heads else tail.seq + 1
             message = f"the trail {wrong} from change {first} on: its lines were put back"

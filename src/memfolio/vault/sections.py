@@ -103,13 +103,13 @@ OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILIN
 
 def marked(body: str) -> str:
     """A text of ours between its marks."""
-    return f"{BEGIN} {_hash(body)} -->\n{body}{END}"
+    return f"{BEGIN} {body_hash(body)} -->\n{body}{END}"
 
 
 def is_ours(text: str) -> bool:
     """Whether nobody changed what we wrote."""
     match = OURS.search(text)
-    return match is not None and _hash(match[2]) == match[1]
+    return match is not None and body_hash(match[2]) == match[1]
 
 
 def renewed(text: str, body: str) -> str:
@@ -117,7 +117,7 @@ def renewed(text: str, body: str) -> str:
     return OURS.sub(lambda _: marked(body), text, count=1)
 
 
-def _hash(body: str) -> str:
-    """Whatever an editor did to the ends of lines."""
+def body_hash(body: str) -> str:
+    """A hash of a text, whatever an editor did to the ends of its lines."""
     lines = "\n".join(line.rstrip() for line in body.strip().splitlines())
     return blake2b(lines.encode("utf-8", "replace"), digest_size=8).hexdigest()

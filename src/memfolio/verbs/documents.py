@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from memfolio.govern.proposals import Proposal
     from memfolio.index.facts import Fact
     from memfolio.index.mind_pages import MindItem
+    from memfolio.knowledge.cases import Similar
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Cited, Groups, Impact, Paths, Questions
     from memfolio.knowledge.traverse import Path as FactPath
     from memfolio.memory import Memory
-    from memfolio.procedures.run import Run
+    from memfolio.mind.mind import Reminder
+    from memfolio.procedures.runs import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
     from memfolio.stores.edit import EditResult
@@ -142,6 +144,7 @@ def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
     if key is not None:
         listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
         return {key: [document_of(each) for each in value] if listed else value}
+    # By the name of the type: comparing types would load every room.
     shape: Callable[[Any], Any] = _SHAPES.get(type(value).__name__, fields_of)
     found: dict[str, Any] = shape(value)
     return found
@@ -157,25 +160,27 @@ FURTHER = (
     *("origin", "valid_from", "valid_until", "superseded_by"),
 )
 """What else programs get of a memory that was found."""
-WHY = ("why", "snippet", "confidence", "heading", "replaced", "replaces", "phase")
-"""What a hit tells only where somebody asks why it was found, or where it is out of the ordinary."""
+ON_REQUEST = frozenset({"why", "snippet", "confidence"})
+"""What a hit tells only where somebody asks why it was found."""
 USUAL: tuple[Any, ...] = (None, "", "active", [], (), {})
+"""What a hit says where it is in no way out of the ordinary."""
 
 
 def hits(query: str, found: Hits, *, explain: bool = False) -> HitsDocument:
     """What answers a question, best first; with `explain` also why each was found."""
-    told = [_hit(each, explain=explain) for each in found]
-    return cast("HitsDocument", hits_document(query, found) | {"hits": told})
+    document = hits_document(query, found)
+    for hit, told in zip(found, document["hits"], strict=True):
+        told |= {"attributes": hit.memory.attributes, "at": hit.memory.event_time or hit.memory.created_at}
+    if not explain:
+        document["hits"] = list(map(_in_short, document["hits"]))
+    return cast("HitsDocument", document)
 
 
-def _hit(hit: Hit, *, explain: bool) -> dict[str, Any]:
-    item = hit.memory
-    full = hit_document(hit) | {"attributes": item.attributes, "at": item.event_time or item.created_at}
-    if explain:
-        return full
-    always = (*HitDocument.__annotations__,)
-    left_out = {name for name, value in full.items() if value in USUAL and name not in always}
-    return {name: value for name, value in full.items() if name not in left_out | set(WHY[:3])}
+def _in_short(hit: dict[str, Any]) -> dict[str, Any]:
+    # An agent pays for every token: what is as usual is not told.
+    always = HitDocument.__annotations__
+    wanted = {name: value for name, value in hit.items() if name not in ON_REQUEST}
+    return {name: value for name, value in wanted.items() if name in always or value not in USUAL}
 
 
 def hits_document(query: str, found: Hits) -> dict[str, Any]:
@@ -306,6 +311,20 @@ def _paths(ask: Questions, found: Sequence[FactPath]) -> list[dict[str, Any]]:
     return [as_document(path, ids.__getitem__) for path in found]
 
 
+def similar_cases(found: Similar) -> dict[str, Any]:
+    """Cases like a situation, each with how like it is and why."""
+    cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
+    return {"cases": cases, "degraded": list(found.degraded)}
+
+
+def changed(value: Any) -> dict[str, Any]:
+    return {"changed": value}
+
+
+def reminder(found: Reminder) -> dict[str, Any]:
+    return {"id": found.item.id, "title": found.item.title, "why": found.why}
+
+
 def mind_item(item: MindItem) -> dict[str, Any]:
     own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
     return own | {"kind": item.kind.name, "fields": dict(item.fields)}
@@ -329,6 +348,7 @@ _SHAPES: Mapping[str, Callable[[Any], Any]] = {
 
 def status(memory: Memory) -> Status:
     """How a home is doing, under its own name: where it is on its machine is nobody's business elsewhere."""
+    # Whoever asks over a network is not told where on the machine the home lies.
     found, home = memory.status(), memory.vault.config.home
     return replace(
         found,

@@ -1,8 +1,8 @@
-"""The verbs about an agent's mind, what it knows how to do, and problems to be thought through."""
+"""The functions of the sets `mind` and `reason`, for tools that take or answer something else than the method does."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from memfolio.index.mind_pages import MindItem
 from memfolio.memory import Memory
@@ -11,7 +11,6 @@ from memfolio.procedures.page import TreeDecision
 from memfolio.reason.reason import Judgement, Reasoned
 from memfolio.verbs import documents
 from memfolio.verbs.documents import mind_item
-from memfolio.verbs.verb import Verb
 
 Kind = Literal["persona", "capability", "belief", "desire", "goal", "intention", "plan", "commitment", "learning"]
 Ending = Literal["done", "dropped", "retired"]
@@ -25,6 +24,7 @@ def mind_add(
     Fields are such as certainty, priority, deadline, when (a time or a topic that brings it up) and from (the ids of
     the memories and facts that it rests on). What is there in the same words gets these fields instead.
     """
+    # A trailing underscore keeps a field such as `from` or `by` from being taken for a parameter.
     given = {f"{name}_": value for name, value in (fields or {}).items()}
     if known := _known(memory, kind, text, title):
         is_said = all(known.fields.get(name) == value for name, value in (fields or {}).items())
@@ -49,11 +49,6 @@ def mind_update(
 def mind_end(memory: Memory, item: str, status: Ending = "done", reason: str | None = None) -> dict[str, Any]:
     """End an item of the mind that is done, dropped, or does not hold any more; it stays readable on its page."""
     return mind_item(memory.mind.retire(item, status, reason=reason))
-
-
-def mind_due(memory: Memory, about: str = "") -> list[dict[str, Any]]:
-    """What comes up now: what is due by the clock, and what was to be done when this topic comes up, each with why."""
-    return [{"id": each.item.id, "title": each.item.title, "why": each.why} for each in memory.mind.due(about)]
 
 
 def bdi_heartbeat(memory: Memory, dry_run: bool = False) -> BdiCycleResult:
@@ -98,48 +93,26 @@ def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem
     return next((each for each in said if title in (None, each.title)), None)
 
 
+class Approach(TypedDict, total=False):
+    """How a problem is thought through, where that is not left to its classification."""
+
+    method: str
+    given: dict[str, Any]
+    problem_classification: dict[str, Any]
+    methods: list[str]
+
+
 def reason(
-    memory: Memory,
-    problem: str,
-    method: str | None = None,
-    given: dict[str, Any] | None = None,
-    problem_classification: dict[str, Any] | None = None,
-    multi_method: bool = False,
-    methods: list[str] | None = None,
-    store: bool = False,
+    memory: Memory, problem: str, multi_method: bool = False, store: bool = False, **approach: Unpack[Approach]
 ) -> Reasoned:
     """Think a problem through: by a method, by the one that fits its classification, or by several that are weighed.
 
     The answer has a conclusion, its confidence and the steps to it. A method that computes needs its inputs in given;
     without them it answers with what it needs and the steps to take.
     """
-    return memory.reason(
-        problem,
-        method=method,
-        given=given,
-        problem_classification=problem_classification,
-        multi_method=multi_method,
-        methods=methods or (),
-        store=store,
-    )
+    return memory.reason(problem, multi_method=multi_method, store=store, **approach)
 
 
 def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgement:
     """Say whether a conclusion that was stored came true, as 1, 0 or a share; methods are calibrated by it."""
     return memory.reason.outcome(judgement, came_true)
-
-
-VERBS = (
-    Verb(does=mind_add, effect="add", set="mind", once=True, words="remind todo goal promise intend later due"),
-    Verb(does=mind_list, effect="read", set="mind", words="goals beliefs plans intentions todos"),
-    Verb(does=mind_update, effect="remove", set="mind", once=True, words="change goal belief priority"),
-    Verb(does=mind_end, effect="remove", set="mind", once=True, words="finish complete done drop goal"),
-    Verb(does=mind_due, effect="read", set="mind", words="reminders deadlines today agenda"),
-    Verb(does=bdi_heartbeat, effect="remove", set="mind"),
-    Verb(does=procedure_match, effect="read", set="mind", words="how to steps instructions checklist recipe"),
-    Verb(does=procedure_decide, effect="read", set="mind", words="decision choose"),
-    Verb(does=workflow_start, effect="add", set="mind", words="run follow steps checklist procedure begin"),
-    Verb(does=workflow_done, effect="change", set="mind", words="next step checklist"),
-    Verb(does=reason, effect="change", set="reason", words="decide choose weigh options probability logic argument"),
-    Verb(does=reason_outcome, effect="change", set="reason", words="result prediction right wrong"),
-)

@@ -1,9 +1,10 @@
-"""The tools about facts, rules, inference, cases, terms and the TypeDB mirror."""
+"""The functions of the set `knowledge`, for tools that take or answer something else than the method does."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from functools import partial
+from typing import Any, Literal, TypedDict, Unpack
 
 from memfolio.errors import InputError
 from memfolio.knowledge.engine import as_triple
@@ -15,7 +16,6 @@ from memfolio.recall.query import check_number
 from memfolio.types import Attribution
 from memfolio.verbs import documents
 from memfolio.verbs.documents import FactDocument
-from memfolio.verbs.verb import Verb, only_in_python
 
 Method = Literal["user_confirmation", "cross_reference", "temporal_check", "consistency_check"]
 RuleType = Literal["inference", "constraint", "policy"]
@@ -38,35 +38,28 @@ class Terms(TypedDict):
     added: list[str]
 
 
+class FactPattern(TypedDict, total=False):
+    """What facts are looked for."""
+
+    subject: str
+    predicate: str
+    object: str
+    valid_at: datetime
+    as_of: datetime
+
+
 def fact_query(
     memory: Memory,
-    subject: str | None = None,
-    predicate: str | None = None,
-    object: str | None = None,
     min_confidence: float = 0.0,
-    valid_at: datetime | None = None,
-    as_of: datetime | None = None,
     include_derived: bool = True,
     limit: int = 50,
+    **pattern: Unpack[FactPattern],
 ) -> FactsDocument:
     """Find facts by pattern (* and ? stand for anything), confidence and validity; `is_cut` says there are more."""
     most = check_number("limit", limit, 1, MANY)
-    found = memory.facts.query(
-        subject,
-        predicate,
-        object,
-        min_confidence=min_confidence,
-        valid_at=valid_at,
-        as_of=as_of,
-        include_derived=include_derived,
-        limit=most + 1,
-    )
+    query = partial(memory.facts.query, min_confidence=min_confidence, include_derived=include_derived)
+    found = query(limit=most + 1, **pattern)  # one more than asked for tells whether there are more
     return {"facts": [documents.fact(each) for each in found[:most]], "is_cut": len(found) > most}
-
-
-def fact_explain(memory: Memory, fact_id: str, depth: int = 2) -> dict[str, Any]:
-    """Tell from which facts and by which rules a fact follows, as a tree."""
-    return documents.knowledge(memory.facts.explain(fact_id, depth=depth))
 
 
 def fact_verify(memory: Memory, fact_id: str, method: Method, confirmed: bool | None = None) -> dict[str, Any]:
@@ -100,32 +93,29 @@ def fact_count(memory: Memory, conditions: str, by: str = "agent", valid_at: dat
     return documents.groups(ask, ask.aggregate(conditions, by=by, valid_at=valid_at))
 
 
+class RuleFields(TypedDict, total=False):
+    """A rule by its parts, in place of its text."""
+
+    type: RuleType
+    conditions: list[dict[str, Any]]
+    conclusion: dict[str, Any]
+    violation_message: str
+    severity: Literal["info", "warning", "error", "critical"]
+    action: str
+    escalate: bool
+
+
 def rule_create(
     memory: Memory,
     name: str,
     text: str | None = None,
     description: str | None = None,
-    type: RuleType | None = None,
-    conditions: list[dict[str, Any]] | None = None,
-    conclusion: dict[str, Any] | None = None,
-    violation_message: str | None = None,
-    severity: Literal["info", "warning", "error", "critical"] | None = None,
-    action: str | None = None,
-    escalate: bool | None = None,
     confidence_factor: float | None = None,
     domain: str | None = None,
+    **fields: Unpack[RuleFields],
 ) -> dict[str, Any]:
     """Make an inference, constraint or policy rule, from its text or from conditions and what follows."""
-    fields = {
-        "type": type,
-        "conditions": conditions,
-        "conclusion": conclusion,
-        "violation_message": violation_message,
-        "severity": severity,
-        "action": action,
-        "escalate": escalate,
-    }
-    given = text or {each: value for each, value in fields.items() if value is not None}
+    given = text or dict(fields)
     rule = memory.rules.create(given, name=name, description=description, domain=domain, factor=confidence_factor)
     return memory.rules.as_json(rule)
 
@@ -148,45 +138,24 @@ def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
     return documents.knowledge(found) | {"text": str(found), "paths": found.paths, "sources": found.sources}
 
 
-def cbr_retrieve(
-    memory: Memory,
-    beliefs: list[str] | None = None,
-    desires: list[str] | None = None,
-    context: str = "",
-    max_results: int = 5,
-) -> dict[str, Any]:
-    """Find how situations like this one were solved, and how that went; what went wrong is marked as a warning."""
-    found = memory.cases.retrieve(beliefs or (), desires or (), context, limit=max_results)
-    cases = [{"case": each.case, "score": each.score, "why": each.why, "is_warning": each.is_warning} for each in found]
-    return {"cases": cases, "degraded": list(found.degraded)}
+class ConceptFields(TypedDict, total=False):
+    """What else there is to say of a class or a property."""
+
+    label: str
+    parent_class: str
+    domain_class: str
+    range: str
+    sbvr_definition: str
+    sbvr_synonyms: list[str]
 
 
 def ontology_propose_concept(
-    memory: Memory,
-    domain: str,
-    node_type: NodeType,
-    node_id: str,
-    rationale: str,
-    label: str | None = None,
-    parent_class: str | None = None,
-    domain_class: str | None = None,
-    range: str | None = None,
-    sbvr_definition: str | None = None,
-    sbvr_synonyms: list[str] | None = None,
+    memory: Memory, domain: str, node_type: NodeType, node_id: str, rationale: str, **fields: Unpack[ConceptFields]
 ) -> dict[str, Any]:
     """Propose a class or a property for the ontology, for somebody to decide on."""
-    fields = {
-        "domain": domain,
-        "node_type": node_type,
-        "node_id": node_id,
-        "label": label,
-        "parent_class": parent_class,
-        "domain_class": domain_class,
-        "range": range,
-        "definition": sbvr_definition,
-        "synonyms": sbvr_synonyms,
-    }
-    return documents.term_proposal(memory.propose_term(term_from(fields), rationale=rationale))
+    further = {name.removeprefix("sbvr_"): value for name, value in fields.items()}
+    term = term_from({"domain": domain, "node_type": node_type, "node_id": node_id, **further})
+    return documents.term_proposal(memory.propose_term(term, rationale=rationale))
 
 
 def ontology_validate_proposal(memory: Memory, proposal_id: str) -> Report:
@@ -215,11 +184,6 @@ def ontology_scaffold_domain(
     return {"added": [each.id for each in added.terms], "rules": [each.id for each in rules]}
 
 
-def typedb_sync_schema(memory: Memory) -> dict[str, Any]:
-    """Define the base model and the ontology on the TypeDB server."""
-    return {"changed": memory.typedb.sync_schema()}
-
-
 def goal_seed_business(memory: Memory, goals: dict[str, Any], dry_run: bool = False) -> Any:
     """Seed strategic, tactical and operational goals with what motivates them and the plans for them, as facts."""
     return seed_goals(memory.facts, goals, agent=memory.agent, dry_run=dry_run)
@@ -230,126 +194,3 @@ def _term(memory: Memory, proposal_id: str) -> Term:
     if not proposal.intent.verb.startswith(TERMS):
         raise InputError(f"{proposal_id} proposes no term", hint="`ontology_list_proposals` lists those that do")
     return term_from(proposal.intent.arguments)
-
-
-KNOWLEDGE = "knowledge"
-VERBS = (
-    Verb(
-        name="fact_assert",
-        does="facts.assert_",
-        takes="subject predicate object confidence source valid_from valid_until",
-        shows=documents.fact,
-        effect="add",
-        set=KNOWLEDGE,
-        once=True,
-        words="triple knowledge graph store",
-    ),
-    Verb(
-        name="fact_retract",
-        does="facts.retract",
-        takes="fact_id=id subject predicate",
-        shows=documents.fact,
-        effect="remove",
-        set=KNOWLEDGE,
-        once=True,
-        words="delete withdraw triple",
-    ),
-    Verb(does=fact_query, effect="read", set=KNOWLEDGE, words="search triples list knowledge"),
-    Verb(does=fact_explain, effect="read", set=KNOWLEDGE, words="why proof derived"),
-    Verb(does=fact_verify, effect="change", set=KNOWLEDGE, words="check true"),
-    Verb(
-        name="fact_infer",
-        does="infer",
-        shows=documents.knowledge,
-        effect="read",
-        set=KNOWLEDGE,
-        words="hypothesis suppose",
-    ),
-    Verb(does=fact_traverse, effect="read", set=KNOWLEDGE, words="graph connected path hops related depends"),
-    Verb(does=fact_impact, effect="read", set=KNOWLEDGE, words="depends affected consequences break change"),
-    Verb(does=fact_count, effect="read", set=KNOWLEDGE, words="how many aggregate number group"),
-    Verb(does=rule_create, effect="add", set=KNOWLEDGE, once=True, words="if then policy constraint"),
-    Verb(name="rule_list", does="rules.list", takes="type", shows=documents.rule, effect="read", set=KNOWLEDGE),
-    Verb(
-        name="rule_toggle",
-        does="rules.toggle",
-        takes="rule_id=id enabled",
-        shows=documents.rule,
-        effect="remove",
-        set=KNOWLEDGE,
-        words="enable disable",
-    ),
-    Verb(
-        name="constraint_check",
-        does="inference.check",
-        takes="domain",
-        shows=documents.knowledge,
-        effect="read",
-        set=KNOWLEDGE,
-        words="violations consistent contradiction",
-    ),
-    Verb(does=policy_eval, effect="read", set=KNOWLEDGE, words="allowed permitted may should"),
-    Verb(does=infer_forward, effect="change", set=KNOWLEDGE, words="derive conclude deduce"),
-    Verb(
-        name="infer_backward",
-        does="inference.backward",
-        takes="subject predicate object",
-        shows=documents.knowledge,
-        effect="read",
-        set=KNOWLEDGE,
-        words="prove goal whether true",
-    ),
-    Verb(
-        name="infer_abductive",
-        does="inference.abduce",
-        shows=documents.knowledge,
-        effect="read",
-        set=KNOWLEDGE,
-        words="why cause diagnose explanation",
-    ),
-    Verb(does=knowledge_explain, effect="read", set=KNOWLEDGE, words="answer question why"),
-    Verb(
-        name="cbr_store",
-        does="cases.store",
-        takes="situation solution outcome importance",
-        effect="add",
-        set=KNOWLEDGE,
-        words="case solved problem solution experience",
-    ),
-    Verb(does=cbr_retrieve, effect="read", set=KNOWLEDGE, words="case similar problem before solved experience failed"),
-    Verb(does=ontology_propose_concept, effect="add", set=KNOWLEDGE, once=True, words="term vocabulary class"),
-    Verb(does=ontology_validate_proposal, effect="read", set=KNOWLEDGE),
-    Verb(does=ontology_merge_approved, effect="add", set=KNOWLEDGE, once=True),
-    Verb(does=ontology_list_proposals, effect="read", set=KNOWLEDGE),
-    Verb(does=ontology_scaffold_domain, effect="add", set=KNOWLEDGE, once=True, words="vocabulary template"),
-    Verb(does="typedb.status", effect="read", set=KNOWLEDGE, outside=True, slow=True),
-    Verb(does=typedb_sync_schema, effect="change", set=KNOWLEDGE, once=True, outside=True, slow=True),
-    Verb(
-        name="typedb_query",
-        does="typedb.query",
-        takes="query=text",
-        effect="read",
-        set=KNOWLEDGE,
-        outside=True,
-        slow=True,
-    ),
-    Verb(
-        name="typedb_sync_agent_data",
-        does="typedb.sync_data",
-        takes="dry_run",
-        effect="remove",
-        set=KNOWLEDGE,
-        once=True,
-        outside=True,
-        slow=True,
-    ),
-    Verb(does=goal_seed_business, effect="add", set=KNOWLEDGE, once=True, words="goals strategy plan"),
-    Verb(does="graph.entities", effect="read", set=KNOWLEDGE, words="people things list who"),
-    Verb(does="graph.entity", effect="read", set=KNOWLEDGE, words="who person page about"),
-    Verb(does="graph.neighbours", effect="read", set=KNOWLEDGE, words="related connected"),
-    Verb(does="graph.path", effect="read", set=KNOWLEDGE, words="connected between how"),
-    only_in_python("verify_fact", "change", "elsewhere it is called fact_verify"),
-    only_in_python("infer", "read", "elsewhere it is called fact_infer"),
-    only_in_python("scaffold", "add", "elsewhere it is called ontology_scaffold_domain"),
-    only_in_python("propose_term", "add", "elsewhere it is called ontology_propose_concept"),
-)

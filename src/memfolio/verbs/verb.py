@@ -16,11 +16,12 @@ from math import isfinite
 from operator import attrgetter, or_
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Literal, Union, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, PolicyError
 from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.verbs import documents
 from memfolio.verbs.documents import as_document
 
 if TYPE_CHECKING:
@@ -31,15 +32,10 @@ Scope = Literal["read", "write", "admin"]
 OnProgress = Callable[[str, int, int], None]
 """How far a call is: what it does, how much of it is done, and of how much."""
 
-MODULES: Mapping[str, tuple[str, ...]] = {
-    "core": ("daily",),
-    "memory": ("daily", "life", "trust", "seeds"),
-    "knowledge": ("daily", "knowing"),
-    "mind": ("daily", "doing"),
-    "reason": ("daily", "doing"),
-    "all": ("daily", "life", "trust", "seeds", "knowing", "doing"),
-}
-"""The sets of tools, each with the modules that have its rows; they are loaded when the set is asked for."""
+SETS = {"core": "daily", "memory": "life", "knowledge": "knowing", "mind": "doing", "reason": "doing"}
+"""The sets of tools, each with the module that has its functions; it is loaded when the set is asked for."""
+TOOL_SETS = (*SETS, "all")
+DATA = Path(__file__).parent / "data"
 AGENT = "agent_id"
 """Whose memory is meant; whoever calls a verb opens that one."""
 ON_PROGRESS = "on_progress"
@@ -55,13 +51,11 @@ class Verb:
     """What a memory can do, under its name.
 
     `does` is a function of a memory and plain values, or the path of a method such as "core.read". What the method
-    gives is told as `shows` tells it, of a list each thing. `set` is the set of tools that it belongs to; those of
-    "core" are in all.
+    gives is told as `shows` tells it, of a list each thing.
     """
 
     does: Callable[..., Any] | str
     effect: Effect
-    set: str = "memory"
     name: str = ""
     shows: Callable[[Any], Any] | None = None
     once: bool = False
@@ -76,6 +70,10 @@ class Verb:
     """What it takes of its method, where that is not all: names, or `name=parameter` for what is called otherwise."""
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """What it calls its method with that nobody is asked for."""
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What it takes an argument to be that is left out, where that is not what its method does."""
+    needs: str = ""
+    """Arguments that nobody may leave out, though its method lets them."""
     short: tuple[str, ...] = ()
     """The arguments that its tool is listed with, where those are not all that it takes."""
     words: str = ""
@@ -140,12 +138,16 @@ class Verb:
         """What it takes, by name; the types are those of values that are given at all."""
         left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", ON_PROGRESS)
         taken = {each.name: each for each in self._signature.parameters.values() if each.name not in left_out}
-        if more := next((name for name, each in taken.items() if each.kind is each.VAR_KEYWORD), None):
-            del taken[more]  # the fields of `remember`
-            taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
+        if more := next((each for each in taken.values() if each.kind is each.VAR_KEYWORD), None):
+            del taken[more.name]
+            taken |= {name: each for name, each in _unpacked(more).items() if name not in taken}
         if self.takes:
             taken = {name: taken[parameter].replace(name=name) for name, parameter in self._taken.items()}
-        return {name: each.replace(annotation=_needed(each.annotation)) for name, each in taken.items()}
+        defaults = {**self.defaults, **dict.fromkeys(self.needs.split(), inspect.Parameter.empty)}
+        return {
+            name: each.replace(annotation=_needed(each.annotation), default=defaults.get(name, each.default))
+            for name, each in taken.items()
+        }
 
     @cached_property
     def _taken(self) -> dict[str, str]:
@@ -190,19 +192,22 @@ class Verb:
     def __call__(self, memory: Memory, arguments: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
         """Call it with checked arguments; InputError says which of them makes no sense."""
         agent = arguments.get(AGENT)
+        # Every door takes the argument; each is open for one agent.
         if agent not in (None, memory.agent):
             from memfolio.govern.gate import SELF
 
             hint = "leave agent_id out: this door is open for one agent"
             raise PolicyError(f"{memory.agent} cannot act as {str(agent)[:64]!r}", row=SELF, hint=hint)
         given = self.checked(memory, arguments)
+        # Most verbs are over before anybody would ask how far they are.
         if on_progress is not None and ON_PROGRESS in self._signature.parameters:
             given[ON_PROGRESS] = on_progress
         value = self._done(memory, given)
         return as_document(value) if isinstance(value, MemoryItem) else value
 
     def _done(self, memory: Memory, given: dict[str, Any]) -> Any:
-        given = {**self.fixed, **{self._taken.get(name, name): value for name, value in given.items()}}
+        named = {self._taken.get(name, name): value for name, value in {**self.defaults, **given}.items()}
+        given = {**self.fixed, **named}
         if not isinstance(self.does, str):
             return self.does(memory, **given)
         in_order = list[Any]()
@@ -214,7 +219,7 @@ class Verb:
         value = attrgetter(self.does)(memory)(*in_order, **given)
         if self.shows is None:
             return value
-        return list(map(self.shows, value)) if isinstance(value, list) else self.shows(value)
+        return list(map(self.shows, value)) if type(value) is list else self.shows(value)
 
     def checked(self, memory: Memory, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by the names that they have today, times read."""
@@ -239,10 +244,18 @@ class Verb:
         if parameter.kind is parameter.VAR_POSITIONAL:
             kind = list[kind]
         if not _fits(value, kind) or (parameter.kind is parameter.VAR_POSITIONAL and not value):
-            hint = f"pass {_told(self._shape(parameter))}"
+            hint = f"pass {_in_words(self._shape(parameter))}"
             raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if kind is datetime else value
+
+
+def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
+    """What keyword arguments stand for: the fields of a TypedDict, else those of `remember`."""
+    if get_origin(more.annotation) is not Unpack:
+        return table("core")["remember"].parameters
+    hints, kind = get_type_hints(*get_args(more.annotation)), inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return {name: inspect.Parameter(name, kind, default=None, annotation=each) for name, each in hints.items()}
 
 
 def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
@@ -261,22 +274,41 @@ def method_named(path: str) -> Callable[..., Any]:
     return found
 
 
+@cache
+def rows(set: str) -> dict[str, Verb]:
+    """The rows of one set of tools by the names of their verbs, as `verbs.toml` has them."""
+    found = tomllib.loads((DATA / "verbs.toml").read_text("utf-8"))[set]
+    return {name: _read_row(name, SETS[set], **row) for name, row in found.items()}
+
+
+def _read_row(
+    name: str, module: str, does: str = "", shows: str = "", short: str = "", only_in_python: str = "", **row: Any
+) -> Verb:
+    """A row as a verb: `does` is a function of its set's module, or `MODULE:FUNCTION`, or the path of a method."""
+    other, _, function = does.rpartition(":")
+    own = getattr(import_module(f"memfolio.verbs.{other or module}"), function if other else name, None)
+    if only_in_python:
+        row["lacks"] = dict.fromkeys(("http", "mcp", "cli"), only_in_python)
+    return Verb(
+        name=name,
+        does=own if own and (other or not does) else does or name,
+        shows=getattr(documents, shows) if shows else None,
+        short=tuple(short.split()),
+        **row,
+    )
+
+
 def table(name: str = "all") -> dict[str, Verb]:
-    """The verbs of a set by their names."""
-    if name not in MODULES:
-        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(MODULES)))
-    rows = (row for each in MODULES[name] for row in import_module(f"memfolio.verbs.{each}").VERBS)
-    return {row.name: row for row in rows if name == "all" or row.set in ("core", name)}
+    """The verbs of a set by their names; those of "core" are in every set."""
+    if name not in TOOL_SETS:
+        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(TOOL_SETS)))
+    sets = SETS if name == "all" else dict.fromkeys(("core", name))
+    return {each: verb for one in sets for each, verb in rows(one).items()}
 
 
 def verbs_at(door: str, name: str = "all") -> dict[str, Verb]:
     """The verbs of a set that a door has, by their names."""
     return {each: verb for each, verb in table(name).items() if door not in verb.lacks}
-
-
-def only_in_python(method: str, effect: Effect, reason: str) -> Verb:
-    """The row of a method that is at no other door."""
-    return Verb(does=method, effect=effect, lacks=dict.fromkeys(("http", "mcp", "cli"), reason))
 
 
 def tools_of(name: str) -> dict[str, Verb]:
@@ -308,6 +340,7 @@ def check_sound(what: str, value: Any) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
+    # A stack: JSON may be nested deeper than Python recurses.
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -321,7 +354,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 @cache
 def _arguments() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / "arguments.toml").read_text("utf-8"))
+    return tomllib.loads((DATA / "arguments.toml").read_text("utf-8"))
 
 
 def words_for(verb: str, argument: str) -> str:
@@ -399,6 +432,7 @@ def _needed(annotation: Any) -> Any:
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     args = [each for each in get_args(annotation) if each is not NoneType]
+    # A method may take any text beside a choice; a schema that says so would tell nothing.
     if any(get_origin(each) is Literal or each is datetime for each in args):
         args = [each for each in args if each is not str]
     return reduce(or_, map(_needed, args))
@@ -421,11 +455,11 @@ def _fits(value: Any, annotation: Any) -> bool:
     return isinstance(value, origin or annotation)
 
 
-def _told(schema: Mapping[str, Any]) -> str:
+def _in_words(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
-        return " or ".join(map(_told, schema["anyOf"]))
+        return " or ".join(map(_in_words, schema["anyOf"]))
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema.get("type") == "array":
-        return f"a list, each {_told(schema['items'])}" if schema["items"] else "a list"
+        return f"a list, each {_in_words(schema['items'])}" if schema["items"] else "a list"
     return f"a value of type {schema['type']}" if "type" in schema else "another value"

@@ -225,7 +225,7 @@ def _is_there(client: Client) -> bool:
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
 def test_recall_keeps_up_with_the_memory_itself(home: Path, count: int) -> None:
     """Measured as the time of the processor for client and server together, which other programs have no part in."""
     secret = prepare(home, count)

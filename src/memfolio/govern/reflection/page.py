@@ -75,6 +75,7 @@ class ReflectionItem:
             lines = [*(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.added)]
             return tuple(_mark(self.verb, self.text, line) for line in lines)
         pair = (self.subject, self.object)
+        # Which of two names is kept may change with the next mention.
         ends = sorted(pair) if self.verb is MERGE else pair
         memory = "" if self.verb is LEARN else self.memory  # the same words, whatever they replace
         return (_mark(self.verb, self.text, *ends, self.predicate, memory, self.by),)
@@ -240,6 +241,7 @@ def _details(item: ReflectionItem) -> Iterator[str]:
     if item.memory and item.verb is not ARCHIVE:
         yield f"- instead of: {_quoted(item, item.memory)}"
     yield from (f"- from: {_quoted(item, each)}" for each in item.sources)
+    # What the other lines name is not listed again.
     shown = {item.memory, item.by, *item.sources, *((item.subject, item.object) if item.verb is CONNECT else ())}
     yield from (f"- see: {_quoted(item, each)}" for each in item.quotes if each not in shown)
     if item.why:
@@ -264,6 +266,7 @@ def _closing(findings: Findings) -> Iterator[str]:
 
 def _escape(text: str) -> str:
     """Words as one line that says the same in Markdown and is nothing else there: no heading, list, fence, comment."""
+    # Memories may hold Markdown, which must not become a section or an item of this page.
     plain = one_line(text).replace("\\", "\\\\").replace("<", "\\<")
     return _ACTIVE.sub(lambda match: f"{match[0]}\\", plain)
 
@@ -288,6 +291,7 @@ class _Line(NamedTuple):
 
 def parse(text: str) -> ReflectionPage:
     """What a page says; ContentError names the line that has no meaning."""
+    # Strict on purpose: whatever is not understood could be an edit that would be lost.
     written, insights, insight = ReflectionPage(), dict.fromkeys(INSIGHTS, ""), ""
     sections: dict[str, object] = {_key(title): verb for verb, title in SECTIONS.items()}
     sections |= {_key(title): title for title in (EVOLUTION, QUESTIONS)}
@@ -330,6 +334,7 @@ def parse(text: str) -> ReflectionPage:
 
 def _body(text: str) -> Iterator[_Line]:
     """The lines before the footer that say something."""
+    # Numbers are those of the file, which is what an editor shows.
     lines = [_Line(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1)]
     for line in lines:
         if line.text == END:

@@ -53,7 +53,7 @@ from memfolio.govern.reflection.page import (
 )
 from memfolio.graph.graph import merged
 from memfolio.graph.grow import overview
-from memfolio.graph.page import RELATIONS, EntityText, NewEntityPage, page_bytes, read_text, relation_line
+from memfolio.graph.page import RELATIONS, EntityText, relation_line
 from memfolio.index.graph import Node, nodes, ties
 from memfolio.index.lookup import Located
 from memfolio.index.maintenance import local_day, turns_of
@@ -79,7 +79,7 @@ from memfolio.vault.vault import Vault
 Places = dict[str, list[str]]
 
 
-class _Ahead:
+class PlannedPages:
     """Entity pages with the changes made so far; a stand-in for the vault."""
 
     def __init__(self, vault: Vault, paths: Mapping[str, str]) -> None:
@@ -96,16 +96,15 @@ class _Ahead:
         before = self._vault.page(path)
         self.puts[path] = PutPage(path, content, before.hash if before else None)
 
-    def entity(self, id: str) -> tuple[NewEntityPage, Node]:
+    def entity(self, id: str) -> tuple[EntityText, Node]:
         page = self.page(self._paths[id]) if id in self._paths else None
-        written = NewEntityPage(path=page.path, text=read_text(page.content)) if page else None
-        node = written.node if written else None
-        if written is None or node is None:
+        text = EntityText.of(page) if page else None
+        if text is None or (node := text.node) is None:
             raise NotFoundError(f"there is no page about {id}")
-        return written, node
+        return text, node
 
     @property
-    def written(self) -> dict[str, NewEntityPage | None]:
+    def written(self) -> dict[str, EntityText | None]:
         """What was put, by the ids of the entities; None is a page that goes."""
         ids = {path: entity for entity, path in self._paths.items()}
         return {ids[path]: self.entity(ids[path])[0] if put.content else None for path, put in self.puts.items()}
@@ -143,9 +142,9 @@ class Application:
             for item, _, by in learned
             if item.memory and item.memory != by and not self._trouble(item, item.memory)
         ]
-        self.records += [{"op": Op.SUPERSEDE.value, "memory": old, "by": new} for old, new in replaced]
+        self.records += [{"op": Op.SUPERSEDE, "memory": old, "by": new} for old, new in replaced]
         archived = dict.fromkeys(each for ids in places.values() for each in ids)
-        leaving = [{"op": Op.ARCHIVE.value, "memory": each} for each in archived]
+        leaving = [{"op": Op.ARCHIVE, "memory": each} for each in archived]
         return (
             *([AddEntries(self.agent, drafts)] if drafts else []),
             *self._core(of(CORE)),
@@ -250,7 +249,7 @@ class Application:
                     self.skipped[number] = error.message
                     continue
                 was, pinned = ({line.id for line in each.items(item.text) if line.id} for each in (before, page))
-                let_go = [{"op": Op.PIN.value, "memory": each, "pinned": False} for each in sorted(was - pinned)]
+                let_go = [{"op": Op.PIN, "memory": each, "pinned": False} for each in sorted(was - pinned)]
                 self.records += let_go
             return page
 
@@ -282,22 +281,22 @@ class Application:
         index = self.searcher.index
         known, drawn = index.read(lambda db: (nodes(db), ties(db)))
         paths = {node.id: node.path for node in known}
-        ahead = _Ahead(self.vault, paths)
+        planned = PlannedPages(self.vault, paths)
         # A relation to an entity that is merged away moves with its page.
         for number, item in sorted(items.items(), key=lambda each: each[1].verb is MERGE):
             try:
                 if item.verb is CONNECT:
-                    _connect(ahead, item)
+                    _connect(planned, item)
                     continue
-                keep, other = (ahead.entity(each)[1] for each in (item.subject, item.object))
-                for put in merged(cast(Vault, ahead), index, keep, other, self.by).operations:
+                keep, other = (planned.entity(each)[1] for each in (item.subject, item.object))
+                for put in merged(cast(Vault, planned), index, keep, other, self.by).operations:
                     if isinstance(put, PutPage) and put.path in paths.values():
-                        ahead.put(put.path, put.content)
+                        planned.put(put.path, put.content)
             except (NotFoundError, ConflictError) as error:
                 self.skipped[number] = error.message
-        yield from ahead.puts.values()
-        if ahead.puts:
-            yield from overview(self.vault, self.agent, known, drawn, ahead.written)
+        yield from planned.puts.values()
+        if planned.puts:
+            yield from overview(self.vault, self.agent, known, drawn, planned.written)
 
 
 def _base(path: str) -> str:
@@ -317,14 +316,13 @@ def _rewritten(page: CorePage, item: ReflectionItem) -> CorePage:
     return page
 
 
-def _connect(ahead: _Ahead, item: ReflectionItem) -> None:
-    page, _ = ahead.entity(item.subject)
-    ahead.entity(item.object)  # NotFoundError where somebody removed it
-    text = EntityText(page.text)
+def _connect(planned: PlannedPages, item: ReflectionItem) -> None:
+    text, _ = planned.entity(item.subject)
+    planned.entity(item.object)  # NotFoundError where somebody removed it
     if (item.predicate, item.object) in text.relations():
         raise ConflictError(f"{item.subject} has that relation already")
     text.add(RELATIONS, [relation_line(item.predicate, item.object)])
-    ahead.put(page.path, page_bytes(text.text))
+    planned.put(text.path, text.put.content)
 
 
 REVIEWER = Attribution(actor="system:review", trigger="review")
@@ -524,6 +522,7 @@ class Reflections:
         except RefusedError as error:  # core memory has no room for all of them
             trouble = error.message
         return [
+            # Memories may be gone by now: the item is shown with what is left.
             ReviewedItem(
                 number=number,
                 item=item,
@@ -537,6 +536,7 @@ class Reflections:
 
     def edits(self, pending: Pending) -> dict[int, str]:
         """Which items are not as they were made."""
+        # Compared by marks: a person may have reworded the reasons, which changes nothing.
         now = {number: self._marks(item) for number, item in pending.items.items()}
         made = dict(enumerate(pending.marks, 1))
         other = sorted(number for number in made | now if made.get(number) != now.get(number))
@@ -583,6 +583,7 @@ class Reflections:
             topics=written.topics,
             questions=written.questions,
         )
+        # A remark, so that the page still parses.
         yield self._put(pending.path, f"> **{', '.join(_told(of, pending, decided))}**\n\n{pending.text}")
         yield self._put(self._log, f"{(self._read(self._log) or TITLE).rstrip()}\n\n{entry(of, reason)}")
         path, limit = f"{self._meta}/evolution.md", self._vault.config.reflection.evolution
@@ -636,7 +637,7 @@ class Reflections:
 
 
 def _line(of: Pending, **more: Any) -> dict[str, Any]:
-    return {"op": Op.REVIEW.value, "kind": KIND, "page": of.path, "number": of.number, **more}
+    return {"op": Op.REVIEW, "kind": KIND, "page": of.path, "number": of.number, **more}
 
 
 def _told(of: Reflected, pending: Pending, decided: DecidedReflection) -> Iterator[str]:

@@ -102,6 +102,7 @@ def read_page(content: bytes, domain: str) -> Document:
 def write_page(document: Document) -> bytes:
     """The page in normal form: one term a node, sorted, so that differences read well."""
     domain, nodes = document.domain, list(document.nodes)
+    # Other programs expect a page to say what it is.
     if not any(map(_is_header, nodes)):
         nodes.append({"@id": f"{domain}:", "@type": HEADER, "rdfs:label": domain})
     others = {
@@ -330,6 +331,7 @@ def adopted(content: bytes, format: str, domain: str) -> list[Term]:
 
 def compact(name: str, context: Mapping[str, str]) -> str:
     """An identifier by its prefix, the longest that fits."""
+    # Our terms lie below the prefix mf: the longest is the domain.
     fitting = [prefix for prefix, start in context.items() if name.startswith(start)]
     best = max(fitting, key=lambda prefix: len(context[prefix]), default=None)
     return f"{best}:{name[len(context[best]) :]}" if best else name
@@ -497,6 +499,7 @@ def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[byte
     """What pages and facts state, as documents of JSON-LD."""
     known, given = list(pages), list(facts)
     yield from map(write_page, known)
+    # What is the subject of a fact is a thing wherever it is an object, too.
     writer = _FactNodes(Vocabulary(term for page in known for term in page.terms), {each.subject for each in given})
     nodes = [node for fact in given for node in writer.nodes(fact)]
     yield json.dumps({"@context": {**LOCAL, **PREFIXES}, "@graph": nodes}).encode()
@@ -564,6 +567,7 @@ def _literal(text: str, type: str) -> dict[str, str]:
 
 def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
     command = [sys.executable, "-P", str(Path(__file__).with_name("ask.py"))]
+    # Loading is not the fault of the query, and gets its time beside it.
     allowed = seconds + sum(map(len, question["documents"])) / LOADED
     given = json.dumps(question | {"seconds": int(allowed) + 2}).encode()
     try:
@@ -572,6 +576,7 @@ def _run(question: dict[str, Any], seconds: float) -> dict[str, Any]:
         raise OntologyError(f"the query took more than {seconds:g} seconds", hint="ask for less") from error
     if ended.returncode:
         last = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        # Python ends with 1 after an error; whoever exceeds a limit is killed, or aborts.
         why = last if ended.returncode == 1 else f"it took more than {MEMORY >> 20:,} MB"
         raise OntologyError(f"the query cannot be answered: {why[:200]}", hint="ask for less, or add a LIMIT")
     answer: dict[str, Any] = json.loads(ended.stdout)

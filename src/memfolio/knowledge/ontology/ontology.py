@@ -125,6 +125,7 @@ class _Check:
         found = [list(self._misfits(fact, term)) for term in self._properties(fact.predicate)]
         if not found and key(fact.predicate) not in MODEL:
             return [(Flaw.PREDICATE, self._unknown(fact.predicate, *PROPERTIES))]
+        # Several domains may have a property of this name: the fact may mean any of them.
         return min(found, key=len, default=[])
 
     def repeated(self, facts: Iterable[Fact]) -> Iterator[tuple[Fact, Flaw, str]]:
@@ -141,6 +142,7 @@ class _Check:
                 if longest and is_other and fact.span[0] < longest.span[1]:
                     message = f"{subject[:60]} has {name} {longest.object[:60]!r} too, and can have one at a time"
                     yield fact, Flaw.MORE, message
+                # Sorted by start, one overlaps an earlier one exactly if it begins before the latest end.
                 longest = max(longest or fact, fact, key=lambda each: each.span[1])
 
     def _misfits(self, fact: Fact, term: Term) -> Iterator[tuple[Flaw, str]]:
@@ -271,6 +273,7 @@ def _why_not(field: str, name: str, term: Term, known: Vocabulary) -> str:
         return f"a {term.kind} has neither domain nor range"
     if field == "range" and term.kind is TermKind.DATATYPE:
         return "" if name in LITERALS else f"its range {name[:60]!r} is no type of value: {', '.join(LiteralKind)}"
+    # Before it is asked whether the parent exists: the term itself may be the one that is missing.
     if is_parent and term.id in known.above(name):
         return f"it would stand above itself, by its parent {name}"
     wanted, found = _family(term.kind) if is_parent else "class", known.terms.get(name)
@@ -397,6 +400,7 @@ class Ontology:
             found = known.find(name, *kinds) if name and ":" not in name else None
             return found.id if found else name
 
+        # A name may be that of a class and of a property: the role tells which is meant.
         above = (TermKind.OBJECT, TermKind.DATATYPE) if term.kind.is_property else (term.kind,)
         return replace(
             term,
@@ -454,6 +458,7 @@ class Ontology:
             elif once.setdefault(each.id, each) is not each:
                 name = each.more.get("skos:exactMatch", {}).get("@id", each.id)
                 warnings.append(f"{name} was left out: another term of the document is called {each.id}, too")
+        # With the new terms: they may refer to each other in any order.
         known = Vocabulary([*self.vocabulary(), *once.values()])
         kept, lacks = list[Term](), dict[str, list[str]]()
         for each in once.values():
@@ -537,5 +542,6 @@ class Ontology:
         text = write_page(replace(before, nodes=(*before.nodes, *map(node_of, fresh))))
         put = PutPage(path, text, page.hash if page else None)
         change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
+        # Before it is applied: afterwards there is no difference left.
         diff = self._vault.preview(change)
         return Added(terms=fresh, report=report, diff=diff, receipt=None if dry_run else self._vault.apply(change))

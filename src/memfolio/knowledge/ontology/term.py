@@ -184,6 +184,7 @@ class Vocabulary:
 
     def named(self, name: str, *kinds: TermKind) -> list[Term]:
         """All terms of an id, name, label or synonym, of the kinds that are asked for; several domains may have one."""
+        # An id is exact; everything else is compared without case, spaces and dashes.
         found = [self.terms[name]] if name in self.terms else self._named.get(key(name), [])
         return [each for each in found if not kinds or each.kind in kinds]
 

@@ -122,6 +122,7 @@ class TypeDBClient:
         """The answer to a request that needs a token; an old token is replaced once."""
         if self._token:
             status, answer = self._ask(method, path, body)
+            # An expired token is told as 401; after signing in once more, any other refusal is an error.
             if status != _UNAUTHORIZED:
                 return self._checked(status, answer)
         self._sign_in()
@@ -167,6 +168,7 @@ class TypeDBClient:
 
         headers = {"Content-Type": "application/json", "User-Agent": "memfolio", "Connection": "close"}
         headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        # Half a surrogate pair would keep everything behind it from being sent.
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         place = urlsplit(self._url)
         if not place.hostname:
@@ -322,6 +324,7 @@ class Schema:
         if name not in self._named:
             label = self._named[name] = self._fresh(name)
             self.attributes[label] = _TABLES["values"].get(term.range, "string")
+        # Keys and digests are ours: an ontology cannot give them to its classes.
         if self._named[name] not in ("uid", *OWN):
             self._can[start].add(_owns(self._named[name]))
 
@@ -330,6 +333,7 @@ class Schema:
 
     def _fresh(self, text: str) -> str:
         """A label that is no other's; the first of those that would be the same has no number."""
+        # TypeQL has one namespace for all types.
         taken = {NODE, *self.attributes, *self.entities, *(each.label for each in self.relations.values())}
         name = label = kebab(text)
         number = 1
@@ -631,6 +635,7 @@ class TypeDB:
         """Make the server's copy what is known here; `dry_run` only counts. MirrorError where the server fails."""
         self._begin()
         with self._lock:
+            # Read before the data: what changes meanwhile is sent once more by the next sync.
             head, schema = self._vault.head, self._schema()
             defined, self._defined = self._defined, ""  # after a failure the database may be another one
             is_empty = dry_run and self._settings.database not in self._client.databases()
@@ -639,6 +644,7 @@ class TypeDB:
             added, removed = {}, {}
             for sort, rows in self._rows(schema):
                 wanted = {row.uid: row for row in rows}
+                # A dry run must not make the database that it looks into.
                 held = {} if is_empty else dict(self._held(sort))
                 gone = [uid for uid in held if uid not in wanted or wanted[uid].digest != held[uid]]
                 new = [row for row in wanted.values() if held.get(row.uid) != row.digest]
@@ -669,6 +675,7 @@ class TypeDB:
             page = self._client.ask(held_query(self._agent, sort, after, PAGE), most=PAGE)
             for each in page:
                 uid, digest = (each.get("uid"), each.get("digest")) if isinstance(each, dict) else (None, None)
+                # A page that does not go on would be asked for without end.
                 if not isinstance(uid, str) or not isinstance(digest, str) or uid <= after:
                     hint = "delete the database there and sync again"
                     raise MirrorError(f"{self._settings.url} did not list what it holds in order", hint=hint)
@@ -737,6 +744,7 @@ class TypeDB:
             try:
                 if self._synced() != self._vault.head:
                     self.sync_data()
+                # A sync compares everything; in a large home it must not run all the time.
                 pause = max(CALM, SHARE * (time.monotonic() - started))
             except MemfolioError as error:
                 pause = min(2 * pause, LAST_PAUSE)

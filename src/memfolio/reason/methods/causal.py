@@ -31,6 +31,7 @@ from memfolio.reason.inputs import (
     only,
     read,
     sized,
+    wrong,
 )
 from memfolio.types import EMPTY, frozen
 
@@ -57,6 +58,7 @@ class CausalGraph:
     def below(self, names: Iterable[str]) -> Names:
         """These variables and everything that they have an influence on."""
         found = set(names)
+        # In causal order one pass finds all descendants.
         for name in self.order:
             if self.parents[name] & found:
                 found.add(name)
@@ -72,6 +74,7 @@ class CausalGraph:
             for a, b in combinations(({name} | self.parents[name]) - set(known), 2):
                 beside[a].add(b)
                 beside[b].add(a)
+        # Parents of a common child were married above: that opens the way through a collider.
         return not _reached(set(one) - set(known), beside) & (set(other) - set(known))
 
     def is_back_door(self, x: str, y: str, known: Names) -> bool:
@@ -93,9 +96,10 @@ def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
     for number, edge in enumerate(edges):
         one, arrow, other = (each.strip() for each in edge.partition("<->" if "<->" in edge else "->"))
         if not one or not other or "->" in one + other or (one == other and arrow == "<->"):
-            raise InputError(f"edges[{number}] is {edge!r:.60}", hint="write cause -> effect, or one <-> other")
+            raise wrong(f"edges[{number}]", edge, "write cause -> effect, or one <-> other")
         for end in (one, other):
             parents.setdefault(end, set()).update([edge] if arrow == "<->" else [])
+        # A hidden common cause is a variable of its own, named by its edge.
         parents.setdefault(edge if arrow == "<->" else one, set())
         parents[other].update([one] if arrow == "->" else [])
     return CausalGraph(parents), frozenset(name for name in parents if "<->" in name)
@@ -104,8 +108,10 @@ def read_graph(edges: Sequence[str]) -> tuple[CausalGraph, Names]:
 def minimal_sets(names: Iterable[str], fits: Callable[[Names], bool], effort: Effort, cost: int = 1) -> list[Names]:
     """The sets that fit and of which no part does, the smallest first; `cost` is what looking at one takes."""
     pool, found = sorted(names), list[Names]()
+    # Nothing is part of every set, so no other would be minimal.
     if fits(frozenset()):
         return [frozenset()]
+    # Paid beforehand, so that a large graph is refused at once.
     effort.spend(2 ** len(pool) * cost)
     for size in range(1, len(pool) + 1):
         for each in map(frozenset, combinations(pool, size)):
@@ -137,6 +143,7 @@ class Variable:
 
     def row(self, key: Key) -> Row:
         """The chances of its values, given those of its parents."""
+        # The rows of an equation are computed when they are met: most combinations never occur.
         if key not in self.table:
             if not self.equation:
                 raise InputError(f"{self.place}.table says nothing of {_joined(key)!r}", hint="add this row")
@@ -172,6 +179,7 @@ class CausalModel:
         live, table = list[str](), dict[Key, float]({(): 1.0})
         for name, kept in self._steps({*wanted}, {*known}, {*done}):
             variable, found, around = self.variables[name], defaultdict[Key, float](float), [*live, name]
+            # An intervention cuts a variable off from its causes.
             causes = [] if name in done else [live.index(each) for each in variable.parents]
             places = [around.index(each) for each in kept]
             for key, chance in table.items():
@@ -206,6 +214,7 @@ class CausalModel:
         """The probability that all of some events happen."""
         seen: Case = {}
         for name, value in (item for event in events for item in event.items()):
+            # Two values of one variable at once: impossible.
             if seen.setdefault(name, value) != value:
                 return 0.0
         return math.fsum(self.spread((), seen=seen, do=do).values())
@@ -241,6 +250,7 @@ def read_model(given: Mapping[str, VariableInputs], effort: Effort, place: str =
 
 
 def _variable(name: str, place: str, given: VariableInputs, names: set[str]) -> Variable:
+    # Names of other variables in an equation are its parents.
     if given.equation:
         parents = tuple(sorted(set(NAME.findall(given.equation)) & names))
         return Variable(name=name, place=place, parents=parents, equation=given.equation)
@@ -308,6 +318,7 @@ def estimate(data: Any, named: Sequence[Any] | None, x: str, y: str, by: Names) 
     """
     names, strata = sorted(by), _strata(read(Rows, data, "data"), x, y, sorted(by))
     levels = _levels(named, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
+    # Where one level was never seen, nothing can be compared.
     shared = {key: cells for key, cells in strata.items() if all(level in cells for level in levels)}
     sizes = {key: math.fsum(count for count, _ in cells.values()) for key, cells in shared.items()}
     if not shared:
@@ -340,12 +351,11 @@ def _strata(rows: Sequence[Inputs], x: str, y: str, names: list[str]) -> dict[Ke
 
 
 def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Value]:
+    # The higher level first, as treated against untreated.
     ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
     levels = ordered if named is None else [as_value("levels", each) for each in named]
     if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
-        raise InputError(
-            f"levels is {named or ordered!r:.60}", hint=f"name two of the {len(seen)} values of {x} in data"
-        )
+        raise wrong("levels", named or ordered, f"name two of the {len(seen)} values of {x} in data")
     return levels
 
 
@@ -377,6 +387,7 @@ def causal(given: CausalInputs, world: World) -> Computed:
     hidden = unseen | {*given.hidden}
     if x == y or {x, y} & hidden:
         raise InputError(f"treatment is {x} and outcome is {y}", hint="name two different ones that are not hidden")
+    # Only ancestors can be needed, and no descendant of the treatment may be adjusted for.
     free, cost = graph.above({x, y}) - hidden - graph.below({x}) - {y}, 10 * len(graph.parents)
     sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), world.effort(), cost)
     roles, separated = _roles(graph, x, y, sets), graph.separated({x}, {y}, known)
@@ -411,6 +422,7 @@ def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names]) -> dict[str, N
     """What each other variable is to the two; a collider, once it is adjusted for, opens a way that was closed."""
     cut, base = graph.without_effects({x}), sets[0] if sets else frozenset()
     before = frozenset(graph.parents) - graph.below({x}) - {y}
+    # A pre-treatment collider (M-bias): harmless until somebody adjusts for it.
     opening = {each for each in before - base if sets and not cut.separated({x}, {y}, base | {each})}
     return {
         "confounders": (graph.above({x}) & cut.above({y})) - {x, y},
@@ -505,6 +517,7 @@ def counterfactual(given: Supposition, world: World) -> Computed:
         raise InputError(f"model.{loose[0]} has a table with parents", hint=OPEN)
     evidence = model.event(given.evidence, "evidence")
     had, outcome = model.event(given.had, "had", least=1), model.event(given.outcome, "outcome", least=1)
+    # Every table without parents is background, so each case has one outcome in the other course of events.
     possible = [(case, share) for case, share in model.cases() if evidence.items() <= case.items()]
     total = math.fsum(share for _, share in possible)
     if not possible:
@@ -531,6 +544,7 @@ def counterfactual(given: Supposition, world: World) -> Computed:
 
 def _holds(model: CausalModel, case: Case, had: Case, outcome: Case) -> bool:
     """Whether the outcome comes about on the background of a course of events, with something set otherwise."""
+    # Chance stays as it was; everything else is computed anew.
     background = {name: case[name] for name, each in model.variables.items() if not each.equation}
     return outcome.items() <= next(model.cases(background | had))[0].items()
 
@@ -627,6 +641,7 @@ def _cut_sets(top: str, tree: CausalGraph, gates: Mapping[str, FaultGate], effor
 
 def _minimal(sets: Iterable[Names], effort: Effort) -> Sets:
     kept: list[Names] = []
+    # Sets of one size cannot contain each other.
     for _, alike in groupby(sorted(sets, key=len), key=len):
         smaller = list(kept)
         for each in alike:
@@ -645,6 +660,7 @@ def failure_chance(cuts: Sets, chances: Mapping[str, float], effort: Effort) -> 
             return 1.0
         if left not in known:
             effort.spend(len(left))
+            # Shannon expansion on the first event; equal remainders are computed once.
             event = min(map(min, left))
             happens = chance(frozenset(cut - {event} for cut in left))
             otherwise = chance(frozenset(cut for cut in left if event not in cut))

@@ -26,52 +26,44 @@ class SituationInputs(NamedTuple):
     limit: Limit = 5
 
 
-class Candidate(NamedTuple):
-    """A case that is like the situation; `standing` is how likely its solution is to work again."""
-
-    name: str
-    solution: str
-    similarity: float
-    standing: float
-    is_warning: bool
-    why: str
-    differs: str
-
-
 @method
 def case_based(given: SituationInputs, world: World) -> Computed:
     """The solution of the most similar case that worked, with what is different, and the warnings beside it."""
-    kept = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
-    found = [_kept(each, {*given.beliefs, *given.desires}) for each in kept]
+    found = world.cases.retrieve(given.beliefs, given.desires, given.context, limit=given.limit)
     worked = [each for each in found if not each.is_warning and each.similarity]
     first = worked[0] if worked else None
-    others = [each for each in worked if first and each.solution != first.solution]
+    others = [each for each in worked if first and _solution(each) != _solution(first)]
+    done = f"{_solution(first)}{_different(first, {*given.beliefs, *given.desires})}" if first else ""
     return Computed(
-        f"Do as in {first.name}: {first.solution}{first.differs}" if first else "",
-        confidence=first.similarity * first.standing if first else None,
-        steps=[
-            f"{each.name} is {each.similarity:.2f} like this: {each.why}{'; a warning' if each.is_warning else ''}"
-            for each in found
-        ],
-        would_change=[f"{each.name} ({each.similarity:.2f}) would lead to: {each.solution}" for each in others[:1]],
+        f"Do as in {first.case.id}: {done}" if first else "",
+        confidence=first.similarity * first.case.standing if first else None,
+        steps=[f"{each.case.id} is {each.similarity:.2f} like this: {_reasons(each)}" for each in found],
+        would_change=[f"{it.case.id} ({it.similarity:.2f}) would lead to: {_solution(it)}" for it in others[:1]],
         answer={
-            "best": first.solution if first else None,
-            "options": list(dict.fromkeys(each.solution for each in worked)),
-            "similarities": {each.name: each.similarity for each in found},
-            "warnings": {each.name: each.solution for each in found if each.is_warning},
+            "best": _solution(first) if first else None,
+            "options": list(dict.fromkeys(map(_solution, worked))),
+            "similarities": {each.case.id: each.similarity for each in found},
+            "warnings": {each.case.id: _solution(each) for each in found if each.is_warning},
         },
-        notes=[*kept.degraded, SURE if first else NONE],
+        notes=[*found.degraded, SURE if first else NONE],
     )
 
 
-def _kept(found: SimilarCase, here: set[str]) -> Candidate:
-    case, there = found.case, {*found.case.situation.beliefs, *found.case.situation.desires}
-    differs = [f"there also {', '.join(sorted(there - here))}"] if there - here else []
-    differs += [f"here also {', '.join(sorted(here - there))}"] if here - there else []
-    done = ", ".join(case.solution.actions) or case.solution.plan_id
-    why = "; ".join(each for each in found.why if not each.endswith(": a warning"))
-    different = f" (different: {'; '.join(differs)})" if differs else ""
-    return Candidate(case.id, done, found.similarity, case.standing, found.is_warning, why, different)
+def _solution(found: SimilarCase) -> str:
+    return ", ".join(found.case.solution.actions) or found.case.solution.plan_id
+
+
+def _reasons(found: SimilarCase) -> str:
+    said = [each for each in found.why if not each.endswith(": a warning")]
+    return "; ".join([*said, *(["a warning"] if found.is_warning else [])])
+
+
+def _different(found: SimilarCase, here: set[str]) -> str:
+    """What was so in one of the two situations only."""
+    there = {*found.case.situation.beliefs, *found.case.situation.desires}
+    sides = {"there": there - here, "here": here - there}
+    told = "; ".join(f"{where} also {', '.join(sorted(some))}" for where, some in sides.items() if some)
+    return f" (different: {told})" if told else ""
 
 
 # Patterns: to which of known kinds something belongs.
@@ -197,6 +189,7 @@ def calibration(given: ForecastRecord, world: World) -> Computed:
 
 def _groups(forecasts: Sequence[Forecast], bins: int) -> list[dict[str, float]]:
     """Groups of equal width, or one a probability where there are few different ones."""
+    # With few different probabilities, Murphy's partition is exact.
     is_exact = len({chance for chance, _ in forecasts}) <= bins
     found: dict[float, list[Forecast]] = defaultdict(list)
     for each in forecasts:

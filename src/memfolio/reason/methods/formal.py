@@ -12,9 +12,10 @@ from math import nan, prod
 from typing import Annotated, Any, NamedTuple
 
 from memfolio.errors import InputError
-from memfolio.knowledge.prove import Gap, Hypothesis, Prover, RelationsAt, abduce, gaps
+from memfolio.knowledge.join import valid_at
+from memfolio.knowledge.prove import Gap, Hypothesis, Prover, abduce, gaps
 from memfolio.knowledge.rule import render_part
-from memfolio.knowledge.tree import called, sentence
+from memfolio.knowledge.tree import rule_label, sentence
 from memfolio.reason.expression import OPERATORS, Expression, Operations, checked, evaluate_term, expression
 from memfolio.reason.inputs import (
     Computed,
@@ -25,12 +26,14 @@ from memfolio.reason.inputs import (
     Texts,
     World,
     between,
+    leaving_out,
     method,
     minimal_subset,
     number_in,
     read,
     sized,
     wilson,
+    wrong,
 )
 from memfolio.reason.methods.logic import GivenKnowledge, triple_in
 from memfolio.types import EMPTY
@@ -90,6 +93,7 @@ def inductive(given: Generalising, world: World) -> Computed:
     cases = _from_store(given.subjects, world) if given.subjects else _from_given(given.instances)
     found = _laws(cases, given.target, given.closed, given.conditions, world.effort())
     laws = [each for each in found if each.seen >= given.least and each.right >= given.share * each.seen]
+    # By the lower end of the interval: 3 of 3 is weaker than 30 of 31.
     laws.sort(key=lambda each: (-each.interval[0], len(each.when), each.when, each.then))
     return Computed(
         f"what is {laws[0]}" if laws else "no rule holds in enough cases",
@@ -117,6 +121,7 @@ def _laws(cases: Cases, target: str | None, is_closed: bool, size: int, effort: 
         held, features = set.intersection(*(having[each] for each in when)), {feature for feature, _ in when}
         effort.spend(1 + len(ends))
         for then in ends if held and target not in features else ():
+            # Open world: a case that does not tell the feature neither follows the rule nor breaks it.
             judged = held if is_closed else held & naming[then[0]]
             if then[0] not in features and (right := judged & having[then]):
                 yield Law(when, then, len(judged), len(right), sorted(judged - right))
@@ -144,6 +149,7 @@ def _from_store(subjects: str, world: World) -> Cases:
         count = "no" if not found else f"more than {MOST:,}"
         raise InputError(f"there are {count} facts about such subjects", hint="use another pattern, such as Bird*")
     for fact in found:
+        # One case for each subject: what its facts say are its traits.
         cases[fact.subject].add((fact.predicate, fact.object))
     return cases
 
@@ -165,14 +171,14 @@ def abductive(given: Observation, world: World) -> Computed:
     known = GivenKnowledge(given.facts, given.rules, given.only_given, world)
 
     def explained(prover: Prover) -> tuple[list[Hypothesis], list[Gap]]:
-        now = RelationsAt(prover, known.now)
+        now = valid_at(prover, known.now)
         return abduce(observed, now, prover.rules), gaps(observed, now, prover.rules)
 
     # What was observed does not explain itself, though it may be among the facts.
     found, missing = known.ask(explained, [(observed.subject, observed.predicate, observed.object)])
     minimal = [str(each) for each in missing if each.missing]
     steps = [
-        f"by {called(one.rule)} ({one.score:.2f}), assuming {_joined(map(render_part, one.assumptions))}, "
+        f"by {rule_label(one.rule)} ({one.score:.2f}), assuming {_joined(map(render_part, one.assumptions))}, "
         f"as it is known that {_joined(sentence(atom.triple) for atom in one.supports)}"
         for one in found
     ]
@@ -180,7 +186,7 @@ def abductive(given: Observation, world: World) -> Computed:
     change = [f"if it were not so that {assumed}"] if found and found[0].assumptions else []
     change += [f"if it were known that {each}" for each in minimal if each != assumed]
     hypotheses = [
-        {"rule": called(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
+        {"rule": rule_label(one.rule), "score": one.score, "assumes": [render_part(each) for each in one.assumptions]}
         for one in found
     ]
     return Computed(
@@ -226,6 +232,7 @@ def relation(one: Span, other: Span) -> str:
 def composition() -> Mapping[tuple[str, str], frozenset[str]]:
     """For two relations, A to B and B to C, those that A may have to C: found in all orders of their six ends."""
     table = dict[tuple[str, str], set[str]]()
+    # Six moments are enough for every order of the ends of three intervals.
     for one, two, three in product(combinations(range(6), 2), repeat=3):
         table.setdefault((relation(one, two), relation(two, three)), set()).add(relation(one, three))
     return {pair: frozenset(found) for pair, found in table.items()}
@@ -252,6 +259,7 @@ class Intervals(NamedTuple):
 def temporal(given: Intervals, world: World) -> Computed:
     """Whether what is said can be so, and which relations follow."""
     spans = {name: _span(each, f"intervals.{name}", world) for name, each in given.intervals.items()}
+    # A number and a date have no common scale.
     if len({isinstance(each.start, str) for each in given.intervals.values()}) > 1:
         raise InputError("intervals have numbers and dates", hint="give all as numbers, or all as dates")
     statements = {each: _statement(each, f"constraints[{at}]") for at, each in enumerate(given.constraints)}
@@ -326,8 +334,8 @@ def _relation_changes(
     effort: Effort,
 ) -> Iterator[str]:
     """Without which words less would be known."""
-    for gone in statements:
-        rest = solve(names, [statements[each] for each in statements if each != gone], effort)
+    for gone, others in leaving_out(statements):
+        rest = solve(names, [statements[each] for each in others], effort)
         looser = (pair for pair in pairs if rest and rest[pair] != network[pair])
         yield from (f"without {gone!r} less is known of {one} and {other}" for one, other in islice(looser, 1))
 
@@ -346,7 +354,7 @@ def _moment(value: float | str, place: str, world: World) -> float:
         read = datetime.fromisoformat(value)
         return (read if read.tzinfo else read.replace(tzinfo=world.now.tzinfo)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{place} is {value!r:.60}", hint="give a number or a date such as 2026-11-15") from error
+        raise wrong(place, value, "give a number or a date such as 2026-11-15") from error
 
 
 def _statement(text: str, place: str) -> Statement:
@@ -377,12 +385,14 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*parts)
         except ZeroDivisionError:
+            # nan compares as false with everything, itself included.
             return nan
 
     return reckoned
 
 
 def _power(base: Any, power: Any) -> Any:
+    # 10**10**10 would fill the memory before any limit is noticed.
     if abs(base) > 10**6 or abs(power) > HIGHEST:
         raise OverflowError
     return base**power
@@ -431,6 +441,7 @@ class Check:
         """Whether some of these values meet it; where they are many, by their bounds alone."""
         self._effort.spend(self._cost)
         near = [domains[each] for each in self.names]
+        # Trying all would cost more than it prunes: bounds tell less, and are cheap.
         if prod(map(len, near)) > FEW:
             return bool((bounds(self.term, domains) or (0, 1))[1])
         return any(self._is_met(dict(zip(self.names, values, strict=True))) for values in product(*near))
@@ -465,6 +476,7 @@ def _search(domains: Domains, about: Mapping[str, list[Check]]) -> Iterator[dict
     if not unsettled:
         yield {each: values[0] for each, values in domains.items()}
         return
+    # Fail first: the fewest values give the smallest tree.
     name = min(unsettled, key=lambda one: len(domains[one]))
     for value in domains[name]:
         narrowed = _narrowed({**domains, name: (value,)}, about[name], about)
@@ -488,12 +500,14 @@ def _narrowed(
                 return None
             if len(kept) < len(domains[name]):
                 domains[name] = kept
+                # Whatever speaks of this variable may exclude more now.
                 waiting |= dict.fromkeys(about[name])
     return domains
 
 
 def _split(term: Expression) -> list[Expression]:
     if term.op == "call" and term.value == "alldifferent" and len(term.parts) > 1:
+        # Pairs prune as soon as one of the two is known.
         return [Expression("!=", pair) for pair in combinations(term.parts, 2)]
     return [each for part in term.parts for each in _split(part)] if term.op == "and" else [term]
 
@@ -537,16 +551,15 @@ def constraint_satisfaction(given: Constraints, world: World) -> Computed:
 
 def _solution_changes(problem: Problem) -> Iterator[str]:
     """Which constraint, left out, would allow another solution."""
-    for gone, term in problem.constraints.items():
-        rest = [each for each in problem.constraints if each != gone]
-        others = problem.solutions(rest, Expression("not", (term,)))
+    for gone, rest in leaving_out(problem.constraints):
+        others = problem.solutions(rest, Expression("not", (problem.constraints[gone],)))
         yield from (f"without {gone!r} there is also {_shown(each)}" for each in islice(others, 1))
 
 
 def _contradiction(problem: Problem) -> Computed:
     every = list(problem.constraints)
     core = minimal_subset(every, lambda some: next(problem.solutions(some), None) is None)
-    freed = [each for each in core if next(problem.solutions([one for one in every if one != each]), None)]
+    freed = [each for each, rest in leaving_out(every) if each in core and next(problem.solutions(rest), None)]
     return Computed(
         f"there is no solution: these cannot be met together: {'; '.join(core)}",
         confidence=1.0,

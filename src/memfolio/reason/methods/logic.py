@@ -13,14 +13,14 @@ from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import to_us
 from memfolio.knowledge.engine import WithContext
 from memfolio.knowledge.inference import as_goal
-from memfolio.knowledge.join import Atom, MemoryRelations, Relations, Triple
+from memfolio.knowledge.join import FilteredRelations, MemoryRelations, Relations, Triple
 from memfolio.knowledge.prove import Proof, ProofVerdict, Prover, prove
 from memfolio.knowledge.rule import Condition, Rule, check_rule, parse_conditions, render_part, variables
 from memfolio.knowledge.rules import as_rule
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.knowledge.verify import negations
 from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
-from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, method, minimal_subset, one_of
+from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, leaving_out, method, minimal_subset, one_of
 from memfolio.types import EMPTY, frozen
 
 T = TypeVar("T")
@@ -41,20 +41,10 @@ class GivenKnowledge:
         """Ask about all that holds and follows, as if some facts were not there."""
 
         def ask(stored: Relations) -> T:
-            return question(Prover(_Less(WithContext(stored, self._facts), without), self.rules))
+            known = WithContext(stored, self._facts)
+            return question(Prover(FilteredRelations(known, lambda atom: atom.triple not in without), self.rules))
 
         return ask(MemoryRelations()) if self._is_alone else self._world.inference.supposing(ask)
-
-
-class _Less(NamedTuple):
-    """Facts without some."""
-
-    relations: Relations
-    without: Collection[Triple]
-
-    def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        found = self.relations.match(predicate, subject, object)
-        return [each for each in found if each.triple not in self.without]
 
 
 def triple_in(text: str, place: str) -> Condition:
@@ -96,6 +86,7 @@ def extension(
     left, *others = (extension(each, atoms, everywhere, necessary) for each in term.parts)
     if term.op == "box":
         return necessary(left)
+    # Complements stay within the worlds that there are.
     if term.op in ("not", "iff"):
         return everywhere & ~(left ^ others[0] if others else left)
     return left & others[0] if term.op == "and" else (left if term.op == "or" else everywhere & ~left) | others[0]
@@ -118,6 +109,7 @@ class TruthTable:
     def __init__(self, terms: Iterable[Expression], effort: Effort) -> None:
         self.names = sorted(set[str]().union(*(each.names() for each in terms)))
         effort.spend(2 ** len(self.names))
+        # One bit for each row: a formula over a million rows is one operation on whole numbers.
         self.every = (1 << (1 << len(self.names))) - 1
         # Of the number at, every other run of 2^at bits is set.
         self._atoms = {name: self.every // ((1 << (1 << at)) + 1) << (1 << at) for at, name in enumerate(self.names)}
@@ -164,6 +156,7 @@ def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Text
     seen = [sum(1 << place[each] for each in set(sees.get(one, ()))) for one in names]
     atoms = Counter[str]()
     for world, facts in true.items():
+        # Counters add: each world contributes its own bit once.
         atoms.update(dict.fromkeys(facts, 1 << place[world]))
     return KripkeModel(worlds=names, sees=seen, atoms=atoms)
 
@@ -240,6 +233,7 @@ def deontic(given: Norms | IdealWorlds, world: World) -> Computed:
             raise InputError(f"from {blind[0]!r:.60} no world is ideal", hint="add one to ideal")
         return in_model(given.formula, formula(given.formula, "formula", DEONTIC), model, given.at, world.effort())
     code = NormativeCode(given, world.effort())
+    # Without any norm: then the background contradicts itself.
     if not code.ideal([]):
         raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
     if not code.ideal():
@@ -277,6 +271,7 @@ class NormativeCode:
         self._effort.spend(1 + len(self.norms))
         real, ideal, permitted = self.real(texts), self._always, list[int]()
         for text, (case, act, is_permission) in self.norms.items():
+            # A norm is in force where its case holds at every row that the facts allow.
             if (texts is None or text in texts) and not real & ~self.table.where(case):
                 permitted += [self.table.where(act)] if is_permission else []
                 ideal &= self.table.every if is_permission else self.table.where(act)
@@ -300,6 +295,7 @@ class NormativeCode:
 def _norm(term: Expression, text: str) -> tuple[Expression, Expression, bool]:
     """The case of a norm, its act, and whether it is a permission."""
     case, norm = term.parts if term.op == "implies" else (Expression("value", (), True), term)
+    # `P a` was read as `not O not a`.
     is_permission = norm.op == "not"
     duty = norm.parts[0] if is_permission else norm
     if duty.op != "box" or any(each.op == "box" for part in (case, duty.parts[0]) for each in part.within()):
@@ -317,7 +313,7 @@ def _by_norms(code: NormativeCode, question: str | None) -> Computed:
     words = "; ".join(steps) or "nothing is said"
     goal = code.question
     if goal is None or question is None:
-        change = [text for text in code.texts if code.status([each for each in code.texts if each != text]) != status]
+        change = [text for text, others in leaving_out(code.texts) if code.status(others) != status]
         return Computed(words, 1.0, steps or [words], [f"without {each!r}" for each in change], answer)
     where = code.where(goal)
     follows, is_excluded = where == real, not where
@@ -358,8 +354,10 @@ def deductive(given: Goal | Argument, world: World) -> Computed:
         return _by_formulas(given, world)
     known, goal_text = GivenKnowledge(given.facts, given.rules, given.only_given, world), given.goal
     is_triple = '"' in goal_text or (len(goal_text.split()) == 3 and not goal_text.endswith("?"))
+    # Words are taken for the triples that a question may stand for.
     goals = [triple_in(goal_text, "goal")] if is_triple else world.inference.explain(goal_text).patterns
     proofs = [_proved(goal, known) for goal in goals]
+    # What is proven counts first; then what could not be decided, before a plain no.
     proof = min(proofs, key=lambda each: (each.verdict is not ProofVerdict.PROVEN, each.undecided is None))
     return _by_rules(proof, known, goal_text)
 
@@ -412,6 +410,7 @@ def _needed(proof: Proof, known: GivenKnowledge) -> Iterator[str]:
     for answer in proof.answers[:1]:
         goal, nodes = Condition(*answer.atom.triple), list(_within(answer.proof))
         for fact in list(dict.fromkeys(each.triple for each in nodes if not each.ways))[:TRIED]:
+            # Proved again without the fact: another proof may stand in for the one that is shown.
             if _proved(goal, known, fact).verdict in (ProofVerdict.GAPS, ProofVerdict.UNPROVABLE):
                 yield f"without the fact {sentence(fact)}"
         tests = dict.fromkeys(test for each in nodes for way in each.ways for test in way.tests)
@@ -423,6 +422,7 @@ def _denials(proof: Proof, known: GivenKnowledge) -> Iterator[str]:
     for answer in proof.answers[:SHOWN]:
         subject, predicate, target = answer.atom.triple
         denials = [(subject, name, target) for name in negations(predicate)]
+        # A store of facts can hold both sides: a proof alone does not make it so.
         denials += [(subject, predicate, OPPOSITES[target.lower()])] if target.lower() in OPPOSITES else []
         yield from (sentence(each) for each in denials if _proved(Condition(*each), known).answers)
 
@@ -443,7 +443,7 @@ def _by_formulas(given: Argument, world: World) -> Computed:
     if counter is None:
         needed = minimal_subset(list(premises), lambda some: not against(some))
         words, steps = f"{claim} follows", f"it follows from {'; '.join(needed) or 'nothing at all: it is valid'}"
-        change = [f"without {each!r}" for each in needed if against(premise for premise in premises if premise != each)]
+        change = [f"without {gone!r}" for gone, rest in leaving_out(premises) if gone in needed and against(rest)]
     elif is_excluded:
         words, steps = f"{claim} is excluded", "nothing that makes the premises true makes it true"
         change = [f"without one of the premises {'; '.join(premises)}"]

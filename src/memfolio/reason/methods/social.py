@@ -20,11 +20,13 @@ from memfolio.reason.inputs import (
     Whole,
     World,
     exact,
+    leaving_out,
     method,
     one_of,
     only,
     read,
     sized,
+    wrong,
 )
 from memfolio.types import EMPTY
 
@@ -69,6 +71,7 @@ class Framework:
             if self.defended(accepted) == accepted:
                 yield accepted
             return
+        # Whatever clashes with an accepted argument is out; what is undecided is tried both ways.
         pick = frozenset(undecided[:1])
         clashing = self.attacked(pick) | self.attackers[undecided[0]]
         if not clashing & (accepted | pick):
@@ -97,6 +100,7 @@ def argumentation(given: Dispute, world: World) -> Computed:
     beaten = framework.attacked(grounded)
     complete = list(framework.complete(grounded, beaten))
     framework.effort.spend(len(complete) ** 2)
+    # Preferred: complete, and part of no larger one. Stable: it attacks all that it leaves out.
     preferred = [one for one in complete if not any(one < other for other in complete)]
     stable = [one for one in complete if len(one | framework.attacked(one)) == len(names)]
     status = {name: _status(name, grounded, preferred) for name in names}
@@ -132,9 +136,8 @@ def _attack_changes(attacks: Sequence[tuple[str, str]], asked: str | None, frame
     """Which attack, left out, would change what is beyond dispute."""
     looked_at = frozenset([asked] if asked else framework.names)
     before = framework.grounded() & looked_at
-    for gone in attacks:
-        others = Framework(framework.names, [each for each in attacks if each != gone], framework.effort)
-        after = others.grounded() & looked_at
+    for gone, others in leaving_out(attacks):
+        after = Framework(framework.names, others, framework.effort).grounded() & looked_at
         if after != before:
             ends = {"would stand": after - before, "would fall": before - after}
             what = "; ".join(f"{', '.join(framework.listed(some))} {verb}" for verb, some in ends.items() if some)
@@ -144,7 +147,7 @@ def _attack_changes(attacks: Sequence[tuple[str, str]], asked: str | None, frame
 def _attacks(attacks: Sequence[Texts], names: set[str]) -> list[tuple[str, str]]:
     for at, each in enumerate(attacks):
         if len(each) != 2 or not names.issuperset(each):
-            raise InputError(f"attacks[{at}] is {each!r:.60}", hint="give two names that are among the arguments")
+            raise wrong(f"attacks[{at}]", each, "give two names that are among the arguments")
     return list(dict.fromkeys((attacker, attacked) for attacker, attacked in attacks))
 
 
@@ -247,6 +250,7 @@ def _betters(one: Payoff, other: Payoff) -> bool:
 
 def _game(given: Payoffs) -> Game:
     row = given.row_payoffs
+    # Without payoffs for the column player, one wins what the other loses.
     column = given.column_payoffs or [[-each for each in line] for line in row]
     shape = len(row), len(row[0])
     if (len(column), len(column[0])) != shape:
@@ -270,6 +274,7 @@ def _equilibria(game: Game, effort: Effort) -> tuple[list[tuple[Mix, Mix]], bool
     rows, columns = (range(len(names)) for names in game.choices)
     mine = _vertices([[game.payoffs[r, c][1] for c in columns] for r in rows], effort)
     theirs = _vertices([[game.payoffs[r, c][0] for r in rows] for c in columns], effort)
+    # Equilibria are pairs of vertices, each of which uses best answers to the other only.
     effort.spend(len(mine) * len(theirs))
     found = [(x, y) for x, best in mine.items() for y, back in theirs.items() if _used(x) <= back and _used(y) <= best]
     return found, any(len(best) > len(_used(mix)) for mix, best in (*mine.items(), *theirs.items()))
@@ -285,6 +290,7 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     sizes = range(1, min(len(rows), len(columns)) + 1)
     effort.spend(sum(comb(len(rows), size) * comb(len(columns), size) * (size + 1) ** 2 for size in sizes))
+    # Whole numbers are several times as fast as fractions.
     scale = lcm(*(each.denominator for line in payoffs for each in line))
     whole = [[int(each * scale) for each in line] for line in payoffs]
     for size in sizes:
@@ -294,6 +300,7 @@ def _vertices(payoffs: list[list[Fraction]], effort: Effort) -> dict[Mix, set[in
             solved = _solved([*equal, [*[1] * size, 0, 1]])
             if solved and min(solved[:size]) >= 0:
                 worth = [sum(solved[k] * whole[i][j] for k, i in enumerate(own)) for j in columns]
+                # The other side must not have a better answer outside of the support.
                 if max(worth) == solved[size]:
                     mix = tuple(solved[own.index(i)] if i in own else Fraction(0) for i in rows)
                     found[mix] = {j for j in columns if worth[j] == solved[size]}
@@ -348,6 +355,7 @@ def negotiation(given: Bargain, world: World) -> Computed:
     only("disagreement", given.disagreement, parties)
     floor = tuple(exact(f"disagreement.{each}", given.disagreement.get(each, 0)) for each in parties)
     gains = {name: tuple(map(Fraction.__sub__, worth, floor)) for name, worth in deals.items()}
+    # Nobody signs what is worse than no deal.
     gains = {name: gain for name, gain in _efficient(gains, effort).items() if min(gain) >= 0}
     if not gains:
         raise InputError("no deal is as good for all as no deal", hint="give other outcomes, or see disagreement")
@@ -418,6 +426,7 @@ def _efficient(gains: Deals, effort: Effort) -> Deals:
 
 def _picked(gains: Deals, most: Payoff, rule: Callable[[Payoff, Payoff], Fraction]) -> list[str]:
     """The best deals by a rule; those that are worth the same to all count as one."""
+    # Exact fractions: a tie is a tie, and no rounding decides it.
     top = max(rule(gain, most) for gain in gains.values())
     return sorted({gain: name for name, gain in reversed(gains.items()) if rule(gain, most) == top}.values())
 
@@ -497,6 +506,7 @@ class Profile:
         while len(left) > 1:
             votes = self.firsts(left)
             stronger = {each for each, count in votes.items() if count > min(votes.values())}
+            # All tie: nobody can be eliminated fairly.
             if not stronger:
                 break
             left = stronger
@@ -521,11 +531,13 @@ def social_choice(given: Election, world: World) -> Computed:
         "copeland": _best(victories),
     }
     winners = {name: tuple(sorted(each)) for name, each in elected.items()}
+    # Where no rule is named, that on which most of them agree.
     chosen = winners[rule] if rule else Counter(winners.values()).most_common(1)[0][0]
     rest = "".join(f"; {name} elects {' and '.join(each)}" for name, each in winners.items() if each != chosen)
     agreeing = sum(each == chosen for each in winners.values())
     by = rule or (f"{agreeing} of {len(winners)} rules" if rest else "every rule")
     champion = next((each for each in candidates if victories[each] == len(candidates) - 1), None)
+    # Without ties, a majority that runs in a circle does so among some three candidates.
     cycle = next((t for t in permutations(candidates, 3) if all(map(profile.beats, t, (*t[1:], t[0])))), ())
     duels = [f"{a} against {b}: {over[a, b]} to {over[b, a]}." for a, b in combinations(candidates, 2)]
     return Computed(

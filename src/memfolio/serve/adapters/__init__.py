@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +12,6 @@ from memfolio.index.database import Connection
 from memfolio.index.search import ARCHIVED, NOT_UNDONE, QUARANTINED, SUPERSEDED, Filter
 from memfolio.memory import Memory
 from memfolio.serve.mcp.caller import Caller
-from memfolio.stores import edit
-from memfolio.stores.edit import dependents_of, without_citations
-from memfolio.types import Attribution
 from memfolio.verbs.verb import AGENT, Verb, tools_of
 
 Given = Memory | str | Path | None
@@ -44,16 +40,6 @@ def schema_of(tool: Verb) -> dict[str, Any]:
     """The arguments of a tool where only one agent's memory can be meant."""
     properties = {name: each for name, each in tool.schema["properties"].items() if name != AGENT}
     return {**tool.schema, "properties": properties}
-
-
-def forget_all(memory: Memory, ids: Sequence[str], by: Attribution) -> None:
-    """Forget memories as one change, with what was made of them alone; whoever calls this holds the write lock."""
-    vault, searcher = memory.vault, memory.searcher
-    kin = dependents_of(searcher.index, ids)
-    going = [found[1] for name in (*ids, *kin.going) if (found := searcher.locate(name))]
-    with_places = [(each, searcher.places(searcher.index, each.item.id)) for each in going]
-    pages = partial(without_citations, vault, searcher.index, [each.item.id for each in going])
-    edit.forget(vault, with_places, by, freed=kin.freed, pages=pages, dry_run=False)
 
 
 def check_size(memory: Memory, value: Any) -> None:
@@ -108,6 +94,7 @@ class AdapterItem(NamedTuple):
 def session_items(db: Connection, session: str, most: int) -> list[AdapterItem]:
     """The last items of a session in their order."""
     near = (session, session, session, most + BESIDE, most)
+    # Nearly always the last few are asked for; all of a long session only seldom.
     found = [] if most == ALL else [*_adapter_items(db, _RECENT + _LAST_FIRST, *near)]
     if len(found) != most:
         found = [*_adapter_items(db, f"AND m.session = ? {_LAST_FIRST}", session, most)]

@@ -137,6 +137,7 @@ class Notes:
     @cached_property
     def _files(self) -> list[str]:
         """The files that there are; links are none."""
+        # Looked up on disk: a person may have put a file there a moment ago.
         found = look_over(self._vault.home.root, self._vault.files).files
         return sorted(path for path in found if path.startswith(f"{self._root}/"))
 
@@ -149,6 +150,7 @@ class Notes:
         path = _field(given, name)
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             raise ToolError(f"Path must start with /memories, got: {path}")
+        # The SDK's own tool refuses `..` only where it leaves the folder.
         whole = normpath(path)
         if whole != ROOT and not whole.startswith(f"{ROOT}/"):
             raise ToolError(f"Path {path} would escape /memories directory")
@@ -171,6 +173,7 @@ class Notes:
         """Make one change of these pages, where None deletes one."""
         most = self._vault.config.max_content_bytes
         for path in (path for path, data in pages.items() if data is not None):
+            # A file cannot be a folder as well.
             if above := next((each for each in self._files if path.startswith(f"{each}/")), None):
                 raise ToolError(f"The path {ROOT}{above.removeprefix(self._root)} is not a directory.")
             if len(pages[path] or b"") > most:

@@ -20,7 +20,6 @@ from memfolio.serve.adapters import (
     AdapterItem,
     Given,
     check_size,
-    forget_all,
     memory_of,
     missing,
     namespaces,
@@ -65,6 +64,7 @@ class MemfolioStore(base.BaseStore):
             base.validate_op_namespace(op)
             if not isinstance(getattr(op, "key", ""), str) or not isinstance(getattr(op, "value", None) or {}, Mapping):
                 raise InputError("a key is no text, or a value no dictionary", hint="a store takes nothing else")
+        # Reads come first: a batch sees what was there before its puts.
         results = [self._read(op) for op in asked]
         if puts := {(tuple(op.namespace), op.key): op for op in asked if isinstance(op, base.PutOp)}:
             self._put(puts)
@@ -127,7 +127,7 @@ class MemfolioStore(base.BaseStore):
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
             deleted = [place for place, op in ops.items() if op.value is None and old[place]]
             if going := [each.id for place in deleted for each in self._versions(place, past=True)]:
-                forget_all(self.memory, going, FORGETTER)
+                self.memory.forget(going, by=FORGETTER)
 
     def _write(self, puts: Sequence[tuple[base.PutOp, AdapterItem | None]]) -> None:
         """Write the values that differ from what is held, each in the place of what stood there."""
@@ -138,9 +138,10 @@ class MemfolioStore(base.BaseStore):
             check_size(self.memory, op.value)
         agent, by_place = self.memory.agent, enumerate(old for _, old in fresh)
         added = AddEntries(agent, tuple(_draft(op, old) for op, old in fresh))
-        lines = [{"op": Op.SUPERSEDE.value, "memory": old.id, "by": NewId(at)} for at, old in by_place if old]
+        lines = [{"op": Op.SUPERSEDE, "memory": old.id, "by": NewId(at)} for at, old in by_place if old]
         beside = (AddLines(state_ledger(agent), tuple(lines)),) if lines else ()
         change = Change(operations=(added, *beside), by=PUTTER, action=Action.EDIT if lines else Action.APPEND)
+        # Redaction would change the name, under which nobody would find the value again.
         clean = self.memory.vault.clean(change).operations[0]
         for draft, written in zip(added.items, clean.items, strict=True):  # type: ignore[union-attr]
             if any(draft.attributes[name] != written.attributes[name] for name in ("namespace", "key")):

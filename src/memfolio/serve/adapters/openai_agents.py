@@ -18,7 +18,6 @@ from memfolio.serve.adapters import (
     Given,
     caller_of,
     check_size,
-    forget_all,
     memory_of,
     missing,
     schema_of,
@@ -109,7 +108,7 @@ class MemfolioSession:
     def _forget(self, limit: int) -> list[AdapterItem]:
         with self.memory.vault.exclusive():
             if found := self._latest(limit):
-                forget_all(self.memory, [each.id for each in found], BY)
+                self.memory.forget([each.id for each in found], by=BY)
         return found
 
 

@@ -58,6 +58,7 @@ class MemfolioCapability(AbstractCapability[Any]):
 
     async def for_run(self, ctx: RunContext[Any]) -> MemfolioCapability:
         """One of its own for each run, which asks for what is known about a prompt once."""
+        # Runs share what was told, but each decides for itself whether it has asked.
         own = object.__new__(type(self))
         own.__dict__.update(self.__dict__, _asked="")
         return own
@@ -84,6 +85,7 @@ class MemfolioCapability(AbstractCapability[Any]):
         prompts = {at: prompt for at, each in enumerate(messages) if (prompt := _prompt(each))}
         conversation = blake2b(digest_size=16)
         for at, prompt in prompts.items():
+            # The length keeps two prompts from looking like another two put together.
             conversation.update(f"{len(prompt)} {prompt}".encode("utf-8", "replace"))
             mark = conversation.hexdigest()
             if at == max(prompts) and mark != self._asked:
@@ -95,6 +97,7 @@ class MemfolioCapability(AbstractCapability[Any]):
         return replace(request_context, messages=messages)
 
     def _note(self, mark: str, told: Context) -> None:
+        # Oldest first, since dictionaries keep their order.
         while len(self._told) >= MOST_TOLD:
             self._told.pop(next(iter(self._told)), None)
         self._asked, self._told[mark] = mark, told

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memfolio.procedures.learn import ProcedureChange, ProcedureMatch
     from memfolio.procedures.page import TreeDecision
     from memfolio.procedures.procedure import Procedure
-    from memfolio.procedures.run import Run
+    from memfolio.procedures.runs import Run
 
 
 def procedure_show(found: Procedure, memory: Memory) -> Answer:
@@ -85,7 +85,7 @@ def workflow_resume(memory: Memory, id: str, set_: list[str] | None = None, redo
 
 
 def workflow_stats(memory: Memory, name: str) -> Answer:
-    from memfolio.procedures.run import findings, measure
+    from memfolio.procedures.runs import findings, measure
 
     procedure = memory.procedures.get(name)
     runs = memory.runs.list(procedure.name)

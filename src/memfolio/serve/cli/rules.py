@@ -32,9 +32,9 @@ def rule_check(options: Options, text: Text) -> Answer:
 
 
 def infer_forward(drawn: Drawn, persist: bool) -> Answer:
-    from memfolio.knowledge.tree import called
+    from memfolio.knowledge.tree import rule_label
 
-    lines = [f"{_sentence(each.atom)} by {called(each.rule)}" for each in drawn.conclusions]
+    lines = [f"{_sentence(each.atom)} by {rule_label(each.rule)}" for each in drawn.conclusions]
     lines += _more(drawn.total - len(lines))
     if not lines:
         lines = ["Nothing follows that is not there already."]
@@ -56,11 +56,11 @@ def infer_backward(proof: Proof) -> Answer:
 
 def infer_abduce(found: Sequence[Hypothesis]) -> Answer:
     from memfolio.knowledge.rule import render_part
-    from memfolio.knowledge.tree import called
+    from memfolio.knowledge.tree import rule_label
 
     lines = []
     for each in found:
-        lines.append(f"{each.score:.2f}  {called(each.rule)}")
+        lines.append(f"{each.score:.2f}  {rule_label(each.rule)}")
         lines += [f"  known    {_sentence(atom)}" for atom in each.supports]
         lines += [f"  assumed  {render_part(part)}" for part in each.assumptions]
     return _inferred({"hypotheses": found}, lines or ["No rule concludes that."])
@@ -92,10 +92,10 @@ def infer_policy(checked: RuleFindings) -> Answer:
 
 def _grounds(finding: RuleFinding) -> Line:
     """The rule that found something, and what that rests on."""
-    from memfolio.knowledge.tree import called, sentence
+    from memfolio.knowledge.tree import rule_label, sentence
 
     facts = "; ".join(sentence(each.triple) for each in finding.supports)
-    return f"          {f'from {facts} ' if facts else ''}by {called(finding.rule)}", "dim"
+    return f"          {f'from {facts} ' if facts else ''}by {rule_label(finding.rule)}", "dim"
 
 
 def _inferred(found: Any, lines: Sequence[Line], *, status: int = 0, **added: object) -> Answer:

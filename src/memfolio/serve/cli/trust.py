@@ -53,9 +53,9 @@ def log(
     done = choose(Action, "action", action.upper()) if action else None
     wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
     entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    rows = []
+    rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
     for each in entries:
-        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or "waits")[:7]
+        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
         rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
     return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
 

@@ -96,6 +96,7 @@ class Listener:
             return
 
     def _put(self, event: bytes | None) -> None:
+        # The last place is for the end, which lets a slow reader go.
         if (waiting := self._queue.qsize()) <= WAITING:
             self._queue.put_nowait(event if waiting < WAITING else None)
 
@@ -286,18 +287,19 @@ def build(config: Config, limits: Limits, names: ServerNames, now: Callable[[], 
     app.add_middleware(RequestGate, limits=limits, names=names, metrics=hall.metrics)
     for kind in (MemfolioError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, answered)
-    _furnish(app, hall)
+    _add_routes(app, hall)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
 
-def _furnish(app: FastAPI, hall: Hall) -> None:
+def _add_routes(app: FastAPI, hall: Hall) -> None:
     for verb in verbs_at("http").values():
         answer = {"type": "object", "properties": {"result": verb.output}, "required": ["result"]}
         content = {JSON: {"schema": answer}} | ({MEDIA: {}} if verb.slow else {})
         extra = {"requestBody": {"content": {JSON: {"schema": verb.schema}}}}
         endpoint = _verb(hall, verb)
         add(app, verb.route, endpoint, verb.scope, content, extra=extra, description=verb.description)
+        # Older programs know the tools below their own path, and verbs with an underscore.
         for alias in {f"/v1/tools/{verb.name}", f"/v1/{verb.name}"} - {verb.route}:
             add(app, alias, endpoint, verb.scope, content, extra=extra, include_in_schema=False)
     add(app, "/v1/events", events, "read", {MEDIA: {}}, methods=["GET"])

@@ -52,6 +52,7 @@ def error_document(code: str, message: str, hint: str, **more: str) -> dict[str,
 
 def document_of(error: MemfolioError) -> dict[str, Any]:
     """What went wrong; what was proposed instead is an answer like others."""
+    # Nothing went wrong: the caller has to know what waits for approval.
     if isinstance(error, ProposedError):
         return {"proposed": error.proposal, "policy": error.row, "hint": error.hint}
     more = {"policy": error.row} if isinstance(error, PolicyError) else {}

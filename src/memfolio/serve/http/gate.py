@@ -45,7 +45,7 @@ class Exchange:
         self.status = 0
 
     async def receive(self) -> Message:
-        """The next piece of the body; raises Cut where it is too long or too slow."""
+        """The next piece of the body; raises RequestEnded where it is too long or too slow."""
         if not self._has_more:
             return await self._receive()
         if self._length > self._limits.body:
@@ -195,6 +195,7 @@ class ServerNames:
         named = [each.lower() for each in headers.getlist("host")]
         if len(named) != 1 or not self._is_ours(named[0]):
             raise Refusal(403, "host", "this server does not go by that name", "start it with --allow-host NAME")
+        # A page of the server itself may ask, behind a proxy with TLS as well.
         own = {f"http://{named[0]}", f"https://{named[0]}", *(each.lower().rstrip("/") for each in self.origins)}
         if any(each.lower() not in own for each in headers.getlist("origin")):
             hint = "ask without an Origin, or from a page of this server"
@@ -222,7 +223,7 @@ class RequestGate:
             try:
                 self._names.check(Headers(scope=scope))
                 await self.app(scope, exchange.receive, exchange.send)
-            except RequestEnded as cut:
-                await answer_to(cut.refusal)(scope, receive, exchange.send)
+            except RequestEnded as ended:
+                await answer_to(ended.refusal)(scope, receive, exchange.send)
             except (Refusal, MemfolioError) as error:
                 await answer_to(error)(scope, receive, exchange.send)

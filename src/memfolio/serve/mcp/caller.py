@@ -40,6 +40,7 @@ class Caller:
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="memfolio-open")
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="memfolio-call")
         self._lock = threading.Lock()
+        # Hosts wait for the list of tools, not for the memory.
         self._opening: Future[Memory] = self._opener.submit(open)
         self._calls: set[Future[Any]] = set()
 
@@ -57,6 +58,7 @@ class Caller:
         try:
             return opening.result()
         except MemfolioError:
+            # Of many who wait, one tries again.
             with self._lock:
                 if self._opening is opening:
                     self._opening = self._opener.submit(self._open)

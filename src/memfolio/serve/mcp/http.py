@@ -19,7 +19,7 @@ from memfolio.serve.http.gate import RequestGate, ServerNames, admitted
 from memfolio.serve.http.server import ADDRESS, Limits, address, listen, run, server_of
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
-from memfolio.serve.mcp.server import Guest, build
+from memfolio.serve.mcp.server import Requester, build
 from memfolio.serve.tokens import Tokens
 from memfolio.verbs.verb import Verb
 
@@ -72,9 +72,9 @@ def serve(callers: Callers, tokens: Tokens, at: str, names: Collection[str], tel
 def application(callers: Callers, tokens: Tokens, names: ServerNames, limits: Limits) -> RequestGate:
     """The server behind the gate, which knows names and origins better than the library does."""
 
-    def who(context: Any) -> Guest:
+    def who(context: Any) -> Requester:
         token = context.request.scope[TOKEN]
-        return Guest(callers.of(token.agent), may_write=token.lets("write"))
+        return Requester(callers.of(token.agent), may_write=token.lets("write"))
 
     app = build(who).streamable_http_app(
         streamable_http_path=PATH,

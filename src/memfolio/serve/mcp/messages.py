@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from memfolio.recall.fence import fenced
 from memfolio.verbs.documents import as_json
 
-# Lines of a host that the SDK cannot read, and leaves without an answer: mended, or answered with an error.
+# Lines of a host that the SDK cannot read, and leaves without an answer: repaired, or answered with an error.
 
 _ID = r'"id"\s*:\s*(?P<id>\d{1,15}|"[^"\\]{1,80}")'
 _PLACES = (re.compile(rf'\A\s*\{{(?:(?!"params").){{0,200}}?{_ID}'), re.compile(rf"{_ID}\s*\}}\s*\Z"))
@@ -26,20 +26,20 @@ _PLACES = (re.compile(rf'\A\s*\{{(?:(?!"params").){{0,200}}?{_ID}'), re.compile(
 UNREADABLE = "this cannot be read; send one JSON-RPC message a line, at most 200 levels deep"
 
 
-async def hear(read: Any, write: Any, heard: Any) -> None:
-    """Hand on what a host says."""
-    async with heard:
+async def forward(read: Any, write: Any, readable: Any) -> None:
+    """Pass the messages of a host on to the SDK, and answer what it would leave without an answer."""
+    async with readable:
         async for item in read:
-            line = _line(item)
+            line = _unreadable(item)
             if line is None:
-                await heard.send(item)
-            elif message := edit_result(line):
-                await heard.send(SessionMessage(message))
+                await readable.send(item)
+            elif message := repaired(line):
+                await readable.send(SessionMessage(message))
             else:
                 await write.send(SessionMessage(refused(line)))
 
 
-def edit_result(line: str) -> types.JSONRPCMessage | None:
+def repaired(line: str) -> types.JSONRPCMessage | None:
     """The message without halves of characters, which JSON can write and no text can have; None where it is no message.
 
     Hosts cut texts between the two halves of an emoji.
@@ -58,7 +58,7 @@ def refused(line: str) -> types.JSONRPCError:
     return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found["id"]) if found else None, error=told)
 
 
-def _line(item: SessionMessage | Exception) -> str | None:
+def _unreadable(item: SessionMessage | Exception) -> str | None:
     """The line that is no JSON, or is no message and then stands for nothing; None for a message."""
     if isinstance(item, ValidationError):
         [first, *_] = item.errors(include_url=False)

@@ -75,6 +75,7 @@ class RowWriter(Writer):
         self._timeout = timeout
         self._mutex = threading.RLock()
         self._queue: list[_Waiting] = []
+        self._queueing = threading.Lock()
 
     @contextmanager
     def ready(self, *, sweeps: bool = True, patience: float | None = None) -> Iterator[None]:
@@ -98,15 +99,16 @@ class RowWriter(Writer):
 
     @contextmanager
     def _transaction(self, seconds: float) -> Iterator[None]:
-        journal = self._journal
+        journal, is_stored = self._journal, False
         try:
             with self._rows.transaction(seconds) as there:
                 journal.meet(there)
                 yield
                 self._store(seconds)
-        except BaseException:
-            journal.drop_made()
-            raise
+                is_stored = True
+        finally:
+            if not is_stored:
+                journal.drop_made()
         journal.keep_made()
 
     def _store(self, seconds: float) -> None:
@@ -141,15 +143,38 @@ class RowWriter(Writer):
         if self._rows.is_mine:
             return self._made(allowed.change)
         waiting = _Waiting(allowed.change)
-        self._queue.append(waiting)
-        with self._alone(self._timeout):
-            if not waiting.is_done:
-                self._serve()
+        with self._queueing:
+            self._queue.append(waiting)
+        try:
+            with self._alone(self._timeout):
+                if not waiting.is_done:
+                    self._serve()
+        except HomeBusyError:
+            with self._queueing:
+                is_untouched = waiting in self._queue
+                if is_untouched:
+                    self._queue.remove(waiting)
+            if is_untouched:
+                raise
+            with self._mutex:  # somebody is making it, and comes to an end within the deadline
+                pass
         return waiting.result()
 
     def _serve(self) -> None:
-        """Make the changes that wait, again while the database cannot be reached; some are refused for themselves."""
-        batch, self._queue[:] = self._queue[:TOGETHER], self._queue[TOGETHER:]
+        """Make the changes that wait; whatever ends this thread, those who wait for it are told."""
+        with self._queueing:
+            batch = self._queue[:TOGETHER]
+            del self._queue[:TOGETHER]
+        is_settled = False
+        try:
+            self._settle(batch)
+            is_settled = True
+        finally:
+            if not is_settled:
+                self._fail(batch, HomeError("the server is being stopped", hint="try again"))
+
+    def _settle(self, batch: Sequence[_Waiting]) -> None:
+        """Store these changes, again while the database cannot be reached; some are refused for themselves."""
         end = time.monotonic() + self._timeout
         while True:
             try:
@@ -164,9 +189,6 @@ class RowWriter(Writer):
                 time.sleep(PAUSE)
             except MemfolioError as error:
                 return self._fail(batch, error)
-            except BaseException as error:
-                self._fail(batch, error)
-                raise
 
     def _try(self, waiting: _Waiting) -> None:
         waiting.receipt = waiting.error = None
