@@ -114,8 +114,7 @@ class OwnServer:
             with lock():
                 if not (self._data / "PG_VERSION").is_file():
                     self._create()
-                if not self.is_running():
-                    self._launch()
+                self._launch()
                 self._prepare()
         finally:
             lock.close()
@@ -178,21 +177,34 @@ class OwnServer:
         self._disk.rename(made, self._data)
 
     def _launch(self) -> None:
-        """Start it, again while one that was killed is still going: its children hold the memory they share."""
+        """See that it takes connections: one that was killed may still be going, and one that begins is not ready."""
         command = [program("pg_ctl"), "start", "-D", str(self._data), "-l", str(self._log), "-w", "-t", "30"]
         command += ["-o", f"-k {self._socket}"]
         end = time.monotonic() + START_SECONDS
-        while self._run(command, check=False).returncode != 0 and not self.is_running():
+        while not self._takes_connections():
             if time.monotonic() > end:
                 raise HomeError("PostgreSQL did not start", hint=f"{self._log} says why")
-            time.sleep(0.3)
+            if not self.is_running():
+                self._run(command, check=False)
+            time.sleep(0.1)
+
+    def _takes_connections(self) -> bool:
+        try:
+            driver().connect(self._first_url, connect_timeout=CONNECT_SECONDS).close()
+        except driver().OperationalError:
+            return False
+        return True
+
+    @property
+    def _first_url(self) -> str:
+        """The address of the database that every server has."""
+        return self.owner_url.replace(f"/{DATABASE}?", "/postgres?")
 
     def _prepare(self) -> None:
         """The role of servers, the database and its tables."""
         psycopg = driver()
         passwords = self._passwords()
-        first = self.owner_url.replace(f"/{DATABASE}?", "/postgres?")
-        with psycopg.connect(first, autocommit=True, connect_timeout=CONNECT_SECONDS) as conn:
+        with psycopg.connect(self._first_url, autocommit=True, connect_timeout=CONNECT_SECONDS) as conn:
             sql = psycopg.sql
             if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [SERVER]).fetchone():
                 made = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD {}")
