@@ -226,9 +226,7 @@ def _from_environment(environ: Mapping[str, str]) -> _Given:
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
         elif name in retired:
             found.retired.append(name)
-        elif name not in ("MEMFOLIO_HOME", ASKED, *map(variable_of, _PLACE)) and (
-            nearest := _nearest(name, known, _ALIKE)
-        ):
+        elif name not in ours and (nearest := _nearest(name, known, _ALIKE)):
             found.problems.append((f"unknown environment variable {_show(name)}", f"did you mean {nearest}?"))
     return found
 
