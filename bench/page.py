@@ -84,9 +84,9 @@ def p95(times: list[float]) -> float:
     return sorted(times)[max(0, len(times) * 95 // 100 - 1)]
 
 
-def repeated(client: Client, path: str, rounds: int = ROUNDS) -> list[float]:
+def repeated(client: Client, path: str) -> list[float]:
     client.get(path)
-    return [client.get(path)[0] for _ in range(rounds)]
+    return [client.get(path)[0] for _ in range(ROUNDS)]
 
 
 def measure(board: Board, site: Site, name: str) -> None:
@@ -94,24 +94,22 @@ def measure(board: Board, site: Site, name: str) -> None:
         client = Client(site, connection)
         _, page = client.get("/a/main/memories")
         one = re.findall(r'name="id" value="([^"]+)"', page)[5]
-        for what, path in (("list", "memories"), ("memory", f"memories/{one}")):
-            times = repeated(client, f"/a/main/{path}")
-            board.show(f"{name}, {what}: first byte p50", sorted(times)[len(times) // 2] * 1e3, 50, unit=" ms")
-        for what, path in (
-            ("tagged", "memories?tag=kept"),
-            ("quarantined", "memories?state=quarantined"),
-            ("corrected", "memories?state=superseded"),
-            ("archived", "memories?state=archived"),
-        ):
-            times = repeated(client, f"/a/main/{path}", 8)
-            board.show(f"{name}, {what}: first byte p50", sorted(times)[len(times) // 2] * 1e3, 50, unit=" ms")
-        times = repeated(client, "/a/main/memories?state=dormant", 5)
-        board.show(f"{name}, dormant: p50", sorted(times)[len(times) // 2] * 1e3, 400, unit=" ms")
+        kinds = {"tagged": "tag=kept", "quarantined": "state=quarantined", "corrected": "state=superseded"}
+        lists = {what: f"memories?{query}" for what, query in (kinds | {"archived": "state=archived"}).items()}
+        for what, path in {"list": "memories", "memory": f"memories/{one}", **lists}.items():
+            show(board, client, f"{name}, {what}: first byte p50", path, 50)
+        show(board, client, f"{name}, dormant: p50", "memories?state=dormant", 400)
         board.show(f"{name}, next page: p95", p95(walked(client, page)) * 1e3, 50, unit=" ms")
         asked(board, site, client, name)
-        for what, path in (("review", "review"), ("history", "history")):
-            times = repeated(client, f"/a/main/{path}")
-            board.show(f"{name}, {what}: p50", sorted(times)[len(times) // 2] * 1e3, 200, unit=" ms")
+        for what in ("review", "history"):
+            show(board, client, f"{name}, {what}: p50", what, 200)
+
+
+def show(board: Board, client: Client, what: str, path: str, most: float) -> None:
+    """How long a page takes, and how many times as long as a small file, which on a busy machine says more."""
+    times, bare = repeated(client, f"/a/main/{path}"), repeated(client, "/static/icon.svg")
+    took, least = sorted(times)[ROUNDS // 2], sorted(bare)[ROUNDS // 2]
+    board.show(what, took * 1e3, most, unit=" ms", note=f"{took / least:.1f} times a small file")
 
 
 def walked(client: Client, page: str) -> list[float]:

@@ -37,7 +37,9 @@ def shots(home: Path) -> dict[str, tuple[str, dict[str, int], str]]:
         "asked": (f"memories/{tea}?q=what%20does%20Alex%20drink%3F", WIDE, "dark"),
         "history": ("history", WIDE, "light"),
         "undo": (f"undo?seq={change}", WIDE, "light"),
-        "core": (PROMPT, WIDE, "light"),
+        "purge": (f"undo?purge={tea}", WIDE, "light"),
+        "core": ("core", WIDE, "light"),
+        "said": (PROMPT, WIDE, "light"),
         "thing": ("things/person--mia?hops=2", WIDE, "light"),
         "things": ("things", WIDE, "dark"),
         "knowledge": ("knowledge", WIDE, "light"),
@@ -55,6 +57,9 @@ def shots(home: Path) -> dict[str, tuple[str, dict[str, int], str]]:
 
 def settle(tab: Page) -> None:
     tab.wait_for_load_state("load")
+    if tab.locator(".row .why").count():
+        tab.locator(".row .why summary").first.click()
+        tab.mouse.move(0, 0)
     tab.wait_for_timeout(400)
 
 

@@ -122,6 +122,7 @@ class AsyncMemory:
         sync = _awaited(Memory.sync)
         reindex = _awaited(Memory.reindex)
         agents = _given.agents
+        notes = _given.notes
         audit = _given.audit
         cases = _given.cases
         core = _given.core

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a room is loaded when somebody asks for it
     from memfolio.reason.inputs import World
     from memfolio.reason.reason import Judgements, Reasoner
     from memfolio.stores.core import Core
+    from memfolio.stores.notes import WatchedFolders
     from memfolio.vault.past.past import Past
 
 
@@ -96,6 +97,8 @@ class Rooms:
     """What is proposed to this agent, and by it."""
     reflections: Reflections = room("govern.reflection.reflections:Reflections", gate="gate", model="_model")
     """What this agent found when it looked back, and what became of it."""
+    notes: WatchedFolders = room("stores.notes:WatchedFolders")
+    """Folders of notes outside of the home that are found as they lie there."""
     agents: Agents = room("govern.agents:Agents")
     """The agents of the home, as far as this one may know of them."""
 

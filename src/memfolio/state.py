@@ -38,6 +38,7 @@ class Op(StrEnum):
     FLUSH = "flush"
     CONTEXT = "context"
     REVIEW = "review"
+    DATED = "dated"
 
 
 @frozen

@@ -92,6 +92,7 @@ async def _daily(good: Call) -> None:
     assert len(await good("observe_many", turns=[turn, turn])) == 2
     said = [{"text": "The user wants to meet", "type": "task", "turns": [(await good("learn"))["turns"][0]["id"]]}]
     assert [each["content"] for each in (await good("learn", statements=said))["learned"]] == ["The user wants to meet"]
+    assert await good("notes_folders") == []
     assert set(await good("cost")) == {"models", "told"}
     assert "mind_add" in [each["name"] for each in await good("find_tool", wanted="remind me of a promise")]
     assert (await good("use_tool", name="memory_stats"))["entities"] == 1

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memfolio.errors import InputError
 from memfolio.graph.entities import free_name, slug
-from memfolio.index.read_files import front_matter, page_date, page_fields, page_tags, told_date
+from memfolio.index.read_files import page_date, page_fields, page_tags, told_date
 from memfolio.text import counted
 from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.disk import Disk
@@ -53,6 +53,10 @@ class Sheet:
     ref: str
     path: str
     text: str
+    data: bytes | None = None
+    """What the file held, byte for byte, where the page is to hold just that."""
+    created: date | None = None
+    """The day it was written, where neither its name nor its text tells that."""
 
 
 @frozen
@@ -108,6 +112,7 @@ SKIPPED = frozenset({"node_modules", "__pycache__"})
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+CLOSED = "cannot be opened"
 LONGEST = 60
 """Characters of a name: 200 bytes hold as many, whatever they are, and an ending."""
 
@@ -118,6 +123,8 @@ class Leaf(NamedTuple):
     ref: str
     text: str
     modified: datetime
+    data: bytes = b""
+    """Its bytes; those of its text in UTF-8 where it has another encoding."""
 
 
 def files_below(root: Path, start: str = "") -> Iterator[str | ImportProblem]:
@@ -132,7 +139,7 @@ def files_below(root: Path, start: str = "") -> Iterator[str | ImportProblem]:
             with os.scandir(root / folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            yield ImportProblem(ref=folder or ".", why=f"cannot be opened: {error.strerror}")
+            yield ImportProblem(ref=folder or ".", why=f"{CLOSED}: {error.strerror}")
             continue
         shown = [entry for entry in entries if not entry.name.startswith(".") and entry.name not in SKIPPED]
         folders = [entry for entry in shown if entry.is_dir(follow_symlinks=False)]
@@ -147,7 +154,8 @@ def read_leaf(root: Path, ref: str) -> Leaf | ImportProblem:
         content, modified = _read(Path(root, ref))
         text = decoded(content)
         if text is not None and shown == ref:
-            return Leaf(ref, text, datetime.fromtimestamp(modified, UTC))
+            is_utf8 = not content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            return Leaf(ref, text, datetime.fromtimestamp(modified, UTC), content if is_utf8 else text.encode())
         why = "is not text in UTF-8: convert it" if text is None else "has a name that is not UTF-8: rename it"
     except OSError as error:
         why = "is a link and is not followed" if error.errno == errno.ELOOP else f"cannot be read: {error}"
@@ -281,15 +289,6 @@ Sections = list[tuple[str, str]]
 """Titles, each with its section."""
 
 
-def dated(leaf: Leaf) -> str:
-    """The text of a file, with the day of that in its front matter where nothing else tells it."""
-    if page_date(leaf.ref) or told_date(page_fields(leaf.text)):
-        return leaf.text
-    created = f"created: {leaf.modified.date().isoformat()}\n"
-    start, end = front_matter(leaf.text)
-    return f"{leaf.text[:start]}{created}{leaf.text[start:]}" if end else f"---\n{created}---\n{leaf.text}"
-
-
 def fenced(leaf: Leaf) -> str:
     """The text of a page that shows a file which is no Markdown."""
     return f"# {leaf.ref.rpartition('/')[2]}\n\n~~~~\n{leaf.text.rstrip()}\n~~~~\n"
@@ -298,6 +297,18 @@ def fenced(leaf: Leaf) -> str:
 def page(place: str, text: Callable[[Leaf], str] = lambda leaf: leaf.text) -> Reader:
     r"""Reads a file as a page at `place`, which may name groups of the pattern: `memory/\g<rest>`."""
     return lambda leaf, match: [Sheet(ref=leaf.ref, path=safe_path(match.expand(place)), text=text(leaf))]
+
+
+def note(place: str) -> Reader:
+    """Reads a file as a page that holds just what the file does."""
+
+    def read(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
+        is_dated = page_date(leaf.ref) or told_date(page_fields(leaf.text))
+        created = None if is_dated else leaf.modified.date()
+        path = safe_path(match.expand(place))
+        yield Sheet(ref=leaf.ref, path=path, text=leaf.text, data=leaf.data, created=created)
+
+    return read
 
 
 def ignored(leaf: Leaf, match: re.Match[str]) -> Iterable[Incoming]:

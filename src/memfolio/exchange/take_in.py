@@ -14,14 +14,15 @@ from typing import Any, TypeVar
 
 from memfolio.arguments import draft_of, turn_of
 from memfolio.errors import ConflictError, InputError, PolicyError
-from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming, Lore, Sheet, Source, Thing
+from memfolio.exchange.reading import CLOSED, ImportedMemory, ImportProblem, Incoming, Lore, Sheet, Source, Thing
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
+from memfolio.state import Op
 from memfolio.types import EMPTY, Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
 from memfolio.vault.fields import Draft, check_content, encoded
 from memfolio.vault.lines import read_lines
-from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of
+from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # Many things in batches, of which each is one change.
@@ -59,24 +60,37 @@ def _digest(text: str, size: int) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
+def _name_of(ref: str) -> str:
+    """The part of a mark that stands for the reference."""
+    return _digest(ref, DIGITS)
+
+
 def own_mark(thing: Thing) -> str:
     """By which a thing is known again; one that was changed where it comes from has another mark."""
     match thing:
         case ImportedMemory():  # spaces are not kept as they come
             return mark_of(thing.ref, *thing.content.split())
         case Sheet():
-            return mark_of(thing.ref, thing.text)
+            return mark_of(thing.ref, _as_compared(thing.text))
         case Lore(room="facts"):
             return mark_of(thing.ref, json.dumps(dict(thing.fields), default=str, sort_keys=True))
     return mark_of(thing.ref)
 
 
+def _as_compared(text: str) -> str:
+    """The text of a page, whatever ends its lines."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
 class ImportedMarks:
     """The marks of what one source brought to an agent; ask under the write lock, where others import, too."""
 
-    def __init__(self, vault: Vault, agent: str, source: str) -> None:
+    def __init__(self, vault: Vault, agent: str, source: str, place: Path) -> None:
         self._vault = vault
         self._source = source
+        self._place = _digest(str(place.resolve()), DIGITS)
+        self.names_here: set[str] = set()
+        """The first parts of the marks of what came from this very place."""
         self._ledger = Ledger(f"{agent_root(agent)}/memory/meta/imports", Form.LINES)
         self._head = -1
         self._marks: set[str] = set()
@@ -85,25 +99,29 @@ class ImportedMarks:
     def marks(self) -> tuple[set[str], Mapping[str, str]]:
         """All marks, also of what a thing said before, and the last mark of each thing by its first part."""
         if self._head != self._vault.head:  # somebody wrote since
-            self._marks, self._last = set(), {}
-            self.took(self._read())
+            self._marks, self._last, self.names_here = set(), {}, set()
+            for line in self._read():
+                self.took(line.get("paths", ()), is_here=line.get("place") == self._place)
         return self._marks, self._last
 
     def line(self, marks: list[str]) -> AddLines:
         """What a change that takes these over has to write beside them."""
         # What is called `paths` is not searched for secrets, which a mark may look like.
-        return AddLines(self._ledger, ({"op": "import", "job": self._source, "paths": marks},), "I")
+        line = {"op": "import", "job": self._source, "place": self._place, "paths": marks}
+        return AddLines(self._ledger, (line,), "I")
 
-    def took(self, marks: list[str]) -> None:
+    def took(self, marks: Iterable[str], *, is_here: bool = True) -> None:
         """Note what the last change wrote, so that the ledger need not be read again."""
+        marks = list(marks)
         self._marks.update(marks)
         self._last.update((mark[:NAME], mark) for mark in marks)
+        self.names_here.update(mark[:NAME] for mark in marks if is_here)
         self._head = self._vault.head
 
-    def _read(self) -> list[str]:
+    def _read(self) -> list[Mapping[str, Any]]:
         parts = takewhile(lambda data: data is not None, (self._vault.content(self._ledger.part(n)) for n in count(1)))
         records: list[Any] = [line.record for data in parts for line in read_lines(data or b"").records]
-        return [mark for each in records if each.get("job") == self._source for mark in each.get("paths", ())]
+        return [each for each in records if each.get("job") == self._source]
 
 
 # What is written for a thing that comes in: checked one by one, so that a problem stays with its thing.
@@ -115,6 +133,8 @@ Written = Draft | PutPage | Mapping[str, Any] | None
 Placed = tuple[Thing, Written]
 ASIDE = "memory/imported"
 """The folder for pages whose own place is taken, or is not for pages."""
+FOLDERS = ("memory/notes/", "memory/claude-code/", "memory/")
+"""Where the pages of folders go, below their places there."""
 KEPT = ("memory/meta/evolution.md", "memory/vault/", "memory/graph/entities/")
 RESERVED = ("memory/meta/", "memory/graph/", "knowledge/", "sessions/index")
 """Where memfolio keeps its own records, with exceptions."""
@@ -145,6 +165,8 @@ class ImportReport:
     """The numbers of the changes that were made."""
     shown: list[str] = field(default_factory=list)
     """The first of what came, each in a line."""
+    gone: list[str] = field(default_factory=list)
+    """What came from the same place before and is not there any more: pages by their paths, memories by their ids."""
 
     def count(self, thing: Thing) -> None:
         match thing:
@@ -175,12 +197,13 @@ def take_in(
     """
     began = time.monotonic()
     check_apart(path, memory.vault.config.home)
-    importing = _Import(memory, source.name, untrusted=untrusted, dry_run=dry_run)
+    importing = _Import(memory, source.name, path, untrusted=untrusted, dry_run=dry_run)
     total, done = source.count(path), 0
     for batch in batches(source.read(path), BATCH, WEIGHT, _weight):
         importing.take(batch)
         done += len(batch)
         progress(min(done, total), total)
+    importing.report.gone = importing.gone()
     importing.report.took = time.monotonic() - began
     return importing.report
 
@@ -199,14 +222,14 @@ def _weight(each: Incoming) -> int:
 class _Import:
     """One import under way. Each batch is one change together with its marks, so that whoever is killed goes on."""
 
-    def __init__(self, memory: Memory, source: str, *, untrusted: bool, dry_run: bool) -> None:
+    def __init__(self, memory: Memory, source: str, place: Path, *, untrusted: bool, dry_run: bool) -> None:
         self._memory, self._vault, self._dry_run = memory, memory.vault, dry_run
         self._root, self._source = agent_root(memory.agent), f"import:{source}"
         is_owner = memory.vault.speaker == "owner"
         actor, approval = ("human", Approval.APPROVED) if is_owner else ("bot:import", Approval.AUTO)
         self._by = Attribution(actor=actor, approval=approval, trigger="import", source=self._source)
         self._origin = Origin.UNTRUSTED if untrusted else Origin.OWNER if is_owner else Origin.AGENT
-        self._known = ImportedMarks(memory.vault, memory.agent, source)
+        self._known = ImportedMarks(memory.vault, memory.agent, source, place)
         self._seen: dict[str, str] = {}
         self._paths: set[str] = set()
         """The places of pages that came, in small letters."""
@@ -221,6 +244,26 @@ class _Import:
             fresh, changed = self._sorted([each for each in batch if not isinstance(each, ImportProblem)])
             self._write([*self._placed(fresh)])
             self._correct(changed)
+
+    def gone(self) -> list[str]:
+        """What came from this place before, is still here, and is not there any more."""
+        self._known.marks()
+        # What could not be read this time is still there; and in a folder that cannot be opened, anything may be.
+        gone = self._known.names_here - self._seen.keys() - {_name_of(flaw.ref) for flaw in self.report.flaws}
+        if not gone or any(flaw.why.startswith(CLOSED) for flaw in self.report.flaws):
+            return []
+        items = (item for item in self._vault.entries(self._memory.agent) if item.source == self._source)
+        found = [item.id for item in items if _name_of(str(item.attributes.get("ref"))) in gone]
+        pages = [path for path in self._vault.files if path.startswith(f"{self._root}/") and path.endswith(".md")]
+        return [*found, *sorted(path for path in pages if not gone.isdisjoint(map(_name_of, self._refs(path))))]
+
+    def _refs(self, path: str) -> Iterator[str]:
+        """What the source of a page may be called."""
+        inside = path.removeprefix(f"{self._root}/")
+        for folder in ("", *FOLDERS, f"{ASIDE}/{self._source.removeprefix('import:')}/"):
+            if inside.startswith(folder):
+                name = inside.removeprefix(folder)
+                yield from (name, *(f"{name.removesuffix('.md')}{ending}" for ending in (".markdown", ".txt")))
 
     def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[ImportedMemory]]:
         """Those that were not taken over, each once, and memories that say something else than they did then."""
@@ -349,7 +392,7 @@ class _Import:
 
     def _page(self, sheet: Sheet) -> PutPage | None:
         """The page as it is written: at its place, else aside; None where it is there as it is."""
-        data = encoded(sheet.text)
+        data = encoded(sheet.text) if sheet.data is None else sheet.data
         if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
             raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
         aside = f"{ASIDE}/{self._source.removeprefix('import:')}/{sheet.path}"
@@ -358,7 +401,11 @@ class _Import:
             page = self._vault.page(path)
             if path.casefold() in self._paths:
                 continue
-            if page is None or page.content == data or mark_of(sheet.ref, page.text) in self._known.marks()[0]:
+            if (
+                page is None
+                or page.content == data
+                or mark_of(sheet.ref, _as_compared(page.text)) in self._known.marks()[0]
+            ):
                 self._paths.add(path.casefold())
                 return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
         raise ConflictError(f"{aside} is there already and says something else")
@@ -398,6 +445,13 @@ class _Import:
             operations.append(AddEntries(self._memory.agent, drafts))
         if cases:
             operations.append(AddLines(Ledger(f"{self._root}/knowledge/cases", Form.LINES), tuple(cases), "C"))
+        dates = {
+            each.path.removeprefix(f"{self._root}/"): thing.created.isoformat()
+            for thing, each in placed
+            if isinstance(each, PutPage) and isinstance(thing, Sheet) and thing.created
+        }
+        if dates:
+            operations.append(AddLines(state_ledger(self._memory.agent), ({"op": Op.DATED.value, "pages": dates},)))
         action = Action.EDIT if any(each.expects for each in pages) else Action.CREATE if pages else Action.APPEND
         self.report.seqs.append(self._apply([own_mark(thing) for thing, _ in placed], operations, action))
         self._mark([mark for each in placed for mark in self._redacted(*each)])
@@ -406,7 +460,7 @@ class _Import:
         """By which a page is known for what came, although a secret was taken out of it."""
         written = self._vault.page(page.path) if isinstance(page, PutPage) else None
         if isinstance(page, PutPage) and written and written.content != page.content:
-            yield from (mark_of(thing.ref, written.text), own_mark(thing))
+            yield from (mark_of(thing.ref, _as_compared(written.text)), own_mark(thing))
 
     def _mark(self, marks: list[str]) -> None:
         if marks:

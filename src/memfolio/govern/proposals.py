@@ -448,7 +448,7 @@ def propose_instead(proposals: Proposals, searcher: Searcher, intent: ProposedCa
     """Propose what a verb was kept from doing, to the agent whose memory it is about."""
     named = intent.arguments.get("id") or intent.arguments.get("what")
     found = searcher.find(named) if named else None
-    mine = searcher.agent if intent.verb.startswith(("core.", "graph.")) or not found else agent_of(found.path)
+    mine = searcher.agent if intent.verb.startswith(("core.", "graph.")) or not found else found.agent
     to = None if intent.verb in ADDING or mine == SHARED else mine
     return proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 

@@ -16,6 +16,7 @@ from memfolio.errors import ConflictError, EditConflictError, RefusedError
 from memfolio.govern.gate import AGENT, OWNER
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located
+from memfolio.index.notes import NOTE
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores import edit
@@ -88,7 +89,8 @@ def update(
 
 def _newest(vault: Vault, searcher: Searcher, located: Located) -> tuple[Index, Located]:
     """The last correction of a memory as it stands in its file, with what people did to it there."""
-    vault.reconcile([located.path])
+    if located.form != NOTE:
+        vault.reconcile([located.path])
     index, here = _found(searcher, located.item.id)
     seen = {here.item.id}
     while (later := here.item.superseded_by) and later not in seen:

@@ -114,7 +114,7 @@ class Mutex:
 
 # What an index notes about itself: up to which change it has filed, and for which home it was built.
 
-HEAD, CHAIN, BASIS = "head", "chain", "basis"
+HEAD, CHAIN, BASIS, AGENT = "head", "chain", "basis", "agent"
 
 
 def get_meta(connection: apsw.Connection, key: str) -> str | int | None:

@@ -21,6 +21,7 @@ from memfolio.errors import (
     SearchIndexError,
 )
 from memfolio.index.database import (
+    AGENT,
     BASIS,
     Database,
     Mutex,
@@ -41,9 +42,11 @@ from memfolio.index.search import as_heard_by
 from memfolio.index.vectors import Matrix, carry_over, text_hash
 from memfolio.index.write import Filing, stored_state
 from memfolio.types import MemoryItem
+from memfolio.vault.agents import agent_file
+from memfolio.vault.folders import notes_below, read_note_file
 from memfolio.vault.journal import FileState, Head, Record, Written
 from memfolio.vault.lines import read_lines
-from memfolio.vault.paths import agent_of, is_state, ledger_of
+from memfolio.vault.paths import agent_of, is_outside, is_state, ledger_of
 from memfolio.vault.vault import Vault
 
 # It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
@@ -64,20 +67,97 @@ RETRY = 1.0
 """Seconds after which a file that could not be read is tried again."""
 
 
+# The folders of notes that an agent watches, as its `agent.toml` names them.
+
+
+class NoteFolders:
+    """The notes in the folders that one agent watches."""
+
+    def __init__(self, vault: Vault, agent: str) -> None:
+        self.surveys = 0
+        """How often they were looked over."""
+        self.settings_file = agent_file(agent)
+        self._vault, self._agent = vault, agent
+        self._is_behind = True
+        self._seen: tuple[object, tuple[str, ...]] | None = None
+        self._problems: dict[str, str] = {}
+
+    def roots(self) -> tuple[str, ...]:
+        """The folders; none while the settings make no sense."""
+        look = self._vault.glance(self.settings_file)
+        if look is None:
+            return ()
+        if self._seen is None or self._seen[0] != look:
+            try:
+                self._seen = look, self._vault.settings(self._agent).watches
+            except MemfolioError:
+                return ()  # the scope of the agent says why
+        return self._seen[1]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether notes may have changed since they were last looked over."""
+        return self._is_behind and bool(self.roots())
+
+    def mark_behind(self) -> None:
+        """Have the notes looked over before the next answer."""
+        self._is_behind = True
+
+    def missing(self) -> dict[str, str]:
+        """Folders whose notes cannot be found at the moment, each with the reason."""
+        found: dict[str, str] = {}
+        for root in self.roots():
+            try:
+                with os.scandir(root) as entries:
+                    if not any(entries):
+                        found[root] = "is empty; if it lies on a disk, mount it"
+            except OSError as error:
+                found[root] = f"cannot be opened: {error.strerror}; its notes are found again when it is back"
+        return found
+
+    def states(self, filed: Mapping[str, FileState]) -> dict[str, FileState]:
+        """Every note as it stands; one with another stamp than it is filed with has no hash."""
+        self._is_behind = False  # first, so that a change that comes meanwhile says otherwise
+        self.surveys += 1
+        self._problems = {}
+        states: dict[str, FileState] = {}
+        for root in self.roots():
+            for path, note in (notes_below(root) or {}).items():
+                known = filed.get(path)
+                is_same = known is not None and known.stamp == note.stamp
+                states[path] = FileState(known.hash if known and is_same else "", note.stamp.size, note.stamp)
+                if note.problem:
+                    self._problems[path] = note.problem
+        return states
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a note, None where there is none; OSError says why it cannot be read."""
+        if why := self._problems.get(path):
+            raise OSError(why)
+        root = self.root_of(path)
+        return read_note_file(root, path) if root else None
+
+    def root_of(self, path: str) -> str | None:
+        """The watched folder in which a file or folder lies, or which it is."""
+        return next((root for root in self.roots() if f"{path}{os.sep}".startswith(os.path.join(root, ""))), None)
+
+
 class FileIndexer:
     """Files what one agent's files say, inside transactions that others begin and end."""
 
     def __init__(self, vault: Vault, agent: str) -> None:
         self._vault = vault
         self._agent = agent
+        self.notes = NoteFolders(vault, agent)
         self.retries_at: float | None = None
         """When files are looked at again that could not be read; None when all could."""
 
     def states(self, db: Connection) -> dict[str, FileState]:
-        """Every file of this agent that is searched, as the vault knows it."""
+        """Every file of this agent that is searched, as the vault knows it, and every note that it watches."""
         rows = db.execute("SELECT path, hash, size, stamp FROM files")
-        states = self._vault.states({path: stored_state(*state) for path, *state in rows})
-        return {path: state for path, state in states.items() if self._is_ours(path)}
+        filed = {path: stored_state(*state) for path, *state in rows}
+        states = self._vault.states(filed)
+        return {path: state for path, state in states.items() if self._is_ours(path)} | self.notes.states(filed)
 
     def compared(self, db: Connection) -> tuple[int, dict[str, FileState], list[str]]:
         """The change up to which files are filed, every file, and those that are filed otherwise than they are."""
@@ -157,8 +237,11 @@ class FileIndexer:
     def _put(self, filing: Filing, path: str, state: FileState) -> None:
         """File what is in a file now; it may be newer than what the vault knows, which will then come to know it."""
         try:
-            data = self._vault.read(path)
+            data = self._read(path)
         except (OSError, HomeError) as error:
+            if is_outside(path):  # a note has that as its problem until its stamp changes
+                filing.put_unread(path, state, getattr(error, "strerror", None) or str(error))
+                return
             logger.debug("%s stays as it was filed: %s", path, error)  # the survey reports it
             self.retries_at = time.monotonic() + RETRY
             return
@@ -167,11 +250,23 @@ class FileIndexer:
         else:
             filing.put(path, data, FileState(self._vault.home.hash(data), len(data), state.stamp))
 
+    def _read(self, path: str) -> bytes | None:
+        return self.notes.read(path) if is_outside(path) else self._vault.read(path)
+
+    def _read_again(self, path: str) -> bytes | None:
+        """The bytes of a file that was filed before; a note that is gone or locked since then will be told as that."""
+        try:
+            return self._read(path)
+        except OSError:
+            if not is_outside(path):
+                raise
+            return None
+
     def _is_ours(self, path: str) -> bool:
         return agent_of(path) == self._agent and is_searched(path)
 
     def _filing(self, db: Connection) -> Filing:
-        return Filing(db, self._agent, self._vault.home.zone, self._vault.read)
+        return Filing(db, self._agent, self._vault.home.zone, self._read_again)
 
 
 def _growth(write: Written, before: Mapping[str, bytes]) -> int:
@@ -191,6 +286,8 @@ EASY_BYTES = 1 << 20
 """How much a home without an index may hold for it to be built by the way."""
 MANY_FILES = 64
 """From how many changed files on the index is built anew, beside the one that is in use, instead of in its place."""
+SHARE = 16
+"""The same as a part of all files, where that is more: a large folder of notes is not read again for a few of them."""
 
 ATTEMPTS = 8
 """How often one reader compares while others keep changing files; then it keeps them from doing so."""
@@ -223,7 +320,9 @@ class Index:
         """File a change that the vault has just entered; called under the write lock, so it never raises or waits."""
         is_filed = False
         try:
-            if self._database is not None and not self._is_behind:
+            # Settings may name other folders of notes, which take longer to read than a write may wait.
+            is_settled = self.notes.settings_file not in record.line.paths
+            if self._database is not None and not self._is_behind and is_settled:
                 is_filed = self._take(self._database, record)
         except (SearchIndexError, HomeError) as error:
             logger.debug("the index stays behind: %s", error)
@@ -299,15 +398,16 @@ class Index:
 
         One that is far behind is left to the next reader, so that the writer does not wait for it.
         """
-        if self._is_followed():
+        if self._is_followed(with_notes=False):
             return
         with self._lock, suppress(SearchIndexError):
             if self._is_easy():
-                self._compare()
+                self._compare(with_notes=False)
 
     def _is_easy(self) -> bool:
         if newest(self._folder, self.agent) is None:
-            return sum(state.size for state in self._vault.states().values()) < EASY_BYTES
+            size = sum(state.size for state in self._vault.states().values())
+            return size < EASY_BYTES and not self.notes.roots()
         return self._is_at(self._opened(), self._vault.newest)
 
     def catch_up(self) -> None:
@@ -340,11 +440,22 @@ class Index:
         """What is the same for as long as the index says the same, once it has caught up; never, while it cannot."""
         self.catch_up()
         behind = (object(),) if self._is_behind else ()
-        return self._current().path, self.builds, self._vault.epoch, self._vault.newest.seq, *behind
+        moment = self._vault.epoch, self._vault.newest.seq, self.notes.surveys
+        return self._current().path, self.builds, *moment, *behind
 
     def mark_behind(self) -> None:
         """Have the files compared with what is filed before the next answer."""
         self._is_behind = True
+
+    @property
+    def notes(self) -> NoteFolders:
+        """The notes outside of the home that are found with the rest."""
+        return self._indexer.notes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything was asked of it here."""
+        return self._database is not None
 
     def _refresh(self) -> None:
         """Hear of other processes' changes, unless one of them holds the home for too long."""
@@ -362,11 +473,12 @@ class Index:
             self._build(progress)
         return self.read(lambda db: number(db, "SELECT count(*) FROM files"))
 
-    def _is_followed(self) -> bool:
+    def _is_followed(self, *, with_notes: bool = True) -> bool:
         database = self._database
         return (
             database is not None
             and not self._is_behind
+            and not (with_notes and self.notes.is_behind)
             and self._epoch == self._vault.epoch
             and database.is_current()
             and not self._is_time_to_retry()
@@ -387,30 +499,31 @@ class Index:
             raise IndexUnavailableError("the index was closed", hint="open the home again")
         return database
 
-    def _compare(self) -> None:
+    def _compare(self, *, with_notes: bool = True) -> None:
         """Bring the index and the files together, in place when little changed, else by building it anew."""
-        is_done = any(self._compare_once() for _ in range(ATTEMPTS))
+        is_done = any(self._compare_once(with_notes=with_notes) for _ in range(ATTEMPTS))
         if not is_done:  # others are quicker: they wait for once
             with self._vault.at_rest():
-                is_done = self._compare_once()
+                is_done = self._compare_once(with_notes=with_notes)
         if not is_done:
             self._is_behind = True
         if self.trouble is not None and not self._current().in_memory:
             self.trouble = None
 
-    def _compare_once(self) -> bool:
+    def _compare_once(self, *, with_notes: bool) -> bool:
         """Whether the index has come up to the files; False when somebody changed one of the two meanwhile."""
         database = self._opened()
         self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
         self._epoch, head = self._vault.epoch, self._vault.newest
-        if self._is_at(database, head) and self._vault.trouble is None:
+        is_at_head = self._is_at(database, head) and self._vault.trouble is None
+        if is_at_head and not (with_notes and self.notes.is_behind):
             return True
         before, states, stale = database.ask(self._indexer.compared)
         if self._vault.newest != head:
             return False  # the files are those of a later moment
-        if not stale and self._vault.trouble is not None:
+        if not stale and (is_at_head or self._vault.trouble is not None):
             return True  # up to which change that is, those who can write know better
-        if len(stale) > MANY_FILES:
+        if len(stale) > max(MANY_FILES, len(states) // SHARE):
             self._build()
             return False
         return self._file(database, states, stale, before, head)
@@ -473,6 +586,7 @@ class Index:
             self._indexer.file(db, states, tell=tell)
             tell(len(states), len(states))
             set_meta(db, BASIS, basis)
+            set_meta(db, AGENT, self.agent)
             set_head(db, head, is_whole=self._indexer.retries_at is None)
             self._keep_embeddings(db)
 

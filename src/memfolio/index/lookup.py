@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import count
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from apsw import Connection, carray
 
 from memfolio.decay import DecayInput
+from memfolio.index.database import AGENT, get_meta
 from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import (
     ROLES,
@@ -39,6 +41,7 @@ from memfolio.index.search import (
     ordered_by,
 )
 from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
+from memfolio.vault.paths import agent_of
 
 # Looking memories up by what they are, not by what they say.
 
@@ -54,6 +57,8 @@ class Located:
     item: MemoryItem
     heading: tuple[str, ...] = ()
     """The headings above a passage."""
+    agent: str = ""
+    """Whose memory it is."""
 
 
 @frozen
@@ -75,7 +80,13 @@ def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None 
         row = MemoryRow._make(columns)
         heading = () if row.form == "memory" else spot_of(row).heading
         yield Located(
-            row=key, path=path, form=row.form, archived=bool(row.archived), item=item_of(row), heading=heading
+            row=key,
+            path=path,
+            form=row.form,
+            archived=bool(row.archived),
+            item=item_of(row),
+            heading=heading,
+            agent=agent_of(path) or str(get_meta(db, AGENT) or ""),
         )
 
 
@@ -537,3 +548,23 @@ def records(db: Connection, ledger: str, about: str | None = None) -> list[dict[
 def record_lines(db: Connection, ledger: str) -> list[str]:
     """The same as JSON."""
     return column(db, "SELECT line FROM records WHERE ledger = ? ORDER BY ordinal", ledger)
+
+
+# Folders of notes outside of the home.
+
+
+class FolderCount(NamedTuple):
+    """What of a folder of notes is found: how many notes and blocks, and what is wrong with which notes."""
+
+    notes: int
+    blocks: int
+    problems: dict[str, str]
+
+
+def count_notes(db: Connection, root: str) -> FolderCount:
+    """How much of a folder of notes is filed."""
+    sql = """SELECT f.path, f.problems, (SELECT count(*) FROM memories m WHERE m.file = f.number) FROM files f
+    WHERE substr(f.path, 1, length(?1)) = ?1 ORDER BY 1"""
+    rows = list(db.execute(sql, (os.path.join(root, ""),)))
+    problems = {path: "; ".join(json.loads(listed)) for path, listed, _ in rows if listed}
+    return FolderCount(len(rows) - len(problems), sum(blocks for *_, blocks in rows), problems)

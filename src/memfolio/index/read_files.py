@@ -30,6 +30,7 @@ from memfolio.vault.paths import (
     agent_of,
     day_of,
     form_of,
+    is_outside,
     is_packed_log,
     is_state,
     is_tracked,
@@ -97,7 +98,7 @@ def cut_passages(text: str, *, size: int = 400, overlap: int = 80) -> list[Passa
     Front matter and comments that have their lines to themselves are no text; a heading with nothing below it is left
     out, unless the page has nothing but headings.
     """
-    body = _Body(text)
+    body = Body(text)
     size = max(size, 8)
     spans = _spans(body.text, size, min(max(overlap, 0), size // 4))
     return list(_placed(body, spans))
@@ -112,10 +113,10 @@ def front_matter(text: str) -> Span:
 
 def body_text(text: str) -> str:
     """What a page says: `text` without its front matter and its comments."""
-    return _Body(text).text
+    return Body(text).text
 
 
-class _Body:
+class Body:
     """A page's text without front matter and comments, and the way back to the offsets of the page."""
 
     def __init__(self, text: str) -> None:
@@ -165,7 +166,7 @@ def _comments(text: str, at: int) -> Iterator[Span]:
 
 def _spans(body: str, size: int, overlap: int) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """The heading, start and end of each passage of `body`."""
-    sections = [section for section in _sections(body) if body[section.start : section.end].strip()]
+    sections = [section for section in sections_of(body) if body[section.start : section.end].strip()]
     for group in _groups(body, sections or [Section((), 0, 0, 0, len(body))], size):
         heading = _shared_path(group)
         first = group[0]
@@ -174,7 +175,7 @@ def _spans(body: str, size: int, overlap: int) -> Iterator[tuple[tuple[str, ...]
             yield heading, *window
 
 
-def _placed(body: _Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> Iterator[Passage]:
+def _placed(body: Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> Iterator[Passage]:
     line, counted = 1, 0
     for heading, start, end in spans:
         raw = body.text[start:end]
@@ -188,7 +189,7 @@ def _placed(body: _Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> I
         yield Passage(heading=heading, text=text, start=first, end=last, line=line)
 
 
-def _sections(body: str) -> Iterator[Section]:
+def sections_of(body: str) -> Iterator[Section]:
     path: list[tuple[int, str]] = []
     level = head = start = 0
     fences = closed_fences(body)
@@ -238,6 +239,13 @@ def _shared_path(group: list[Section]) -> tuple[str, ...]:
     paths = [section.path for section in group]
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(min(paths), max(paths), strict=False))
     return tuple(title for title, _ in shared)
+
+
+def windows(text: str, size: int = 400) -> list[str]:
+    """A text in pieces of at most `size` tokens, which share nothing."""
+    if estimate_tokens(text) <= size:
+        return [text]
+    return [piece for start, end in _windows(text, 0, len(text), size, 0) if (piece := text[start:end].strip())]
 
 
 def _windows(body: str, start: int, end: int, size: int, overlap: int) -> Iterator[Span]:
@@ -622,6 +630,7 @@ _KNOWLEDGE = re.compile(
     r"(?:agents/[^/]+|shared)/(?:knowledge/(?!runs)|memory/meta/(?=runs))(?P<ledger>facts|rules|cases|judgements|runs)"
     r"(?:/(?P<part>(?!0000)(?:\d{4}|[1-9]\d{4,})))?\.jsonl"
 )
+NO_TEXT = "is not text in UTF-8"
 MOST_GARBLED = 10
 """A page of which more than one character in so many cannot be read is no text."""
 PART = 1_000_000
@@ -650,6 +659,8 @@ class FileReading:
     states: tuple[Mapping[str, Any], ...] = ()
     entity: EntityPage | None = None
     problems: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """What a note goes by, where that is more than the name of its file."""
 
 
 def is_searched(path: str) -> bool:
@@ -668,9 +679,14 @@ def is_log(path: str) -> bool:
     return is_one and day_of(path) is not None and agent_of(path) is not None
 
 
+def is_note(path: str) -> bool:
+    """Whether a file is read as a note: it lies in a folder that is watched, or was imported as one."""
+    return is_outside(path) or "/memory/notes/" in path
+
+
 def is_archived(path: str) -> bool:
     """Whether a file holds what was put out of sight."""
-    return "/memory/archive/" in path
+    return "/memory/archive/" in path and not is_outside(path)
 
 
 def first_ordinal(path: str) -> int:
@@ -712,6 +728,11 @@ def _read_states(data: bytes) -> FileReading:
     return FileReading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
 
 
+def is_garbled(text: str) -> bool:
+    """Whether a text without surrogates is no text, or hardly any."""
+    return "\0" in text or text.count("\ufffd") * MOST_GARBLED > len(text)
+
+
 class TextPiece(NamedTuple):
     """A piece of a page as it is told: the headings above it, its line, and the item of a mind that it is."""
 
@@ -723,8 +744,8 @@ class TextPiece(NamedTuple):
 
 def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, modified: datetime) -> FileReading:
     clean = without_surrogates(text)
-    if "\0" in clean or clean.count("\ufffd") * MOST_GARBLED > len(clean):
-        return FileReading(problems=("is not text in UTF-8",))
+    if is_garbled(clean):
+        return FileReading(problems=(NO_TEXT,))
     fields = page_fields(clean)
     names, tags = page_names(fields), page_tags(fields)
     day, own = page_date(path), told_date(fields)
@@ -734,7 +755,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
     found: dict[str, Searchable] = {}
     for number, piece in enumerate(_pieces(path, clean, kind, agent, zone)):
         of_mind = piece.item
-        name = of_mind.id if of_mind else _hash("P", agent, path, *piece.heading, piece.text)
+        name = of_mind.id if of_mind else hashed_id("P", agent, path, *piece.heading, piece.text)
         item = MemoryItem(
             id=name,
             content=piece.text,
@@ -834,5 +855,5 @@ def _flaws(text: str, clean: str) -> Iterator[str]:
         yield f"has a list at `{key}` that is not closed on its line, and so is not read"
 
 
-def _hash(prefix: str, *parts: str) -> str:
+def hashed_id(prefix: str, *parts: str) -> str:
     return f"{prefix}-{blake2b(chr(0).join(parts).encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -142,9 +142,9 @@ _TRUSTED_AT = """m.origin <> 'untrusted'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
 """What strangers wrote counts from when somebody confirms it."""
 
-_NOT_SUMMED_UP = """m.form = 'memory' OR m.file NOT IN (SELECT number FROM files WHERE path GLOB '*/memory/weekly/*'
-    OR path GLOB '*/memory/monthly/*' OR path GLOB '*/memory/quarterly/*' OR path GLOB '*/memory/checkpoints/*'
-    OR path GLOB '*/sessions/*')"""
+_NOT_SUMMED_UP = """m.form IN ('memory', 'note') OR m.file NOT IN (SELECT number FROM files
+    WHERE path GLOB '*/memory/weekly/*' OR path GLOB '*/memory/monthly/*' OR path GLOB '*/memory/quarterly/*'
+    OR path GLOB '*/memory/checkpoints/*' OR path GLOB '*/sessions/*')"""
 """Not a passage of a page on which everything stands, whatever project it was about."""
 OUT_OF_SIGHT_WHERE = "(m.archived = 1 OR m.superseded_by IS NOT NULL OR m.origin = 'untrusted')"
 """What has to stand in a statement for SQLite to use the index of that name."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memfolio.errors import DiskError, FileNotHereError, HomeMissingError, MemfolioError
 from memfolio.index.index import Index
 from memfolio.vault.disk import Stamp
+from memfolio.vault.folders import folders_below
 from memfolio.vault.paths import CONFIG, GITIGNORE, MAX_TRACKED_BYTES, SHARED, is_junk
 from memfolio.vault.vault import Vault
 
@@ -31,6 +32,8 @@ POLL_MS = 1000
 """Milliseconds between looks, on a system that cannot tell of changes."""
 MANY = 200
 """From how many changes on the whole home is looked over: the system may have dropped some of them."""
+LOOK_SECONDS = 2.0
+"""How often a folder of notes is looked for that is not there."""
 FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0
 """Seconds until what failed is tried again: twice as many each time, up to the last."""
 IS_RECURSIVE = sys.platform in ("darwin", "win32")
@@ -103,10 +106,15 @@ class Watcher:
                 self._attend(paths)
                 if paths is None and folders != frozenset(self._folders()):
                     return
-                found = changes.watch(GATHER_MS, STEP_MS, int(self._pause * 1000), self._stopping)
-                if found in ("stop", "signal"):
+                roots = self._roots()
+                seconds = self._pause or (0 if all(roots.values()) else LOOK_SECONDS)
+                found = changes.watch(GATHER_MS, STEP_MS, int(seconds * 1000), self._stopping)
+                if found in ("stop", "signal") or roots != self._roots():
                     return
-                paths = None if isinstance(found, str) else self._files({path for _, path in found}, folders)
+                if isinstance(found, str):
+                    paths = None if self._pause else set()
+                else:
+                    paths = self._files({path for _, path in found}, folders)
 
     def _folders(self) -> list[str]:
         """What is to be watched; nothing behind a link, and nothing of git's or our own."""
@@ -116,14 +124,35 @@ class Watcher:
             for folder, inner, _ in () if os.path.islink(start) else os.walk(start, onerror=_unless_expected):
                 inner[:] = [name for name in inner if not is_junk(name) and not _SURROGATES.search(name)]
                 found.append(folder)
+        for root in (root for root, is_there in self._roots().items() if is_there):
+            found += [root] if IS_RECURSIVE else folders_below(root)
         return found
+
+    def _roots(self) -> dict[str, bool]:
+        """The folders of notes that anybody watches here, each with whether it is there.
+
+        Nothing tells when one comes back, so those that are not are looked for.
+        """
+        roots = dict.fromkeys(root for index in self._indexes() for root in index.notes.roots())
+        return {root: os.path.isdir(root) for root in roots}
 
     def _files(self, paths: Iterable[str], folders: Collection[str]) -> set[str] | None:
         """The files of the home among these; None when there are folders among them, or very many."""
+        paths = list(paths)
+        notes = [path for path in paths if self._mark_notes(path)]
+        if any(path in folders or os.path.isdir(path) for path in notes):
+            return None
         changed = {name: path for path in paths if _is_of_home(name := self._relative(path))}
         if len(changed) > MANY or any(path in folders or os.path.isdir(path) for path in changed.values()):
             return None
         return set(changed)
+
+    def _mark_notes(self, path: str) -> bool:
+        """Have an index look its notes over where one of them, or a folder of them, has changed."""
+        marked = [index for index in self._indexes() if index.notes.root_of(path)]
+        for index in marked:
+            index.notes.mark_behind()
+        return bool(marked)
 
     def _relative(self, path: str) -> str:
         return os.path.relpath(path, self._root).replace(os.sep, "/")
@@ -144,6 +173,11 @@ class Watcher:
             self.trouble, self._pause = None, 0.0
 
     def _take(self, paths: set[str] | None) -> None:
+        for index in self._indexes():
+            if paths is None:
+                index.notes.mark_behind()
+            if index.is_open and index.notes.is_behind:
+                index.catch_up()
         vault = self._vault
         if vault.trouble is not None:  # nothing can be recorded here: the files are compared at the next question
             for index in self._indexes() if paths is None or paths else ():

@@ -18,7 +18,8 @@ from apsw import Connection, carray
 from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
-from memfolio.index.lookup import RECORDS_ABOUT, lines_about
+from memfolio.index.lookup import RECORDS_ABOUT, lines_about, state_lines
+from memfolio.index.notes import NOTE, REFERS, read_note, words_id
 from memfolio.index.read_files import (
     EntityPage,
     FileReading,
@@ -27,10 +28,12 @@ from memfolio.index.read_files import (
     first_ordinal,
     is_archived,
     is_log,
+    is_note,
     knowledge_of,
     mentions,
     precedence,
     read_file,
+    told_date,
 )
 from memfolio.index.rows import (
     COLUMNS,
@@ -54,13 +57,14 @@ from memfolio.state import Op, State, apply, fold, moment
 from memfolio.text import name_key, searchable
 from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.disk import Stamp
-from memfolio.vault.fields import iso_of, text_id, without_surrogates
+from memfolio.vault.fields import iso_of, moment_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
-from memfolio.vault.paths import day_of, is_packed_log, is_state
+from memfolio.vault.paths import agent_root, day_of, is_packed_log, is_state
 
 Line = Mapping[str, Any]
+_WORDS_OF = "iif(s.line LIKE '%\"words\": \"W-%', json_extract(s.line, '$.words'), NULL)"
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 _WORDS = "INSERT INTO words (rowid, content, about) VALUES (?, ?, ?)"
 _UPSERT = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
@@ -77,6 +81,8 @@ class RowFiling:
         self._db = db
         self._with_lines: set[str] | None = None
         """The memories about which state lines exist."""
+        self._known_words: set[str] | None = None
+        """The same of words of notes."""
 
     def value(self, sql: str, *bindings: Any, default: Any = None) -> Any:
         found = self._db.execute(sql, bindings).fetchone()
@@ -161,13 +167,15 @@ class RowFiling:
             self._db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", (entity, key))
         for source in dict.fromkeys(item.derived_from):
             self.add_edge("derived_from", item.id, source, number, -1)
+        for other in item.attributes.get(REFERS, ()):
+            self.add_edge("relation", item.id, other, number, -1, "refers-to")
 
     def _unlink(self, key: int, item: MemoryItem, number: int) -> None:
         for tag in item.tags:
             self._db.execute("DELETE FROM tags WHERE tag = ? AND row = ?", clean((tag.casefold(), key)))
         for entity in mentions(item.content):
             self._db.execute("DELETE FROM mentions WHERE entity = ? AND row = ?", (entity, key))
-        if item.derived_from:
+        if item.derived_from or REFERS in item.attributes:
             self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal = -1 AND source = ?", (number, item.id))
 
     def add_edge(
@@ -178,14 +186,19 @@ class RowFiling:
             clean((type, source, target, predicate, file, ordinal)),
         )
 
-    def lines_about(self, memory: str) -> list[Line]:
-        """The state lines about a memory."""
+    def lines_about(self, memory: str, words: str | None = None) -> list[Line]:
+        """The state lines about a memory, or about its words where these are known."""
         if self._with_lines is None:
-            self._with_lines = set(column(self._db, "SELECT DISTINCT memory FROM states"))
+            self._with_lines = set(
+                column(self._db, f"SELECT memory FROM states UNION SELECT {_WORDS_OF} FROM states s")
+            )
+        if words in self._with_lines:
+            return state_lines(self._db, f"s.memory = ? OR {_WORDS_OF} = ?", memory, words)
         return lines_about(self._db, memory) if memory in self._with_lines else []
 
     def note_line(self, memory: str) -> None:
-        """There is a state line about a memory."""
+        """There is a state line about a memory, and perhaps about the words of a note."""
+        self._known_words = None
         if self._with_lines is not None:
             self._with_lines.add(memory)
 
@@ -323,6 +336,8 @@ def _in(line: Record, part: str, name: str) -> object:
 # change is read again.
 
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
+UNREAD = "-"
+"""Stands in place of the hash of a file that cannot be read."""
 FEW = 8
 """How many entries may come and go for a log to be filed without reading all of it."""
 _PLAIN_LOG = """
@@ -332,6 +347,12 @@ AND (SELECT count(*) = ?2 AND coalesce(min(ordinal), ?3) = ?3 AND coalesce(max(o
      FROM memories m WHERE m.file = f.number)
 """
 """A log whose entries are all filed under their own ids, one after the other."""
+_NOTES_ABOUT = f"""
+SELECT DISTINCT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.form = '{NOTE}'
+AND (m.forgotten_at IS NOT NULL OR m.superseded_by IS NOT NULL
+    OR m.content IN (SELECT content FROM memories WHERE id IN carray(?))) ORDER BY f.path
+"""
+"""Notes in which something has the same words as one of these memories, or is out of sight for words that it had."""
 OF_ENTITY = -2
 """Stands in place of an ordinal where an edge is drawn by the page of an entity."""
 
@@ -359,6 +380,13 @@ class Filing:
     def put(self, path: str, data: bytes, state: FileState) -> None:
         """File the whole content of a file, whatever was known of it before."""
         self._put(path, data, state)
+        self._read_affected()
+
+    def put_unread(self, path: str, state: FileState, why: str) -> None:
+        """Note of a file that it cannot be read: nothing in it is found."""
+        number = self._known_number(path, state._replace(hash=UNREAD))
+        self._refile(path, number, FileReading())
+        self._note_problems(number, [why])
         self._read_affected()
 
     def drop(self, path: str) -> None:
@@ -432,14 +460,33 @@ class Filing:
                 key, old = found
                 after = apply(state_of(old), line)
                 self._rows.rewrite(key, old, row_of(after.item, spot_of(old), after.superseded_at))
+        self._read_notes_again(lines)
+        self._read_affected()
+
+    @cached_property
+    def _dates(self) -> dict[str, datetime]:
+        """When pages were written that came from elsewhere and do not tell that themselves."""
+        lines = map(json.loads, column(self._db, "SELECT line FROM states WHERE op = ?", Op.DATED.value))
+        days = ((path, told_date({"date": [str(day)]})) for line in lines for path, day in _dated(line))
+        root = agent_root(self._agent)
+        return {f"{root}/{path}": moment_of(day, None, self._zone) for path, day in days if day}
+
+    def _read_notes_again(self, lines: Sequence[Line]) -> None:
+        """Have pages read again whose day was told, and notes whose words were said something about, or are no more."""
+        if dated := [f"{agent_root(self._agent)}/{path}" for line in lines for path, _ in _dated(line)]:
+            self.__dict__.pop("_dates", None)
+            self._again.update(dict.fromkeys(dated))
+        if about := [str(line.get("memory")) for line in lines if "words" in line]:
+            self._again.update(dict.fromkeys(column(self._db, _NOTES_ABOUT, carray(tuple(about)))))
 
     def _put(self, path: str, data: bytes, state: FileState) -> None:
-        modified = _modified(state)
+        modified = self._dates.get(path) or _modified(state)
         number = self._known_number(path, state)
         if knowledge_of(path):
             self._put_knowledge(path, number, data, modified)
             return
-        reading = read_file(path, data, zone=self._zone, modified=modified)
+        reader = read_note if is_note(path) else read_file
+        reading = reader(path, data, zone=self._zone, modified=modified)
         self._note_problems(number, reading.problems)
         if is_state(path):
             self._refile_states(number, reading.states)
@@ -503,8 +550,9 @@ class Filing:
         sql = f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?"
         before = {row[0]: (key, tuple(row)) for key, *row in self._db.execute(sql, (number,))}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
+        self._name_note(path, reading.names)
         if not before and self._are_new(reading.found):
-            states = [fold(found.item, self._rows.lines_about(found.item.id)) for found in reading.found]
+            states = [self._state_of(found) for found in reading.found]
             self._add_all(number, reading.found, states, archived=is_archived(path))
             self._file_entity(path, number, reading.entity)
             return
@@ -518,6 +566,18 @@ class Filing:
             self._rows.remove(*before[left])
             self._offer_to_copies(left)
         self._file_entity(path, number, reading.entity)
+
+    def _state_of(self, found: Searchable) -> State:
+        """A memory behind all lines about it; about the words of a note there may be some, too."""
+        words = words_id(found.item.content) if found.form == NOTE else None
+        return fold(found.item, self._rows.lines_about(found.item.id, words))
+
+    def _name_note(self, path: str, names: Sequence[str]) -> None:
+        """Note what a note goes by, so that it is found by each of its names."""
+        if is_note(path):
+            self._db.execute("DELETE FROM names WHERE entity = ?", (f"{NOTE}:{path}",))
+            rows = [clean((key, f"{NOTE}:{path}")) for key in sorted(set(map(name_key, names)) - {""})]
+            self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
 
     def _are_new(self, found: Sequence[Searchable]) -> bool:
         """Whether no file has any of these memories, and this one has each once."""
@@ -535,8 +595,9 @@ class Filing:
             words.append((key, searchable(item.content), searchable(about(item, each.heading))))
         self._rows.add_all(rows, words)
         for row, state in zip(rows, states, strict=True):
-            if state.item.tags or state.item.derived_from or "[[" in state.item.content:
-                self._rows.link(row[0], state.item, number)
+            item = state.item
+            if item.tags or item.derived_from or "[[" in item.content or REFERS in item.attributes:
+                self._rows.link(row[0], item, number)
 
     def _claim(self, path: str, number: int, found: Searchable) -> Searchable | None:
         """What this file holds of an occurrence: all, or if another file has its id, its words or nothing."""
@@ -565,7 +626,7 @@ class Filing:
         self._again.update(dict.fromkeys(column(self._db, sql, id)))
 
     def _file(self, number: int, found: Searchable, old: tuple[int, Row] | None, *, archived: bool) -> None:
-        state = fold(found.item, self._rows.lines_about(found.item.id))
+        state = self._state_of(found)
         if old is None:
             self._add_all(number, [found], [state], archived=archived)
             return
@@ -624,6 +685,7 @@ class Filing:
         self._db.execute("DELETE FROM edges WHERE file = ? AND ordinal >= ?", (number, same))
         for ordinal, line in enumerate(lines[same:], same):
             self._add_line(number, ordinal, line)
+        self._read_notes_again([*map(json.loads, (line for _, line in before[same:])), *lines[same:]])
         sql = "SELECT DISTINCT memory FROM states WHERE file = ? AND ordinal >= ?"
         after = set(column(self._db, sql, number, same))
         about = sorted(({memory for memory, _ in before[same:]} | after) - {None})
@@ -680,6 +742,12 @@ def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
         yield "supersedes", by, memory, None
     elif op == Op.EDGE and isinstance(to, str) and drawn in EDGES:
         yield str(drawn), memory, to, predicate if isinstance(predicate, str) else None
+
+
+def _dated(line: Line) -> Iterable[tuple[str, object]]:
+    """The pages of which a state line tells when they were written."""
+    pages = line.get("pages") if line.get("op") == Op.DATED else None
+    return pages.items() if isinstance(pages, Mapping) else ()
 
 
 def _modified(state: FileState) -> datetime:

@@ -167,7 +167,7 @@ def _statement(operators: Operators, asked: Names, order: Names, derived: bool, 
     if operators[PARTS.index(order[0])] == "=":
         source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
     facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
-    # Conclusions have neither a category nor a source of their own.
+    # Conclusions have no category, and a rule in the place of a source.
     if not derived or "category" in asked or "source" in asked:
         return facts
     return f"SELECT * FROM ({facts}) UNION ALL SELECT * FROM ({_conclusions(operators, asked, order, limit + 1)})"

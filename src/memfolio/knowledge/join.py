@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from memfolio.errors import ComparisonError
 from memfolio.index.facts import BEGINNING, END, Atom, Triple
 from memfolio.knowledge.literal import Operator, compare
-from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, variables
+from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, bound, is_variable, positives, variables
 from memfolio.types import frozen
 
 # Where atoms are looked up, and a place for them in memory.
@@ -40,7 +40,7 @@ class MemoryRelations:
             self.add(atom)
 
     def add(self, atom: Atom) -> None:
-        _, subject, predicate, target, *_ = atom
+        subject, predicate, target = atom[1:4]
         answers = self._answers
         answers[predicate, subject, target].append(atom)
         answers[predicate, subject, None].append(atom)
@@ -374,9 +374,7 @@ def _standardize_apart(rule: Rule, taken: set[str]) -> Binding:
 def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
     """The attempts at a body with the fewest missing conditions; with none missing where it is met."""
     # What nothing meets by itself is missing in every attempt.
-    hopeful = [
-        part for part in body if isinstance(part, Condition) and not part.negated and relations.match(*call_of(part))
-    ]
+    hopeful = [part for part in positives(body) if relations.match(*call_of(part))]
     # The most conditions first: whoever meets more misses less.
     for number in range(len(hopeful), -1, -1):
         chosen = islice(combinations(hopeful, number), TRIED)

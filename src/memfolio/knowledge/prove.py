@@ -26,7 +26,7 @@ from memfolio.knowledge.join import (
     substitute,
     valid_at,
 )
-from memfolio.knowledge.rule import Condition, Part, Rule, predicates_of, render_part, variables
+from memfolio.knowledge.rule import Condition, Part, Rule, positives, predicates_of, render_part, variables
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, Step, proof_tree, steps_to
 from memfolio.types import frozen
 
@@ -91,8 +91,7 @@ def abduce(
         for attempt in nearest(body, relations) if body else ():
             names = {*taken, *(name for part in attempt.missing for name in variables(part.terms))}
             deeper = partial(abduce, depth=depth - 1, taken=names, above=(*above, observation.predicate))
-            wanted = [part for part in attempt.missing if isinstance(part, Condition) and not part.negated]
-            inner = [(part, tuple(deeper(part, relations, rules))) for part in wanted]
+            inner = [(part, tuple(deeper(part, relations, rules))) for part in positives(attempt.missing)]
             one = Hypothesis(
                 rule=rule,
                 score=(1 - len(attempt.missing) / len(body)) * rule.factor,

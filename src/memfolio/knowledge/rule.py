@@ -116,10 +116,14 @@ def variables(terms: Iterable[str]) -> set[str]:
     return {term for term in terms if is_variable(term)}
 
 
+def positives(parts: Iterable[Part]) -> list[Condition]:
+    """The conditions that a fact must meet: neither negated nor a comparison."""
+    return [part for part in parts if isinstance(part, Condition) and not part.negated]
+
+
 def bound(conditions: Iterable[Part]) -> set[str]:
     """The variables that get a value from facts."""
-    held = (each for each in conditions if isinstance(each, Condition) and not each.negated)
-    return {name for each in held for name in variables(each.terms)}
+    return {name for each in positives(conditions) for name in variables(each.terms)}
 
 
 def variables_in(text: str) -> set[str]:
@@ -143,7 +147,7 @@ def check_rule(rule: Rule) -> Rule:
 
 def _flaws(rule: Rule) -> Iterator[tuple[str, str]]:
     """What is wrong with a rule, each with what to do about it."""
-    if not any(isinstance(each, Condition) and not each.negated for each in rule.conditions):
+    if not positives(rule.conditions):
         yield "has no condition that a fact could meet", "begin with one such as `?x hasRevenue ?y`"
     if len(rule.conditions) > MOST_CONDITIONS:
         yield f"has {len(rule.conditions)} conditions", f"use up to {MOST_CONDITIONS}; let one rule build on another"

@@ -56,7 +56,7 @@ def _forms(verb: str) -> tuple[str, ...]:
 
 
 @frozen
-class Lesson:
+class SkillLesson:
     """How something was done; where it went badly, `trouble` says what happened."""
 
     title: str
@@ -97,7 +97,7 @@ def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
 
 def lessons(
     episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool], model: Model | None = None
-) -> Iterator[Lesson]:
+) -> Iterator[SkillLesson]:
     """What the episodes teach, without what was learned before: `is_known` tells that of the id of a memory.
 
     What strangers said teaches nothing, nor does who says it after them; what holds a password does not either.
@@ -111,7 +111,7 @@ def lessons(
                 yield lesson
 
 
-def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model: Model | None) -> list[Lesson]:
+def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model: Model | None) -> list[SkillLesson]:
     """What the rules find, or what a model makes of a conversation that ended well; a model is asked for each once."""
     found = [*lessons_of(turns)]
     if model is None or not (verdicts := _verdicts(turns, "assistant")) or not verdicts[-1][0]:
@@ -123,7 +123,7 @@ def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model:
     return [asked] if asked else found
 
 
-def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
+def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[SkillLesson]:
     """What one episode teaches by the rules."""
     spoken = [_spoken(tuple(run)) for _, run in groupby(turns, key=lambda turn: turn.role)]
     for place, each in enumerate(spoken):
@@ -134,7 +134,7 @@ def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[Lesson]:
         after = [turn for one in takewhile(lambda one: not one.steps, spoken[place + 1 :]) for turn in one.turns]
         verdicts = _verdicts(after, each.turns[0].role)
         sources = tuple(turn.id for turn in each.turns)
-        lesson = Lesson(title=title, trigger=trigger, steps=each.steps, sources=sources)
+        lesson = SkillLesson(title=title, trigger=trigger, steps=each.steps, sources=sources)
         if verdicts and not verdicts[-1][0]:
             _, turn, sentence = verdicts[-1]
             if pattern("trouble").fullmatch(sentence):
@@ -222,7 +222,7 @@ def _short(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
+def _asked(model: Model, turns: Sequence[MemoryItem]) -> SkillLesson | None:
     """What a model makes of a conversation; None where it says nothing that was said there."""
     material = "\n".join(f"{each.role or 'note'}: {each.content}" for each in turns)[:MATERIAL]
     try:
@@ -234,7 +234,7 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> Lesson | None:
     if not FEWEST <= len(steps) <= MOST or not (title or trigger):
         return None
     sources = tuple(each.id for each in turns)[:MOST]
-    return Lesson(title=title or trigger, trigger=trigger or title, steps=tuple(steps), sources=sources)
+    return SkillLesson(title=title or trigger, trigger=trigger or title, steps=tuple(steps), sources=sources)
 
 
 # Which procedures are meant by what somebody says, and which are due by the clock. Pure.
@@ -382,11 +382,11 @@ class ProcedureChange:
 
     procedure: Procedure
     before: str | None
-    lesson: Lesson
+    lesson: SkillLesson
     why: str
 
 
-def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> ProcedureChange | None:
+def intend(lesson: SkillLesson, procedures: Iterable[Procedure], day: str) -> ProcedureChange | None:
     """What a lesson should change; None where it is like a retired skill, or went badly and is like nothing known."""
     same = similar(lesson, procedures)
     if same:
@@ -406,7 +406,7 @@ def intend(lesson: Lesson, procedures: Iterable[Procedure], day: str) -> Procedu
     return ProcedureChange(procedure=made, before=None, lesson=lesson, why="it went well")
 
 
-def similar(lesson: Lesson, procedures: Iterable[Procedure]) -> Procedure | None:
+def similar(lesson: SkillLesson, procedures: Iterable[Procedure]) -> Procedure | None:
     """The procedure that a lesson is about: it has all of its steps, or its title and half of them."""
     for known in procedures:
         is_named = alike(lesson.title, known.title)
@@ -419,7 +419,7 @@ def similar(lesson: Lesson, procedures: Iterable[Procedure]) -> Procedure | None
     return None
 
 
-def refined(procedure: Procedure, lesson: Lesson, day: str) -> Procedure:
+def refined(procedure: Procedure, lesson: SkillLesson, day: str) -> Procedure:
     """The skill with what a lesson adds; what it says already is only one more source. A retired one stays as it is."""
     if procedure.is_retired:
         return procedure
@@ -484,7 +484,9 @@ class Account(NamedTuple):
     goal: str
 
 
-def lessons_told_twice(episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]) -> Iterator[Lesson]:
+def lessons_told_twice(
+    episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]
+) -> Iterator[SkillLesson]:
     """What was told at least twice, in different conversations, as the longest account tells it, of these the last."""
     before: list[Account] = []
     for account in (found for turns in episodes for turn in turns if (found := account_of(turn))):
@@ -494,7 +496,7 @@ def lessons_told_twice(episodes: Iterable[Sequence[MemoryItem]], is_known: Calla
         if same and goal and not is_known(account.turn.id):
             sources = (account.turn.id, *(each.turn.id for each in same))
             fullest = max((*same, account), key=lambda each: (len(each.steps), each.turn.created_at))
-            yield Lesson(title=goal, trigger=goal, steps=fullest.steps, sources=sources)
+            yield SkillLesson(title=goal, trigger=goal, steps=fullest.steps, sources=sources)
 
 
 def account_of(turn: MemoryItem) -> Account | None:

@@ -18,6 +18,7 @@ from memfolio.index.read_files import body_text, entity_id
 from memfolio.index.search import size
 from memfolio.learn.learned import moment
 from memfolio.recall import query
+from memfolio.recall.current import asks_before
 from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, snippet
@@ -335,6 +336,7 @@ MOST_SOURCES = 3
 SOURCES_SHOWN = 12
 """How many of them are looked at for that."""
 REMINDERS = "To be done, which comes up now"
+CURRENT, PAST = "What holds now", "What was so before"
 
 Remind = Callable[[str], Iterable[tuple[str, str]]]
 """The ids and words of what comes up by itself when something is talked about."""
@@ -553,13 +555,16 @@ class _Composer:
         by_id = {hit.memory.id: hit for hit in hits}
         newer = {hit.memory.id: [by_id[each] for each in hit.replaces if each in by_id] for hit in hits if hit.replaces}
         older = {hit.memory.id for some in newer.values() for hit in some}
-        current = tuple(draw.current(by_id[each], some) for each, some in newer.items())
+        is_past = asks_before(self._request.prompt)
+        current = tuple(draw.current(by_id[each], some, is_past=is_past) for each, some in newer.items())
         rest = [hit for hit in hits if hit.memory.id not in older and hit.memory.id not in newer]
         facts = [hit for hit in rest if is_fact(hit.memory) and not entity_id(hit.path)]
         events = tuple(draw.event(hit) for hit in rest if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
         return [
-            ContextSection(title="What holds now", share=weights.facts, lines=current),
+            ContextSection(
+                title="What was so before" if is_past else "What holds now", share=weights.facts, lines=current
+            ),
             ContextSection(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
             ContextSection(title="People and things", share=weights.entities, lines=people),
             ContextSection(title="What happened", share=weights.temporal, lines=events, is_in_order=True),

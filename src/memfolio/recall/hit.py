@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from memfolio.text import estimate_tokens
 from memfolio.types import EMPTY, MemoryItem, frozen
-from memfolio.vault.paths import agent_of
 
 # A long memory shortened to the sentences that a question is about. Pure.
 
@@ -149,11 +148,8 @@ class Hit:
     size; 1 where nothing was asked."""
     phase: str = "active"
     """How far it has faded: active, fading, dormant or archived."""
-
-    @property
-    def agent(self) -> str:
-        """Whose memory it is."""
-        return agent_of(self.path) or ""
+    agent: str = ""
+    """Whose memory it is."""
 
     @property
     def only_asks(self) -> bool:

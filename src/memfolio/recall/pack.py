@@ -179,14 +179,17 @@ class LineFormat:
         at = f"{local(moment(hit.memory), self.zone):%Y-%m-%d %H:%M}"
         return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}", note)
 
-    def current(self, hit: Hit, earlier: Sequence[Hit]) -> ContextLine:
-        """What holds now, with what was said earlier about the same and does not hold any more."""
-        before = [
+    def current(self, hit: Hit, earlier: Sequence[Hit], *, is_past: bool = False) -> ContextLine:
+        """What holds now, with what was said earlier about the same; asked for the past, the other way round."""
+        others, label = earlier, "earlier"
+        if is_past and earlier:
+            hit, others, label = earlier[0], [hit, *earlier[1:]], "later"
+        told = [
             f"[{each.memory.id}] {self._day(moment(each.memory))}: "
             + " ".join(snippet(each.memory.content, self.words, EARLIER, each.heading).split())
-            for each in earlier
+            for each in others
         ]
-        note = f"earlier: {'; '.join(before)}" if before else ""
+        note = f"{label}: {'; '.join(told)}" if told else ""
         return self.fact(hit, note) if is_fact(hit.memory) else self.event(hit, note)
 
     def _line(self, hit: Hit, lead: str, note: str) -> ContextLine:

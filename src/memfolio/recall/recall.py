@@ -65,6 +65,8 @@ RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
+TRIED = 3
+"""How many of the best are tried as what was so before something changed."""
 WIDER = 4
 """How many candidates are looked for beside each that only asks, where those are most of them."""
 MANY_EVENTS = 200
@@ -218,17 +220,35 @@ class Search:
             return {}
         matter = Matter(asked, rarity.weights, rarity.size)
         order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
-        said = self._said(order, looks, weighing)
-        later = matter.newest(said)
-        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
-        if earlier is None:
+        stated = sum(1 for row in order if coverage[row].words)
+        # What was so before need not be what answers best: the next ones are tried as well.
+        found = (
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, is_past)
+            for nth in range(min(stated, TRIED) if is_past else 1)
+        )
+        pair = next(filter(None, found), None)
+        if pair is None:
             return {}
-        new, old = order[later or 0], order[earlier]
+        new, old = pair
         wanted = old if is_past else new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
         if wanted != weighing.best(1, told)[0]:
             weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
         return {turns[new].id: (turns[old].id,)}
+
+    def _pair(
+        self,
+        matter: Matter,
+        order: Sequence[int],
+        looks: Mapping[int, MemoryColumns],
+        weighing: Weighing,
+        is_past: bool,
+    ) -> tuple[int, int] | None:
+        """The first of these with what replaces it, or that it replaces: the newer and the older one."""
+        said = self._said(order, looks, weighing)
+        later = matter.newest(said)
+        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
+        return None if earlier is None else (order[later or 0], order[earlier])
 
     def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
         """What these rows say, the best of them first."""
@@ -416,9 +436,8 @@ def _speaker(look: MemoryColumns) -> str:
 
 
 def _hit(found: Located, replaced: tuple[str, ...], phase: Phase, **fields: Any) -> Hit:
-    return Hit(
-        memory=found.item, path=found.path, heading=found.heading, replaced=replaced, phase=phase.value, **fields
-    )
+    place: dict[str, Any] = {"path": found.path, "agent": found.agent, "heading": found.heading}
+    return Hit(memory=found.item, replaced=replaced, phase=phase.value, **place, **fields)
 
 
 def _with_predecessors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:

@@ -23,6 +23,7 @@ from memfolio.index.graph import named, names_of
 from memfolio.index.index import HeardIndex, Index, Progress
 from memfolio.index.lookup import Located, Place, by_id, by_ids, by_rows, lines_about, newest, places
 from memfolio.index.maintenance import dormant
+from memfolio.index.notes import NOTE
 from memfolio.index.rows import to_us
 from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
 from memfolio.index.vectors import count_pending
@@ -109,7 +110,7 @@ A_WHILE = 0.5
 """Seconds for which missing vectors are made before it is told how far that is."""
 BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing; more are left to a thread and to tending."""
-MEMORIES = Filter(forms=("memory",), include=(ARCHIVED,))
+MEMORIES = Filter(forms=("memory", NOTE), include=(ARCHIVED,))
 _PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
 EVERY_PROJECT = "all"
 MANY = 100
@@ -463,6 +464,8 @@ class Searcher:
             found.append(f"vectors: {NO_EMBEDDER}")
         elif self.vectorizer.trouble:
             found.append(f"vectors: {self.vectorizer.trouble.message}")
+        for index in self.indexes():
+            found += [f"notes: {root} {why}" for root, why in index.notes.missing().items()]
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
         return tuple(found)

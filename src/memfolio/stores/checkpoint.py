@@ -17,6 +17,7 @@ from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.fields import check_content, encoded, local
 from memfolio.vault.journal import to_text
 from memfolio.vault.paths import agent_root
+from memfolio.vault.sections import PageText
 from memfolio.vault.vault import Vault
 
 # Making a change of pages that others may change at the same time.
@@ -112,13 +113,10 @@ def compose(checkpoint: Checkpoint, now: datetime, zone: tzinfo) -> tuple[str, s
 def read(text: str) -> Checkpoint:
     """What a checkpoint says; sections that it does not know are passed over."""
     sections: dict[str, list[str]] = {}
-    lines: list[str] | None = None
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if re.match(r"#{1,2} ", line):
-            name = _FIELDS.get(line.lstrip("#").strip().casefold())
-            lines = sections.setdefault(name, []) if name else None
-        elif lines is not None:
-            lines.append(line)
+    page = PageText(text.replace("\r\n", "\n"))
+    for heading, end in page.sections():
+        if name := _FIELDS.get(heading.title.strip().casefold()):
+            sections.setdefault(name, []).extend(page.lines[heading.line + 1 : end])
     context = _ESCAPED.sub("", "\n".join(sections.pop("context", [])).strip("\n"))
     lists: dict[str, Any] = {name: tuple(_read_items(each)) for name, each in sections.items()}
     return Checkpoint(context=_clean(context), project=project_in(text), **lists)

@@ -10,10 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.arguments import one_id
-from memfolio.errors import ConflictError, InputError
+from memfolio.errors import ConflictError, InputError, RefusedError
 from memfolio.index.graph import made_of
 from memfolio.index.index import Index, rebuilder
 from memfolio.index.lookup import Located, by_ids, lines_of, replaced_by, working, written_pages
+from memfolio.index.notes import NOTE, REFERS, words_id
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import StoreTuning
 from memfolio.state import Op
@@ -35,7 +36,7 @@ from memfolio.types import (
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.paths import SHARED, agent_of, agent_root, ledger_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_root, ledger_of, state_ledger
 from memfolio.vault.sections import OURS, is_ours, renewed
 from memfolio.vault.vault import Vault
 
@@ -206,7 +207,9 @@ def forget_meant(
         places,
         agent=index.agent,
         by=by,
-        records=leaving_lines(going, dependents.freed, dict.fromkeys(lifted)),
+        records=_with_words(
+            leaving_lines(going, dependents.freed, dict.fromkeys(lifted)), [each for _, each in going.values()]
+        ),
         beside=partial(without_citations, vault, index, [*going]),
         dry_run=dry_run or is_shown,
     )
@@ -240,6 +243,13 @@ def _versions(searcher: Searcher, index: Index, found: Located) -> Iterator[tupl
             break
 
 
+def _with_words(lines: Iterable[Mapping[str, Any]], found: Iterable[Located]) -> list[dict[str, Any]]:
+    """These state lines; those about notes name their words, too, and hold for them in a note of another name."""
+    words = {each.item.id: words_id(each.item.content) for each in found if each.form == NOTE}
+    known = ((line, words.get(line.get("memory", ""))) for line in lines)
+    return [{**line, "words": named} if named else dict(line) for line, named in known]
+
+
 def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
     """The state lines that tell that memories go, which others are freed, and what has the place of which then."""
     return [
@@ -257,7 +267,10 @@ def restore(vault: Vault, searcher: Searcher, id: str, by: Attribution, *, dry_r
     paths = searcher.places(index, located.item.id)
     if located.item.forgotten_at is None and not located.archived:
         raise ConflictError(f"{located.item.id} is not forgotten", hint="there is nothing to restore")
-    records = [{"op": Op.RESTORE, "memory": located.item.id}]
+    records = _with_words([{"op": Op.RESTORE, "memory": located.item.id}], [located])
+    if located.form == NOTE:
+        lines = None if dry_run else vault.add_lines(state_ledger(located.agent), records, by, action=Action.RESTORE)
+        return EditResult(memories=(located.item,), diff="", receipt=lines)
     outcome = put_back(vault, {path: [located.item.id] for path in paths}, by=by, records=records, dry_run=dry_run)
     return EditResult(memories=(located.item,), diff=outcome.diff, receipt=outcome.receipt)
 
@@ -277,10 +290,11 @@ def correct(
     It is about the same thing at the same time. What was made of it is superseded, too. State lines that stand `beside`
     it may name it as `NewId(0)`. Whoever calls this holds the write lock since the memory was located.
     """
-    old, agent = located.item, _agent(located)
+    old, agent = located.item, located.agent
     _check_is_entry(located, "corrected")
     if old.forgotten_at:
         raise ConflictError(f"{old.id} is forgotten", hint="restore it first, or remember the text anew")
+    dropped = {*SAYS, "page", "line", REFERS} if located.form == NOTE else SAYS
     # Whatever is not said anew is as before: when it happened, whom it is about, how important it is.
     draft = replace(
         old,
@@ -293,10 +307,11 @@ def correct(
         role=None,
         key=None,
         pinned=False,
-        attributes={name: value for name, value in old.attributes.items() if name not in SAYS},
+        attributes={name: value for name, value in old.attributes.items() if name not in dropped},
     )
     wrong = [old.id, *dependents.going]
-    records: list[dict[str, Any]] = [{"op": Op.SUPERSEDE, "memory": each, "by": NewId(0)} for each in wrong]
+    superseded = ({"op": Op.SUPERSEDE, "memory": each, "by": NewId(0)} for each in wrong)
+    records = _with_words(superseded, [located])
     records += [*map(_back_to_short_term, dependents.freed), *map(dict, beside)]
     if old.pinned:
         records.append({"op": Op.PIN, "memory": NewId(0), "pinned": True})
@@ -319,7 +334,7 @@ def note_all(
     """Say the same about memories of one agent, as one change; the memories as they are then."""
     searcher.prepare()
     found = [_notable(searcher, each) for each in ids]
-    agents = {_agent(each) for each in found}
+    agents = {each.agent for each in found}
     if len(agents) != 1:
         raise InputError("these are not memories of one agent", hint="name those of each agent by themselves")
     vault.add_lines(state_ledger(agents.pop()), [{**line, "memory": each.item.id} for each in found], by)
@@ -329,7 +344,7 @@ def note_all(
 def _notable(searcher: Searcher, id: str) -> Located:
     """A memory about which something can be said."""
     _, located = searcher.require(id)
-    if located.form != "memory":
+    if located.form not in ("memory", NOTE):
         hint = ELSEWHERE.get(located.form, "edit the page itself").format(located.item.id)
         raise InputError(f"{located.item.id} is a part of {located.path}", hint=hint)
     if located.item.forgotten_at:
@@ -339,14 +354,8 @@ def _notable(searcher: Searcher, id: str) -> Located:
     return located
 
 
-def _agent(located: Located) -> str:
-    agent = agent_of(located.path)
-    assert agent is not None  # only files of agents are indexed
-    return agent
-
-
 def _check_is_entry(located: Located, deed: str) -> None:
-    if located.form != "memory":
+    if located.form not in ("memory", NOTE):
         raise InputError(
             f"{located.item.id} is a part of {located.path} and cannot be {deed} by itself",
             hint=ELSEWHERE.get(located.form, "edit the page, or delete the file").format(located.item.id),
@@ -419,6 +428,13 @@ def meant(searcher: Searcher, what: str) -> list[str]:
     index, one = found or _described(searcher, text, every=False)[0]
     if one.form in ("fact", "case"):
         return [one.item.id]
+    if one.form == NOTE:
+        line = f"line {one.item.attributes['line']} of {one.path}"
+        raise RefusedError(
+            f"{one.item.id} is {line}, and notes are only read",
+            hint=f"delete it there; `memfolio forget {one.item.id}` hides it meanwhile",
+        )
     if one.form != "memory":
         raise InputError(f"{one.item.id} is a part of {one.path}", hint="edit the page, or purge what it tells of")
-    return [one.item.id, *(item.id for item in searcher.explain(index, one).supersedes)]
+    earlier = searcher.explain(index, one).supersedes
+    return [one.item.id, *(item.id for item in earlier if item.source != NOTE)]

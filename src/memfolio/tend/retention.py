@@ -32,7 +32,7 @@ from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, is_packed, pack, plain_name, text_of
 from memfolio.vault.move import cut, cut_out, excerpts, into_archive, is_bare, memories_in
 from memfolio.vault.past.rollback import names_from
-from memfolio.vault.paths import SHARED, agent_of, agent_root, archive_page, day_of, ledger_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_root, archive_page, day_of, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 
 # What has faded, and what is due for the archive, as questions to the index.
@@ -459,9 +459,9 @@ def note_used(vault: Vault, searcher: Searcher, ids: Iterable[str] | str, by: At
     """Note that memories were used, each in the folder of its agent; what is only read is for its own to keep awake."""
     searcher.prepare()
     given = [query.check_text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
-    places = [(each, found.path) for each in given if (found := searcher.find(each))]
+    owners = [(each, found.agent) for each in given if (found := searcher.find(each))]
     for agent in (searcher.agent, SHARED):
-        if mine := [each for each, path in places if agent_of(path) == agent]:
+        if mine := [each for each, owner in owners if owner == agent]:
             used(vault, agent, mine, by)
 
 
@@ -506,7 +506,7 @@ def note_told(searcher: Searcher, vault: Vault, session: str | None, tally: Tall
         return
     searcher.prepare()
     found = {each: located for each in tally.told if (located := searcher.find(each))}
-    mine = {each for each, located in found.items() if agent_of(located.path) == searcher.agent}
+    mine = {each for each, located in found.items() if located.agent == searcher.agent}
     gone = [each for each, at in found.items() if at.item.superseded_by or at.item.forgotten_at]
     line = {
         "op": Op.TOLD.value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -17,7 +18,8 @@ FILE = "agent.toml"
 WRITES, PROPOSES = "writes", "proposes"
 EVERYBODY = "*"
 MOST_BYTES = 1 << 16
-_VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\]]*\]|\w+)"""
+_TEXT = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_VALUE = rf"""(?:{_TEXT}|\[(?:{_TEXT}|[^\]"'])*\]|\w+)"""
 
 
 @frozen
@@ -38,6 +40,8 @@ class AgentSettings:
     """Whether it is kept to be read only."""
     commitment: str = "open-minded"
     """When it lets go of what it intends."""
+    watches: tuple[str, ...] = ()
+    """Folders of notes outside of the home that are read where they lie, by their whole paths."""
 
 
 def agent_file(agent: str) -> str:
@@ -65,6 +69,10 @@ def _are_scopes(value: object) -> bool:
     return isinstance(value, list) and all(each == EVERYBODY or _is_agent(each) for each in value)
 
 
+def _are_folders(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) and os.path.isabs(each) for each in value)
+
+
 COMMITMENTS = ("single-minded", "open-minded", "cautious")
 _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "role": (lambda value: isinstance(value, str) and value.isprintable(), "a few words"),
@@ -74,6 +82,7 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "trusted": (lambda value: isinstance(value, bool), "true or false"),
     "retired": (lambda value: isinstance(value, bool), "true or false"),
     "commitment": (lambda value: value in COMMITMENTS, f"one of {', '.join(COMMITMENTS)}"),
+    "watches": (_are_folders, "a list of whole paths of folders"),
 }
 KEYS = tuple(_CHECKS)
 

@@ -6,6 +6,7 @@ Paths are strings relative to the home with "/" between their parts, the same on
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 import unicodedata
@@ -100,6 +101,11 @@ def agent_of(path: str) -> str | None:
         return SHARED
     # The shared folder has a place of its own: another one among the agents is nobody's.
     return parts[1] if parts[0] == "agents" and len(parts) > 2 and parts[1] != SHARED else None
+
+
+def is_outside(path: str) -> bool:
+    """Whether a path is that of a note outside of the home: those of the home's own files are relative to it."""
+    return os.path.isabs(path)
 
 
 def day_log(agent: str, day: date) -> Ledger:
@@ -271,7 +277,8 @@ def is_home(root: Path) -> bool:
 def agents_of(root: Path) -> list[str]:
     """The agents of a home: every folder of one, and the one that all share where it is there."""
     folder = root / "agents"
-    names = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    folders = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    names = [each.name for each in folders if not each.is_symlink()]  # links are not followed anywhere in a home
     own = sorted(name for name in names if AGENT_PATTERN.fullmatch(name) and name != SHARED)
     return [*own, SHARED] if (root / SHARED).is_dir() else own
 

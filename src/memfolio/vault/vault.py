@@ -605,6 +605,11 @@ class Vault:
         """Whether an agent has a folder at the moment."""
         return os.path.isdir(self.home.path(agent_root(agent)))
 
+    def lies_apart(self, folder: Path) -> bool:
+        """Whether neither a folder lies in the home, nor the home in the folder."""
+        one, home = folder.resolve(), self.home.root.resolve()
+        return not one.is_relative_to(home) and not home.is_relative_to(one)
+
     def names(self, folder: str) -> list[str]:
         """The names in a folder of the home, sorted; none where there is no such folder."""
         with disk_errors(self.home.root):

@@ -239,15 +239,11 @@ class Verb:
         return given
 
     def _read(self, memory: Memory, name: str, value: Any) -> Any:
-        parameter = self.parameters[name]
-        kind: Any = parameter.annotation
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            kind = list[kind]
-        if not _fits(value, kind) or (parameter.kind is parameter.VAR_POSITIONAL and not value):
-            hint = f"pass {_in_words(self._shape(parameter))}"
-            raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=hint)
+        shape = self.schema["properties"][name]
+        if not _fits(value, shape):
+            raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {_in_words(shape)}")
         check_sound(f"{name} of {self.name}", value)
-        return as_moment(memory, name, value) if kind is datetime else value
+        return as_moment(memory, name, value) if self.parameters[name].annotation is datetime else value
 
 
 def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
@@ -438,21 +434,20 @@ def _needed(annotation: Any) -> Any:
     return reduce(or_, map(_needed, args))
 
 
-def _fits(value: Any, annotation: Any) -> bool:
-    origin, args = get_origin(annotation), get_args(annotation)
-    if annotation is Any:
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in args)
-    if origin is Literal:
-        return isinstance(value, str) and value in args
-    if origin is list:
-        return isinstance(value, list) and all(_fits(each, args[0]) for each in value)
-    if annotation is datetime:
-        return isinstance(value, str)
-    if annotation in (int, float):
-        return isinstance(value, int | annotation) and not isinstance(value, bool) and abs(value) <= MOST
-    return isinstance(value, origin or annotation)
+def _fits(value: Any, shape: Mapping[str, Any]) -> bool:
+    """Whether a value is what a schema that `shape_of` made asks for."""
+    if "anyOf" in shape:
+        return any(_fits(value, each) for each in shape["anyOf"])
+    if "enum" in shape:
+        return value in shape["enum"]
+    kind = shape.get("type")
+    if kind == "array":
+        is_enough = isinstance(value, list) and len(value) >= shape.get("minItems", 0)
+        return is_enough and all(_fits(each, shape["items"]) for each in value)
+    if kind in ("integer", "number"):
+        numbers = int if kind == "integer" else int | float
+        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) <= MOST
+    return isinstance(value, next((each for each, known in _PLAIN.items() if known["type"] == kind), object))
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:

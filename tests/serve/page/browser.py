@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 from memfolio.config import load_config
 from memfolio.memory import Memory
-from memfolio.serve.http.server import Limits, listen, server_of
-from memfolio.serve.page.app import OwnerPage
+from memfolio.serve.http.server import listen, server_of
+from memfolio.serve.page.app import LIMITS, OwnerPage
 from memfolio.serve.page.launch import Address
+from memfolio.serve.page.session import COOKIE
 from tests.serve.http.conftest import in_thread
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -39,6 +41,13 @@ class Site:
     def link(self, page: str = "", agent: str = "main") -> str:
         return f"{self.origin}/enter?agent={agent}&page={page}#{self.page.board.add_key()}"
 
+    def session(self) -> str:
+        """A cookie for a key, as the page's script gets it; that the script does so has a test of its own."""
+        headers = {"host": self.address.hosts[0], "origin": self.origin, "sec-fetch-site": "same-origin"}
+        url = f"http://127.0.0.1:{self.address.port}/enter"
+        answer = httpx.post(url, content=self.page.board.add_key(), headers=headers, timeout=30)
+        return answer.cookies[COOKIE]
+
     def url(self, path: str, agent: str = "main") -> str:
         return f"{self.origin}/a/{agent}/{path}"
 
@@ -52,11 +61,10 @@ class Site:
 @contextmanager
 def served(home: Path) -> Iterator[Site]:
     """The page of a home, served as long as this lasts."""
-    limits = Limits()
     with listen("127.0.0.1", 0) as door:
         address = Address(pid=0, port=door.getsockname()[1], name=f"mf-{secrets.token_hex(4)}")
-        page = OwnerPage(load_config(home), address, limits)
-        with in_thread(server_of(page.app, limits, page.end_streams), door):
+        page = OwnerPage(load_config(home), address)
+        with in_thread(server_of(page.app, LIMITS, page.end_streams), door):
             yield Site(home=home, page=page, address=address)
 
 
@@ -102,19 +110,13 @@ def chromium() -> Iterator[Browser]:
 def signed_in(browser: Browser, site: Site, **options: Any) -> Iterator[tuple[Page, Watched]]:
     """A tab that came in with a key, and what is wrong with what it did."""
     settings: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options}
-    with_script = settings.get("java_script_enabled", True)
     context: BrowserContext = browser.new_context(**settings)
     context.set_default_timeout(10_000)
     try:
-        watched = Watched(site.origin)
-        if not with_script:  # which sign-in needs; the cookie is all that comes of it
-            with signed_in(browser, site) as (tab, _):
-                context.add_cookies(tab.context.cookies())  # type: ignore[arg-type]
-        page = context.new_page()
+        cookie = {"name": COOKIE, "value": site.session(), "url": site.origin, "httpOnly": True, "sameSite": "Strict"}
+        context.add_cookies([cookie])  # type: ignore[list-item]
+        page, watched = context.new_page(), Watched(site.origin)
         watched.watch(page)
-        if with_script:
-            page.goto(site.link("memories"))
-            page.wait_for_url("**/a/**")
         yield page, watched
     finally:
         context.close()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from memfolio.memory import Memory
 from memfolio.serve.page import PAGES
+from memfolio.serve.page.session import COOKIE
 from tests.serve.page.browser import Site, keyboard, signed_in, until
 from tests.serve.page.conftest import check_quiet
 from tests.serve.page.hostile import HOSTILE
@@ -86,6 +88,7 @@ def test_link_lets_one_browser_in_and_leaves_no_key_behind(browser: Browser, sit
 
 def test_leaving_ends_the_session(browser: Browser, site: Site) -> None:
     with signed_in(browser, site) as (tab, _):
+        tab.goto(site.url("core"))
         tab.get_by_role("button", name="Leave").click()
         expect(tab.locator("#door")).to_have_text("You have left.")
         tab.goto(site.url("memories"))
@@ -111,6 +114,66 @@ def test_question_shows_why_each_answer_was_found(tab: Page, site: Site) -> None
     first = tab.locator(".row").first
     expect(first).to_contain_text("green tea")
     expect(first.locator(".why")).to_contain_text("found by its words")
+    first.locator("summary").click()
+    expect(first.locator(".why li").first).to_contain_text("as number 1")
+
+
+def test_decision_brings_back_to_the_question_that_led_to_it(tab: Page, site: Site) -> None:
+    [one] = remembered(site, "The attic ladder is behind the wardrobe, perpendicularly")
+    tab.goto(site.url("memories?q=perpendicularly"))
+    tab.locator(f"a[href*='{one}']").click()
+    tab.locator(".one").get_by_role("button", name="Confirm").click()
+    expect(tab.locator("#outcome")).to_contain_text("Confirmed.")
+    assert "q=perpendicularly" in tab.url
+    expect(tab.get_by_role("searchbox")).to_have_value("perpendicularly")
+
+
+def test_owner_writes_something_down(tab: Page, site: Site) -> None:
+    tab.goto(site.url("memories"))
+    tab.get_by_text("Remember something yourself").click()
+    tab.get_by_label("What to remember").fill("The fuse box is in the hall")
+    tab.get_by_role("button", name="Remember", exact=True).click()
+    expect(tab.locator(".one .text")).to_have_text("The fuse box is in the hall")
+    assert recorded(site)[1:] == ("APPEND", "human")
+    expect(tab.locator("#outcome").get_by_role("link", name="Undo")).to_be_visible()
+
+
+def test_memory_is_destroyed_only_by_the_word_that_is_asked_for(tab: Page, site: Site) -> None:
+    [one] = remembered(site, "The code of the safe is 998877")
+    tab.goto(site.url(f"memories/{one}"))
+    tab.get_by_role("link", name="Destroy it for good").click()
+    expect(tab.locator("h1")).to_have_text("Destroy this memory for good?")
+    before, _, _ = recorded(site)
+    tab.get_by_label("Type purge to go on").fill("yes")
+    tab.get_by_role("button", name="Destroy it").click()
+    expect(tab.get_by_role("alert")).to_contain_text("type the word purge")
+    assert recorded(site)[0] == before
+    tab.get_by_label("Type purge to go on").fill("purge")
+    tab.get_by_role("button", name="Destroy it").click()
+    expect(tab.locator("#outcome")).to_contain_text("Nothing of it was found")
+    expect(tab.locator("#outcome").get_by_role("link")).to_have_count(0)
+    files = [path for path in (site.home / "agents").rglob("*") if path.is_file()]
+    assert not any(b"998877" in path.read_bytes() for path in files)
+
+
+def test_home_is_set_back_after_a_look_and_a_word_and_that_is_undone(tab: Page, site: Site) -> None:
+    [kept] = remembered(site, "Said before the point")
+    point, _, _ = recorded(site)
+    [later] = remembered(site, "Said after the point")
+    tab.goto(site.url(f"history/{point}"))
+    tab.get_by_role("link", name="Set the whole home back").click()
+    expect(tab.locator(".diff del").filter(has_text="Said after the point")).to_have_count(1)
+    tab.get_by_label("Type rollback to go on").fill("rollback")
+    tab.get_by_role("button", name="Set it back").click()
+    expect(tab.locator("#outcome")).to_contain_text(f"as it was after change {point}")
+    with site.memory() as memory:
+        assert "Said after" not in "".join(hit.memory.content for hit in memory.recall("Said after the point"))
+        assert memory.get(kept) is not None
+    tab.locator("#outcome").get_by_role("link", name="Undo").click()
+    tab.get_by_role("button", name="Take it back").click()
+    expect(tab.locator("#outcome")).to_contain_text("1 change taken back.")
+    with site.memory() as memory:
+        assert memory.recall("Said after the point")[0].memory.id == later
 
 
 def test_memory_tells_where_it_was_said_with_the_turns_around(tab: Page, site: Site) -> None:
@@ -180,7 +243,11 @@ def test_decision_on_what_was_changed_meanwhile_is_not_carried_out(tab: Page, si
     tab.locator(".one").get_by_role("button", name="Forget").click()
     expect(tab.locator("h1")).to_have_text("Changed since you looked")
     expect(tab.locator(".sides")).to_contain_text("Jonas comes at six")
+    expect(tab.locator(".sides")).to_contain_text("Jonas comes at seven")
     assert recorded(site)[0] == head
+    tab.get_by_role("button", name="Forget as it is now").click()
+    expect(tab.locator("#outcome")).to_contain_text("Forgotten.")
+    assert recorded(site) == (head + 1, "DELETE", "human")
 
 
 def test_undo_that_is_out_of_date_shows_what_it_would_be_now(tab: Page, site: Site) -> None:
@@ -266,7 +333,14 @@ def test_core_memory_is_edited_and_what_would_be_said_leaves_no_trace(tab: Page,
     tab.get_by_label("Add a line to Persona").fill("Answers in one line")
     tab.keyboard.press("Enter")
     expect(tab.locator("#outcome")).to_contain_text("Added.")
-    tab.get_by_role("button", name="Remove Answers in one line").click()
+    line = tab.locator(".lines li").filter(has_text="Answers in one line")
+    line.get_by_text("Edit").click()
+    line.get_by_label("What the line should say").fill("Answers in two lines")
+    line.get_by_role("button", name="Save").click()
+    expect(tab.locator("#outcome")).to_contain_text("Changed.")
+    line = tab.locator(".lines li").filter(has_text="Answers in two lines")
+    line.get_by_text("Edit").click()
+    line.get_by_role("button", name="Remove").click()
     expect(tab.locator("#outcome")).to_contain_text("Removed.")
     before = recorded(site)
     tab.get_by_label("A prompt").fill("Which tea does Alex drink in the morning?")
@@ -342,6 +416,37 @@ def test_page_works_without_scripts(browser: Browser, site: Site) -> None:
         tab.goto(site.url("memories?state=archived"))
         tab.goto(site.url(f"memories/{one}?changes=1"))
         expect(tab.locator(".one")).to_contain_text("written by")
+        check_quiet(watched)
+
+
+def test_page_of_another_agent_listens_to_that_one(tab: Page, site: Site) -> None:
+    tab.goto(site.url("core"))
+    with tab.expect_request("**/a/researcher/events"):
+        tab.locator(".who summary").click()
+        tab.locator(".who").get_by_role("link", name="researcher").click()
+    tab.wait_for_url("**/a/researcher/core")
+
+
+def test_decision_after_the_end_says_so_and_keeps_what_was_written(browser: Browser, site: Site) -> None:
+    with signed_in(browser, site) as (tab, _):
+        tab.goto(site.url("core"))
+        tab.get_by_label("Add a line to Persona").fill("Written for nothing")
+        site.page.sessions.end(SimpleNamespace(cookies={COOKIE: tab.context.cookies()[0]["value"]}))  # type: ignore[arg-type]
+        tab.keyboard.press("Enter")
+        expect(tab.locator("#outcome")).to_contain_text("Nothing was done. The page is not open in this browser.")
+        expect(tab.get_by_label("Add a line to Persona")).to_have_value("Written for nothing")
+        tab.context.set_offline(True)
+        tab.keyboard.press("Enter")
+        expect(tab.locator("#outcome")).to_contain_text("does not answer")
+
+
+def test_id_is_copied(browser: Browser, site: Site) -> None:
+    [one] = remembered(site, "To be cited elsewhere")
+    with signed_in(browser, site, permissions=["clipboard-read", "clipboard-write"]) as (tab, watched):
+        tab.goto(site.url(f"memories/{one}"))
+        tab.get_by_role("button", name="Copy").click()
+        expect(tab.get_by_role("button", name="Copied")).to_be_visible()
+        assert tab.evaluate("navigator.clipboard.readText()") == one
         check_quiet(watched)
 
 

@@ -36,7 +36,8 @@ class Terminal:
 def terminal(quick_path: Path) -> Any:
     terminal = Terminal(quick_path)
     yield terminal
-    terminal("open", "--end")
+    if terminal.home.exists():
+        terminal("open", "--end")
 
 
 def enter(url: str) -> httpx.Response:
@@ -70,6 +71,25 @@ def test_page_that_is_not_there_is_named_before_anything_starts(terminal: Termin
     error = terminal("open", "memory", status=2)["error"]
     assert "there is no page 'memory'" in error["message"]
     assert "memories" in error["hint"]
+
+
+def test_closing_makes_no_home(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    assert "there is no home" in terminal("open", "--end", status=3)["error"]["message"]
+    assert not terminal.home.exists()
+
+
+def test_browser_that_somebody_chose_is_opened_with_the_link(terminal: Terminal, tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n', encoding="utf-8")
+    browser.chmod(0o755)
+    command = [str(PROGRAM), "--home", str(terminal.home), "open", "mind"]
+    environ = terminal.environ | {"BROWSER": str(browser)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
+    assert "is open in the browser" in done.stdout
+    assert "#" not in done.stdout
+    answer = enter((tmp_path / "opened").read_text("utf-8").strip())
+    assert (answer.status_code, answer.text) == (200, "/a/main/mind")
 
 
 def test_demo_leaves_a_home_that_is_open(tmp_path: Path) -> None:

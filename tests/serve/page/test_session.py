@@ -7,10 +7,12 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -22,7 +24,9 @@ from memfolio.serve.http import app as http
 from memfolio.serve.page import app, launch, memories
 from memfolio.serve.page.launch import KEY_SECONDS, Noticeboard
 from memfolio.serve.page.session import COOKIE, SECONDS, Sessions
+from memfolio.serve.page.show import LINES, diff_lines
 from memfolio.serve.tokens import Token
+from memfolio.vault.past.merge import unified
 from tests.serve.page.browser import Site
 from tests.serve.page.hostile import LEAD
 
@@ -315,6 +319,88 @@ def test_unknown_agent_is_no_page_and_no_folder(site: Site, owner: Visitor) -> N
     for name in ("nobody", "..", "%2e%2e", "MAIN"):
         assert owner.ask("GET", f"/a/{name}/memories").status_code in (401, 404)
     assert not (site.home / "agents" / "nobody").exists()
+
+
+def test_linked_folder_is_no_agent_and_keeps_nothing_from_working(site: Site, owner: Visitor, tmp_path: Path) -> None:
+    link = site.home / "agents" / "linked"
+    link.symlink_to(tmp_path)
+    try:
+        assert owner.ask("GET", "/a/linked/memories").status_code == 404
+        assert owner.ask("GET", "/a/main/undo?session=s-kitchen").status_code == 200
+        assert owner.ask("GET", "/a/main/health").status_code == 200
+    finally:
+        link.unlink()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_address_that_leads_nowhere_is_told_as_a_page_with_every_rule(owner: Visitor) -> None:
+    for path in ("/a/main/memory", "/a/main/memories/", "/a/main/..%2f..%2fetc", "/a/", "/static/..%2fapp.py"):
+        answer = owner.ask("GET", path)
+        assert answer.status_code == 404, path
+        assert answer.headers["content-type"].startswith("text/html"), path
+        assert "default-src 'none'" in answer.headers["content-security-policy"], path
+
+
+def test_question_in_any_script_fits_into_an_address(site: Site, owner: Visitor) -> None:
+    path = f"/a/main/memories?q={quote('猫は何処に' * 400)}"
+    assert owner.ask("GET", path, referer=f"{site.origin}{path}").status_code == 200
+    path = f"/a/main/core?prompt={quote('猫' * 4000)}"
+    assert owner.ask("GET", path, referer=f"{site.origin}{path}").status_code == 200
+
+
+def test_nothing_that_destroys_is_done_without_its_word_or_for_something_else(site: Site, owner: Visitor) -> None:
+    with site.memory() as memory:
+        one = memory.remember("Only by its word").id
+        seq = memory.vault.head
+    for name, value, word in (("purge", one, "purge"), ("to", str(seq - 1), "rollback")):
+        page = owner.ask("GET", f"/a/main/undo?{name}={value}").text
+        mark = re.search(r'name="shown" value="(\w+)"', page)
+        assert mark
+        for form in ({"shown": mark[1]}, {"shown": mark[1], "word": "ja"}, {"shown": "0", "word": word}):
+            assert owner.ask("POST", "/a/main/undo", {name: value, **form}).status_code == 409
+    with site.memory() as memory:
+        assert memory.vault.head == seq
+        memory.forget(one)
+
+
+def test_several_who_decide_at_once_do_so_once(site: Site, owner: Visitor) -> None:
+    with site.memory() as memory:
+        one = memory.remember("Decided once").id
+        head = memory.vault.head
+    page = owner.ask("GET", f"/a/main/memories/{one}").text
+    mark = re.search(rf'name="shown-{one}" value="(\w+)"', page)
+    assert mark
+    forms = [{"id": one, f"shown-{one}": mark[1], "deed": deed} for deed in ("pin", "forget", "pin", "forget")]
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda form: owner.ask("POST", "/a/main/memories", form).status_code, forms)]
+    assert sorted(answers) == [303, 409, 409, 409]
+    with site.memory() as memory:
+        assert memory.vault.head == head + 1
+
+
+def test_session_that_is_left_is_told_no_more_in_other_tabs(site: Site, owner: Visitor) -> None:
+    request = SimpleNamespace(cookies={COOKIE: owner.cookie})
+    session = site.page.sessions.of(request)  # type: ignore[arg-type]
+    assert site.page.sessions.is_good(session)
+    owner.ask("POST", "/leave")
+    assert not site.page.sessions.is_good(session)
+
+
+def test_no_line_of_a_file_is_taken_for_a_part_of_the_difference() -> None:
+    before = "a\n-- x\n@@ -1 +1 @@\nend\n"
+    after = "a\n++ y\n@@ -9,9 +9,9 @@\n+++ b/other\nsep\u2028arated\nend\n"
+    lines = [*diff_lines(unified("page.md", before, after))]
+    assert lines[0] == ("file", "page.md")
+    assert [text for kind, text in lines if kind == "cut"] == ["-- x", "@@ -1 +1 @@"]
+    added = ["++ y", "@@ -9,9 +9,9 @@", "+++ b/other", "sep\u2028arated"]
+    assert [text for kind, text in lines if kind == "add"] == added
+    assert [text for kind, text in lines if kind == "same"] == ["a", "end"]
+
+
+def test_difference_of_a_whole_library_is_cut_and_says_so() -> None:
+    lines = [*diff_lines(unified("log.md", "", "line\n" * 50_000))]
+    assert len(lines) <= LINES + 1
+    assert "more lines" in lines[-1][1]
 
 
 def test_senseless_input_is_told_as_a_page(owner: Visitor) -> None:

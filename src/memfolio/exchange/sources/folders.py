@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from memfolio.exchange.reading import (
     Leaf,
     Lore,
     Sheet,
-    dated,
     fact,
     fenced,
     files_below,
     ignored,
     log,
+    note,
     objects,
     page,
     pages_by_section,
@@ -32,14 +32,23 @@ from memfolio.exchange.reading import (
 )
 from memfolio.exchange.sources.json_source import moment_in
 from memfolio.procedures.page import read
-from memfolio.types import Origin
+from memfolio.types import ID_PATTERN, Origin
 from memfolio.vault.fields import read_confidence
 
-# A folder of Markdown files, or one of them: pages with their folders, and days as the memories that they tell of.
+# A folder of Markdown files, or one of them: each is a page, in its folder and as it is.
+
+_OUR_ENTRY = re.compile(rf"(?m)^## .*\^{ID_PATTERN.pattern}$")
+_PLACE = note(r"memory/notes/\g<rest>.md")
+
+
+def day(leaf: Leaf, match: re.Match[str]) -> Iterable[Incoming]:
+    """Reads a daily note as a page; a log of memfolio as its memories, of which some may be strangers' words."""
+    return (log if _OUR_ENTRY.search(leaf.text) else _PLACE)(leaf, match)
+
 
 RULES = (
-    (rf"(?:.*/)?{DAY}\.(?:md|markdown)", log),
-    (r"(?P<rest>.+)\.(?:md|markdown|txt)", page(r"memory/notes/\g<rest>.md", dated)),
+    (rf"(?P<rest>(?:.*/)?{DAY})\.(?:md|markdown)", day),
+    (r"(?P<rest>.+)\.(?:md|markdown|txt)", _PLACE),
 )
 
 
@@ -52,7 +61,7 @@ MARKDOWN = Layout(
 )
 
 
-# An Obsidian vault: its notes with their links, tags and properties, daily notes as the memories of their days.
+# An Obsidian vault: its notes with their links, tags and properties.
 #
 # Pictures, canvases and other attachments stay where they are.
 
@@ -103,7 +112,7 @@ CLAUDE_CODE = Layout(
     name="claude-code",
     marks=lambda path: path.name == "projects" and any(path.glob("*/memory/MEMORY.md")),
     inside=_inside_claude_code,
-    rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", page(r"memory/claude-code/\g<project>/\g<rest>", dated)),),
+    rules=((r"(?P<project>[^/]+)/memory/(?P<rest>.+\.md)", note(r"memory/claude-code/\g<project>/\g<rest>")),),
 )
 
 

@@ -385,7 +385,7 @@ def _arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*parts)
         except ZeroDivisionError:
-            # nan compares as false with everything, itself included.
+            # No comparison with nan is met; see also != below.
             return nan
 
     return reckoned

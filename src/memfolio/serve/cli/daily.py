@@ -265,6 +265,8 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
             yield f"  {name}", _parts(numbers)
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
+    if blocks := counts.forms.get("note"):
+        yield "notes", f"{counted(blocks, 'block')} in watched folders, see `memfolio watch`"
     if items := counts.forms.get("mind"):
         yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:

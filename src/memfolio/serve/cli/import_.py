@@ -1,4 +1,4 @@
-"""The commands `import` and `export`: memories from elsewhere, and for elsewhere."""
+"""The commands `import`, `export` and `watch`: memories from elsewhere, for elsewhere, and where they lie."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import MemfolioError
-from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home, leave_logging_to_us
-from memfolio.serve.cli.output import Line, picked, yellow
+from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, is_home, leave_logging_to_us
+from memfolio.serve.cli.output import Line, picked, seq_of, yellow
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.embed.vectorizer import Embedded
     from memfolio.exchange.take_in import ImportReport
     from memfolio.memory import Memory
+    from memfolio.stores.notes import WatchedFolder
 
 FLAWS = 20
 """How many flaws a person is shown."""
@@ -152,6 +153,10 @@ def _came(report: ImportReport, *, dry_run: bool) -> Iterator[Line]:
     if len(report.flaws) > FLAWS:
         flaws.append(f"and {counted(len(report.flaws) - FLAWS, 'other flaw')}; --json tells all")
     yield from yellow(flaws)
+    if report.gone:
+        some = f"{', '.join(report.gone[:FLAWS])}{', …' if len(report.gone) > FLAWS else ''}"
+        known = counted(len(report.gone), "thing that came before is", "things that came before are")
+        yield from yellow([f"{known} not there any more, and still here: {some}"])
     yield _sentence(report, dry_run=dry_run), "bold"
 
 
@@ -187,3 +192,35 @@ def export(
         place = target.expanduser()
         done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, progress=progress)
     return Answer({"path": done.target, "as": as_, **picked(done, "agents files left_out"), "dry_run": dry_run})
+
+
+FOLDER = "path notes blocks problems missing"
+
+
+def watch(options: Options, folder: Path | None = None, /, stop: bool = False, dry_run: bool = False) -> Answer:
+    from memfolio.errors import InputError
+
+    if folder is None and stop:
+        raise InputError("which folder is not to be watched any more?", hint="`memfolio watch` lists them")
+    with _receiving(options, dry_run=dry_run) if folder else options.memory() as memory:
+        if folder is None:
+            found = memory.notes.folders()
+            lines = [line for each in found for line in _watched(each)]
+            document = {"folders": [picked(each, FOLDER) for each in found]}
+            return Answer(document, lines or ["No folder of notes is watched; `memfolio watch DIR` begins with one."])
+        change = memory.notes.stop if stop else memory.notes.watch
+        done = change(folder.expanduser(), dry_run=dry_run, by=PERSON)
+        embedded = _embedded(options, memory, dry_run=dry_run or stop)
+    seq, would = seq_of(done), "would be" if dry_run else "are"
+    state = f"{would} found no more" if stop else f"{would} found where they lie"
+    rest = f"; `memfolio undo {seq}` takes that back" if seq else ". Nothing was changed." if dry_run else ""
+    lines = [*_missing(embedded), *_watched(done), (f"{counted(done.notes, 'note')} {state}{rest}", "bold")]
+    return Answer({**picked(done, FOLDER), **_document(embedded), "seq": seq, "dry_run": dry_run}, lines)
+
+
+def _watched(folder: WatchedFolder) -> Iterator[Line]:
+    blocks = f" in {counted(folder.blocks, 'block')}" if folder.blocks else ""
+    yield f"{folder.path}  {counted(folder.notes, 'note')}{blocks}"
+    flaws = [f"{path} {why}" for path, why in folder.problems.items()]
+    more = [f"and {counted(len(flaws) - FLAWS, 'other file')}; --json tells all"] if len(flaws) > FLAWS else []
+    yield from yellow([*([f"{folder.path} {folder.missing}"] if folder.missing else []), *flaws[:FLAWS], *more])

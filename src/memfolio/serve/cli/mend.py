@@ -20,7 +20,7 @@ from memfolio.serve.cli.output import (
     yellow,
 )
 from memfolio.text import counted
-from memfolio.vault.paths import SHARED, agent_of
+from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:
     from memfolio.govern.update import Updated
@@ -98,7 +98,7 @@ def noted(item: MemoryItem, memory: Memory) -> Answer:
 def _is_shared(memory: Memory, edit_result: EditResult) -> bool:
     """Whether the memories belong to all agents; those of one change belong together."""
     found = memory.find(edit_result.memories[0].id)
-    return found is not None and agent_of(found.path) == SHARED != memory.agent
+    return found is not None and found.agent == SHARED != memory.agent
 
 
 def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool = False, **more: Any) -> Answer:

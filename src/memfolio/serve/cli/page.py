@@ -22,6 +22,8 @@ from memfolio.serve.page.launch import PATIENCE, Address, Noticeboard
 from memfolio.vault.vault import Vault
 
 LIBRARIES = ("fastapi", "uvicorn", "jinja2", "markdown_it", "nh3")
+TERMINAL = ("www-browser", "links", "elinks", "lynx", "w3m")
+"""Browsers that Python knows and that have no window."""
 
 
 def open_(options: Options, page: str = "", /, no_browser: bool = False, end: bool = False) -> Answer:
@@ -30,10 +32,9 @@ def open_(options: Options, page: str = "", /, no_browser: bool = False, end: bo
         raise MemfolioError(f"the page needs {', '.join(missing)}", hint="pip install 'memfolio[http]'")
     if page and page not in PAGES:
         raise InputError(f"there is no page {page[:40]!r}", hint=nearest(page, PAGES))
-    config = options.config(create=in_empty_folder)
     if not end:
-        return opened(options, config, page, shows=not no_browser)
-    with Vault.open(config=config) as vault:
+        return opened(options, options.config(create=in_empty_folder), page, shows=not no_browser)
+    with Vault.open(config=options.config()) as vault:
         was_open = end_page(vault)
     return Answer({"ended": was_open}, "the page is closed" if was_open else "the page was not open")
 
@@ -72,7 +73,8 @@ def link_to(vault: Vault, page: str, agent: str) -> tuple[str, str, bool]:
     if (address := board.address) is None:
         raise MemfolioError("the page did not start", hint="`memfolio serve` says what is in its way")
     key = board.add_key()
-    usual, plain = (f"http://{host}/enter?agent={agent}&page={page}#{key}" for host in address.hosts)
+    start = f"enter?agent={agent}{f'&page={page}' if page else ''}#{key}"
+    usual, plain = (f"http://{host}/{start}" for host in address.hosts)
     return usual if _is_found(address) else plain, plain, is_new
 
 
@@ -93,7 +95,8 @@ def show(url: str) -> bool:
     """Open a browser with a window, where there is one: one for terminals cannot show the page."""
     with suppress(webbrowser.Error):
         browser = webbrowser.get()
-        return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
+        is_terminal = isinstance(browser, webbrowser.GenericBrowser) and browser.name in TERMINAL
+        return not is_terminal and browser.open(url)
     return False
 
 

@@ -242,6 +242,8 @@ def _search(memory: Memory) -> Iterator[Finding]:
     for index in memory.searcher.indexes():
         if index.trouble:
             yield Finding("warning", "index", index.trouble.message, index.trouble.hint)
+        for root, why in index.notes.missing().items():
+            yield Finding("warning", "notes", f"{root} {why}", "`memfolio watch DIR --stop` if it is gone for good")
     if trouble := memory.searcher.vectorizer.trouble:
         yield Finding("warning", "embedder", trouble.message, trouble.hint)
 

@@ -27,11 +27,13 @@ from memfolio.serve.http.gate import RequestGate, ServerNames
 from memfolio.serve.http.server import Limits, Server
 from memfolio.serve.page import PAGES, show
 from memfolio.serve.page.launch import Address, Noticeboard
-from memfolio.serve.page.session import HEADERS, OPEN, Session, Sessions, check_request
+from memfolio.serve.page.session import HEADERS, Session, Sessions, check_request
 from memfolio.types import Approval, Attribution
 
 BY = Attribution(actor="human", approval=Approval.APPROVED, trigger="page")
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+LIMITS = Limits(head=128 << 10)
+"""Of the server: a question or a prompt of any script fits into an address, and once more into what it was led from."""
 LOOK_SECONDS, IDLE_SECONDS = 2.0, 15.0
 """How often an open page looks for changes of other processes, and a server for whether anybody has a session."""
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -66,10 +68,10 @@ class Visit:
         values |= {"head": vault.head, "outcome": outcome, "home": vault.config.home.name}
         return self.page.html(template, status, waiting=self.page.waiting.get(self.agent), **values)
 
-    def go(self, path: str, outcome: str, seqs: object = "") -> Response:
+    def go(self, path: str, outcome: str, seqs: object = "", **query: Any) -> Response:
         """On to a page that tells what came of a decision, and by which changes, which can be taken back."""
         self.session.outcome = (outcome, str(seqs))
-        return RedirectResponse(self.url(path), 303)
+        return RedirectResponse(self.url(path, **query), 303)
 
     def check_shown(self, mark: str, says: str) -> None:
         """Refuse a decision on something else than what was shown; the error tells what it `says` instead."""
@@ -89,8 +91,8 @@ class OwnerPage:
     count: Callable[[Memory], None]
     """Looks how much waits for the owner."""
 
-    def __init__(self, config: Config, address: Address, limits: Limits, now: Callable[[], float] = time.time) -> None:
-        self.config, self.address, self._limits = config, address, limits
+    def __init__(self, config: Config, address: Address, now: Callable[[], float] = time.time) -> None:
+        self.config, self.address = config, address
         self.hall, self._api = Hall(config, speaker="owner"), None
         self.board, self.sessions = Noticeboard(self.hall.vault, now), Sessions(now)
         self.templates = show.environment(self.hall.vault.home.zone)
@@ -100,7 +102,7 @@ class OwnerPage:
         self._names = ServerNames(hosts=[address.hosts[0].partition(":")[0]])
         self.app: ASGIApp = Starlette(
             routes=[*self._routes(), Mount("/", self._rest)],
-            middleware=[Middleware(RequestGate, limits=limits, names=self._names)],
+            middleware=[Middleware(RequestGate, limits=LIMITS, names=self._names)],
             exception_handlers={Exception: answered},
             lifespan=self._lifespan,
         )
@@ -109,21 +111,20 @@ class OwnerPage:
         from memfolio.serve.page import history, memories, review, rooms
 
         self.count = lambda memory: self.waiting.update({memory.agent: review.count_waiting(memory)})
-        own = (
-            *(("GET", "/", self._start), ("GET", "/enter", self._entrance), ("POST", "/enter", self._enter)),
-            *(("POST", "/leave", self._leave), ("GET", "/static/{name}", self._static)),
-            ("GET", "/a/{agent}/events", self._events),
-        )
+        own = [("GET", "/", self._start), ("GET", "/enter", self._entrance), ("POST", "/enter", self._enter)]
+        own += [("GET", "/a/{agent}/events", self._events), ("GET", "/static/{name:path}", self._static)]
+        own += [("POST", "/leave", self._leave)]
+        nowhere = ("GET", "/a/{rest:path}", self._nowhere)
         views = [each for module in (review, memories, history, rooms) for each in module.ROUTES]
         named = [(method, f"/a/{{agent}}/{path}", self._viewed(view)) for method, path, view in views]
-        return [Route(path, self._guarded(each), methods=[method]) for method, path, each in (*own, *named)]
+        return [Route(path, self._guarded(each), methods=[method]) for method, path, each in (*own, *named, nowhere)]
 
     _api: Any
     """The application of `memfolio serve`, which takes a second to make and is made for the first who asks for it."""
 
     async def _rest(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._api is None:
-            self._api = await asyncio.to_thread(build, self.config, self._limits, self._names)
+            self._api = await asyncio.to_thread(build, self.config, LIMITS, self._names)
         await self._api({**scope, "app": self._api, "root_path": ""}, receive, send)
 
     def _halls(self) -> list[Hall]:
@@ -181,18 +182,24 @@ class OwnerPage:
                     status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
                     return visit.show("trouble.html", status, error=error)
 
-            return await self.hall.run(agent, work)
+            # What may take long keeps nobody from looking.
+            return await self.hall.run(
+                agent, work, is_long=request.method == "POST" or "checks" in request.query_params
+            )
 
         return answer
 
     def _agent(self, name: str) -> str:
         if name not in (self.config.agent, *self.hall.vault.agents()):
-            raise Refusal(404, "agent", "There is no such agent in this home.", OPEN)
+            raise Refusal(404, "agent", "There is no such agent in this home.", "")
         return name
+
+    async def _nowhere(self, _: Request) -> Response:
+        raise Refusal(404, "page", "There is no such page.", "")
 
     async def _static(self, request: Request) -> Response:
         if (name := request.path_params["name"]) not in self.static:
-            raise Refusal(404, "static", "There is no such file.", OPEN)
+            return await self._nowhere(request)
         return Response(self.static[name], media_type=KINDS[name[name.rindex(".") :]])
 
     async def _start(self, request: Request) -> Response:
@@ -209,7 +216,7 @@ class OwnerPage:
         """Trade a key for a session; the answer says where to go on."""
         key, query = (await request.body()).decode(errors="replace"), request.query_params
         if not await asyncio.to_thread(self.board.take_key, key):
-            raise Refusal(403, "key", "This link was used before, or is older than a minute.", OPEN)
+            raise Refusal(403, "key", "This link was used before, or is older than a minute.", "")
         page, agent = query.get("page", ""), self._agent(query.get("agent") or self.config.agent)
         response = Response(f"/a/{agent}/{page}" if page in PAGES else "/", media_type="text/plain")
         self.sessions.begin(response)
@@ -217,7 +224,7 @@ class OwnerPage:
 
     async def _leave(self, request: Request) -> Response:
         self.sessions.end(request)
-        return self.html("door.html", message="You have left.", hint=OPEN)
+        return self.html("door.html", message="You have left.", hint="")
 
     async def _events(self, request: Request) -> Response:
         return Stream(self._heads(self.sessions.of(request), self._agent(request.path_params["agent"])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memfolio.arguments import choose
-from memfolio.errors import InputError, NotFoundError
+from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.index.lookup import by_ids
 from memfolio.memory import Memory
 from memfolio.serve.cli.output import for_people
@@ -18,7 +18,8 @@ from memfolio.serve.page.app import BY, Visit, mark_of
 from memfolio.serve.page.show import by_day
 from memfolio.text import counted
 from memfolio.types import Action
-from memfolio.vault.past.view import TrailFilter
+from memfolio.vault.past.view import TrailEntry, TrailFilter
+from memfolio.vault.purge.plan import OUT_OF_REACH
 
 PER_PAGE = 50
 FILTERS = ("actor", "action", "session", "source")
@@ -39,8 +40,7 @@ def listed(visit: Visit) -> Response:
     given: dict[str, Any] = {name: value for name, value in wanted.items() if value}
     if "action" in given:
         given["action"] = choose(Action, "action", wanted["action"])
-    start = int(before) if before.isdecimal() and len(before) < 16 else None
-    texts = partial(_texts, memory)
+    start, texts = int(before) if before.isdecimal() and len(before) < 16 else None, partial(_texts, memory)
     entries = memory.audit.entries(TrailFilter(**given), limit=PER_PAGE + 1, before=start, texts=texts)
     shown, home = entries[:PER_PAGE], memory.vault.home
     days = by_day(((datetime.fromisoformat(each.at), each) for each in shown), home.now(), home.zone)
@@ -49,58 +49,115 @@ def listed(visit: Visit) -> Response:
     return visit.show("history.html", days=days, wanted=wanted, **values)
 
 
-def one(visit: Visit) -> Response:
-    """One change with its difference."""
-    memory, seq = visit.memory, visit.path["seq"]
+def _entry(memory: Memory, seq: int) -> TrailEntry:
+    """One change of the trail, with what it is about."""
     found = memory.audit.entries(TrailFilter(), limit=1, before=seq + 1, texts=partial(_texts, memory))
     if not found or found[0].seq != seq:
         raise NotFoundError(f"There is no change {seq}", hint="the history lists all of them")
-    return visit.show("change.html", entry=found[0], diff=for_people(memory.audit.diff(seq)), final=FINAL)
+    return found[0]
 
 
-# The way back: of changes, of a whole session, or of all that came from a source.
+def one(visit: Visit) -> Response:
+    """One change with its difference."""
+    entry = _entry(visit.memory, visit.path["seq"])
+    return visit.show("change.html", entry=entry, diff=for_people(visit.memory.audit.diff(entry.seq)), final=FINAL)
 
 
-def _preview(visit: Visit) -> dict[str, Any]:
-    """What would be taken back; nothing is done yet."""
-    target = {name: value for name in ("seq", "session", "source") if (value := visit.given(name).strip())}
+# The way back, in every form: what would be done, what is said when it is done, and the act that does it.
+
+
+def _changes(memory: Memory, **wanted: Any) -> dict[str, Any]:
+    """Changes by their numbers, or all of a session."""
+    seen = memory.audit.undo(**wanted, by=BY, dry_run=True)
+    seqs, count = sorted(seen.seqs), counted(len(seen.seqs), "change")
+    numbers = f"change{'s' * (len(seqs) > 1)} {', '.join(map(str, seqs[:20]))}{' …' * (len(seqs) > 20)}"
+    title = f"Take back session {wanted['session']}, {count}?" if "session" in wanted else f"Take back {numbers}?"
+    act = partial(memory.audit.undo, seqs, by=BY)
+    return {"title": title, "told": f"{count} taken back.", "act": act, "diff": for_people(seen.diff)}
+
+
+def _source(memory: Memory, source: str) -> dict[str, Any]:
+    """All that came from a source, in the memories of all agents."""
+    act, title = partial(memory.undo, source, every_agent=True, by=BY), f"Take back what came from {source}?"
+    seen, told = act(dry_run=True), f"All that came from {source} is taken back."
+    shown = {"goes": seen.memories, "stays": seen.kept, "diff": for_people(seen.diff)}
+    return {"title": title, "told": told, "act": act, **shown}
+
+
+def _rollback(memory: Memory, seq: int) -> dict[str, Any]:
+    """The whole home as it was after a change."""
+    memory.vault.commit()
+    if (commit := _entry(memory, seq).commit) is None:
+        raise InputError(f"git does not have change {seq} yet", hint="Health says what is in its way")
+    act, told = partial(memory.audit.rollback, to=commit, by=BY), f"The home is as it was after change {seq}."
+    title, diff = f"Set the whole home back to how it was after change {seq}?", for_people(act(dry_run=True).diff)
+    return {"title": title, "told": told, "act": act, "diff": diff, "word": "rollback"}
+
+
+def _purge(memory: Memory, id: str) -> dict[str, Any]:
+    """A memory, what it corrected and what was made of it alone: out of files, history and index, for good."""
+    plan = memory.purge(id, dry_run=True, by=BY).plan
+    count = counted(len(plan.memories), "memory", "memories")
+
+    def act() -> None:
+        proof = memory.purge(*(each.id for each in plan.memories), by=BY).proof
+        if proof and not proof.is_clean:
+            left = "; ".join([*proof.left, *proof.unsought])
+            raise MemfolioError(f"It is destroyed, but not everywhere: {left}", hint="`memfolio doctor` knows more")
+
+    told = f"{count} destroyed. Nothing of it was found in files, history and index."
+    shown = {"plan": plan, "beyond": OUT_OF_REACH, "word": "purge"}
+    return {
+        "title": f"Destroy {'this memory' if len(plan.memories) == 1 else count} for good?",
+        "told": told,
+        "act": act,
+        **shown,
+    }
+
+
+LOOKS: Mapping[str, Callable[[Memory, str], dict[str, Any]]] = {
+    "seq": lambda memory, text: _changes(memory, seqs=[*map(_number, text.split())]),
+    "session": lambda memory, text: _changes(memory, session=text),
+    "source": _source,
+    "to": lambda memory, text: _rollback(memory, _number(text)),
+    "purge": _purge,
+}
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 15:
+        raise InputError("that is no number of a change", hint="choose a change of the history")
+    return int(text)
+
+
+def _look(visit: Visit) -> dict[str, Any]:
+    """What would be done, and its mark; nothing is done yet."""
+    target = {name: value for name in LOOKS if (value := visit.given(name).strip())}
     if len(target) != 1:
         raise InputError("nothing was named to be taken back", hint="choose a change, a session or a source")
-    found: dict[str, Any] = {"target": target, "seqs": (), "goes": (), "stays": ()}
-    if "source" in target:
-        undone = visit.memory.undo(target["source"], every_agent=True, dry_run=True, by=BY)
-        found |= {"diff": for_people(undone.diff), "goes": undone.memories, "stays": undone.kept}
-    else:
-        words = target.get("seq", "").split()
-        if not all(word.isdecimal() and len(word) < 16 for word in words):
-            raise InputError("that is no number of a change", hint="choose a change of the history")
-        outcome = visit.memory.audit.undo([*map(int, words)], session=target.get("session"), by=BY, dry_run=True)
-        found |= {"diff": for_people(outcome.diff), "seqs": tuple(sorted(outcome.seqs))}
-    return found | {"mark": mark_of(found["diff"], found["seqs"], [each.id for each in found["goes"]])}
-
-
-def look_back(visit: Visit) -> Response:
-    return visit.show("undo.html", is_changed=False, **_preview(visit))
+    usual: dict[str, Any] = {"goes": (), "stays": (), "plan": None, "diff": "", "word": "", "trouble": ""}
+    found = usual | LOOKS[next(iter(target))](visit.memory, *target.values())
+    plan = found["plan"].memories if found["plan"] else ()
+    return found | {"target": target, "mark": mark_of(found["title"], found["diff"], plan)}
 
 
 def undo(visit: Visit) -> Response:
-    """Take back what was looked at, and nothing else."""
-    memory = visit.memory
-    with memory.vault.exclusive():
-        seen = _preview(visit)
+    """Do what was looked at, and nothing else; what destroys, or sets back a whole home, asks for a word."""
+    vault = visit.memory.vault
+    with vault.exclusive():
+        seen, before = _look(visit), vault.head
         if visit.given("shown") != seen["mark"]:
-            return visit.show("undo.html", 409, is_changed=True, **seen)
-        if source := seen["target"].get("source"):
-            receipts = memory.undo(source, every_agent=True, by=BY).receipts
-            what = f"All that came from {source} is taken back."
+            seen["trouble"] = "Something was changed since you looked, and nothing was done. This is how it is now."
+        elif seen["word"] and visit.given("word").strip().casefold() != seen["word"]:
+            seen["trouble"] = f"Nothing was done: type the word {seen['word']} to go on."
         else:
-            receipt = memory.audit.undo(seen["seqs"], by=BY).receipt
-            receipts = (receipt,) if receipt else ()
-            what = f"{counted(len(seen['seqs']), 'change')} taken back."
-    return visit.go("history", what, " ".join(str(each.seq) for each in receipts))
+            seen["act"]()
+            seqs = () if seen["plan"] else range(before + 1, vault.head + 1)
+            return visit.go("history", seen["told"], " ".join(map(str, seqs)))
+        return visit.show("undo.html", 409, **seen)
 
 
 ROUTES = (
     *(("GET", "history", listed), ("GET", "history/{seq:int}", one)),
-    *(("GET", "undo", look_back), ("POST", "undo", undo)),
+    *(("GET", "undo", lambda visit: visit.show("undo.html", **_look(visit))), ("POST", "undo", undo)),
 )

@@ -103,16 +103,16 @@ class Noticeboard:
 
 def serve(config: Config) -> None:
     """Serve the page of a home on loopback until it is told to end, or nobody has a session any more."""
-    from memfolio.serve.http.server import Limits, listen, run, server_of
+    from memfolio.serve.http.server import listen, run, server_of
 
     with listen("127.0.0.1", 0) as door, Vault.open(config=config) as vault:
         address = Address(pid=os.getpid(), port=door.getsockname()[1], name=f"mf-{secrets.token_hex(4)}")
         board = Noticeboard(vault)
         board.announce(address)  # a browser may connect from here on, and waits until all is loaded
-        from memfolio.serve.page.app import OwnerPage
+        from memfolio.serve.page.app import LIMITS, OwnerPage
 
-        page = OwnerPage(config, address, Limits())
-        page.server = server_of(page.app, Limits(), page.end_streams)
+        page = OwnerPage(config, address)
+        page.server = server_of(page.app, LIMITS, page.end_streams)
         try:
             run(page.server, door)
         finally:

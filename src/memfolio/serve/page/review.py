@@ -21,10 +21,8 @@ from memfolio.text import counted
 from memfolio.vault.journal import TrailLine
 from memfolio.vault.past.merge import unified
 
-MOST = 50
-"""How many of each kind are shown at once."""
-DIFFS = 5
-"""How many alerts are shown with what changed."""
+MOST, DIFFS = 50, 5
+"""How many of each kind are shown at once, and how many alerts with what changed."""
 STRANGERS = Filter(forms=("memory",), only=QUARANTINED)
 
 
@@ -73,9 +71,6 @@ def acknowledge(visit: Visit) -> Response:
     return visit.go("review", f"{counted(len(seqs), 'alert')} seen.")
 
 
-# Proposals, each with what it is about; a correction as the difference that it would make.
-
-
 def _proposed(each: Proposal) -> dict[str, Any]:
     verb, given = VERBS[each.intent.verb], each.intent.arguments
     text = each.intent.text if verb.body else each.intent.named
@@ -108,9 +103,6 @@ def decide_proposals(visit: Visit) -> Response:
         seqs.append(next(memory.vault.changes(containing=[each.encode()], newest_first=True)).seq)
     told = [f"{counted(len(seqs), 'proposal')} {word}."] if seqs else []
     return visit.go("review", " ".join([*told, *left]), " ".join(map(str, seqs)))
-
-
-# The reflection that waits: its items, each with the turns that it was made of.
 
 
 def _reflection(memory: Memory) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import cos, pi, sin
 from typing import Any
@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from memfolio.errors import InputError
 from memfolio.graph.graph import Neighbour
-from memfolio.index.facts import Fact
 from memfolio.index.mind_pages import KINDS
 from memfolio.knowledge.rule import render
 from memfolio.memory import Memory
@@ -20,26 +19,25 @@ from memfolio.recall.context import CORE, Request, preview
 from memfolio.serve.cli.call import Options
 from memfolio.serve.cli.world import doors
 from memfolio.serve.page.app import BY, Visit, mark_of
-from memfolio.serve.page.memories import why_found
-from memfolio.serve.page.show import bar
+from memfolio.status import cost_of
+from memfolio.stores.core import BLOCKS
 from memfolio.tend.tend import schedule
 
-PER_PAGE, MOST_NODES, RUNS, LATEST = 100, 300, 20, 5
+PER_PAGE, MOST_NODES, RUNS, LATEST, DAYS = 100, 300, 20, 5, 7
 PLAIN = ("created", "updated", "status", "from")
 """Fields that every item of a mind has."""
 GRAVEST = ("error", "warning", "note", "ok")
-_CITED = re.compile(r"(.*?)\s*\((M-[0-9]+-[0-9a-f]{8})\)\s*")
-
-# Core memory: what an agent is told each time, and what it would be told about a prompt.
+_CITED = re.compile(r"\s*\((M-[0-9]+-[0-9a-f]{8})\)\s*$")
+"""The memory that a line of a page cites, behind what it says."""
 
 
 def core(visit: Visit) -> Response:
     prompt, found = visit.given("prompt").strip(), visit.memory.core.read()
-    rooms = [(block, found.share(block) or found.cap) for block in found.blocks]
-    blocks = [(block, room, bar(block.tokens / room, f"{block.tokens} of {room} tokens")) for block, room in rooms]
-    values = {"core": found, "blocks": blocks, "mark": mark_of(found.text), "prompt": prompt}
-    gauge = bar(found.tokens / found.cap, f"{found.tokens} of {found.cap} tokens")
-    return visit.show("core.html", bar=gauge, said=_said(visit.memory, prompt) if prompt else None, **values)
+    missing = [name for name in BLOCKS if name not in (each.name for each in found.blocks)]
+    offered = visit.memory.core.memory_of(found.text + "".join(f"\n\n## {name}\n" for name in missing))
+    rooms = [(block, found.share(block) or found.cap) for block in offered.blocks]
+    values = {"core": found, "blocks": rooms, "mark": mark_of(found.text), "prompt": prompt}
+    return visit.show("core.html", said=_said(visit.memory, prompt) if prompt else None, **values)
 
 
 def _said(memory: Memory, prompt: str) -> dict[str, Any]:
@@ -51,12 +49,8 @@ def _said(memory: Memory, prompt: str) -> dict[str, Any]:
         return [(each.item.id, f"{each.item.title} ({each.why})") for each in memory.mind.due(about)]
 
     found = preview(memory.searcher, memory.vault, memory.agent, request, remind)
-    context, hits = found.context, found.hits
-    why = {each: why_found(hit.why) for each, hit in hits.items()}
-    sections = [(part.title, [(line, why.get(line.id, "")) for line in part.lines]) for part in found.sections]
-    gauge = bar(context.tokens / context.budget, f"{context.tokens} of {context.budget} tokens")
-    left = [hit for each, hit in hits.items() if each not in context.ids]
-    return {"context": context, "bar": gauge, "sections": sections, "left": left}
+    left = [hit for each, hit in found.hits.items() if each not in found.context.ids]
+    return {"context": found.context, "sections": found.sections, "hits": found.hits, "left": left}
 
 
 def edit_core(visit: Visit) -> Response:
@@ -67,6 +61,8 @@ def edit_core(visit: Visit) -> Response:
         visit.check_shown(mark_of(now), f"{now}\n\nYou wanted: {text or visit.given('deed')}")
         if visit.given("deed") == "remove":
             done, word = memory.core.remove(block, old, by=BY), "Removed."
+        elif text and old:
+            done, word = memory.core.replace(block, old, text, by=BY), "Changed."
         elif text:
             done, word = memory.core.add(block, text, by=BY), "Added."
         else:
@@ -74,14 +70,11 @@ def edit_core(visit: Visit) -> Response:
     return visit.go("core", word if done.receipt else "It says so already.", done.receipt.seq if done.receipt else "")
 
 
-# People and things: a page each, with who is near as a list and as a drawing.
-
-
 def things(visit: Visit) -> Response:
     every, q, kind = visit.memory.graph.entities(), visit.given("q").strip(), visit.given("type")
-    typed = [each for each in every if kind in ("", each.type)]
-    fitting = [each for each in typed if any(q.casefold() in name.casefold() for name in (each.name, *each.aliases))]
-    fitting.sort(key=lambda each: (-each.mentions, each.name.casefold()))
+    named = [each for each in every if any(q.casefold() in name.casefold() for name in (each.name, *each.aliases))]
+    typed = (each for each in named if kind in ("", each.type))
+    fitting = sorted(typed, key=lambda each: (-each.mentions, each.name.casefold()))
     kinds = sorted({each.type for each in every})
     return visit.show("things.html", things=fitting[:PER_PAGE], count=len(fitting), q=q, kinds=kinds, kind=kind)
 
@@ -92,17 +85,10 @@ def thing(visit: Visit) -> Response:
     near, names = memory.graph.neighbours(found.id, hops), {each.id: each.name for each in memory.graph.entities()}
     nodes, edges = drawn(found.id, near, names)
     told = [("What is known", found.facts), ("What happened", found.timeline), ("Open questions", found.questions)]
-    sections = [(title, [_cited(line) for line in lines]) for title, lines in told if lines]
+    sections = [(title, [_CITED.split(line) for line in lines]) for title, lines in told if lines]
     hits = [hit for hit in memory.recall(found.name, entity=found.id, limit=4 * LATEST) if hit.memory.id[0] in "MH"]
-    values = {"near": near[:MOST_NODES], "names": names, "nodes": nodes, "edges": edges, "hops": hops}
-    is_cut = len({each.id for each in near}) >= MOST_NODES
-    return visit.show("thing.html", thing=found, sections=sections, is_cut=is_cut, hits=hits[:LATEST], **values)
-
-
-def _cited(line: str) -> tuple[str, str]:
-    """A line of a page, and the memory that it cites."""
-    cited = _CITED.fullmatch(line)
-    return (cited[1], cited[2]) if cited else (line, "")
+    values = {"near": near[:MOST_NODES], "names": names, "nodes": nodes, "edges": edges, "hops": hops, "thing": found}
+    return visit.show("thing.html", sections=sections, is_cut=len(nodes) >= MOST_NODES, hits=hits[:LATEST], **values)
 
 
 def drawn(
@@ -124,13 +110,6 @@ def drawn(
     return [*nodes.values()], [(place[step.here], place[step.there], step.predicate) for step in steps]
 
 
-# Knowledge: facts, why each holds, and rules.
-
-
-def _fact_mark(fact: Fact) -> str:
-    return mark_of(fact.id, fact.triple, fact.confidence, fact.updated_us)
-
-
 def knowledge(visit: Visit) -> Response:
     memory, page = visit.memory, visit.given("page")
     terms = {name: visit.given(name).strip() for name in ("subject", "predicate", "object")}
@@ -147,20 +126,17 @@ def fact(visit: Visit) -> Response:
     facts = visit.memory.facts
     found = facts.get(visit.path["id"])
     history = [] if found.is_derived else facts.history(found.id)[::-1]
-    values = {"history": history, "bar": bar(found.confidence, f"{found.confidence:.0%} sure")}
-    return visit.show("fact.html", fact=found, tree=facts.explain(found.id, depth=6), mark=_fact_mark(found), **values)
+    values = {"tree": facts.explain(found.id, depth=6), "history": history}
+    return visit.show("fact.html", fact=found, mark=mark_of(repr(found)), **values)
 
 
 def retract(visit: Visit) -> Response:
     """Take a fact back, as it was shown."""
     with visit.memory.vault.exclusive():
         found = visit.memory.facts.get(visit.path["id"])
-        visit.check_shown(_fact_mark(found), str(found))
+        visit.check_shown(mark_of(repr(found)), str(found))
         visit.memory.facts.retract(found.id, by=BY)
         return visit.go("knowledge", f"Retracted: {found}", visit.memory.vault.head)
-
-
-# Mind and procedures.
 
 
 def mind(visit: Visit) -> Response:
@@ -168,42 +144,22 @@ def mind(visit: Visit) -> Response:
     pages = [(kind.page, memory.mind.items(kind)) for kind in KINDS]
     steps = [(run, [(step, run.of(step.number).outcome or "") for step in run.steps]) for run in runs[:RUNS]]
     values = {"kinds": [each for each in pages if each[1]], "runs": steps, "more": max(0, len(runs) - RUNS)}
-    procedures = memory.procedures.list()
-    return visit.show("mind.html", due=memory.mind.due(), plain=PLAIN, procedures=procedures, **values)
-
-
-# Health: what is degraded, what is due, what it costs, who is there; the checks take longer and are asked for.
+    return visit.show("mind.html", due=memory.mind.due(), plain=PLAIN, procedures=memory.procedures.list(), **values)
 
 
 def health(visit: Visit) -> Response:
     memory, vault = visit.memory, visit.memory.vault
     misread = [*map(": ".join, vault.problems.items()), *memory.mind.problems(), *memory.procedures.problems()]
     degraded = [*memory.searcher.degraded(), *map("; ".join, vault.config.problems), *misread]
-    values: dict[str, Any] = {
-        "obstacle": vault.obstacle if vault.waiting() else None,
-        "unembedded": memory.searcher.missing_vectors(),
-        "jobs": schedule(vault, memory.searcher),
-        "members": memory.agents.list(),
-    }
+    values: dict[str, Any] = {"jobs": schedule(vault, memory.searcher), "members": memory.agents.list()}
+    values |= {"obstacle": vault.obstacle if vault.waiting() else None, "unembedded": memory.searcher.missing_vectors()}
     findings = None
     if visit.given("checks"):
         hosts = doors(Options(home=str(vault.config.home), agent=visit.agent), vault.home.root)
         findings = sorted([*vault.doctor(), *hosts], key=lambda each: GRAVEST.index(each.level))
-    values |= {"findings": findings, "trouble": vault.trouble, "costs": [*_costs(memory)]}
+    values |= {"config": vault.config, "core": memory.core.read(), "embedder": memory.searcher.vectorizer.embedder}
+    values |= {"findings": findings, "trouble": vault.trouble, "spent": cost_of(vault, memory.searcher, DAYS)}
     return visit.show("health.html", degraded=degraded, **values)
-
-
-def _costs(memory: Memory) -> Iterator[tuple[str, str]]:
-    """What a memory costs, as far as it is known: tokens that agents are told, and who is paid for what."""
-    config, found, embedder = memory.vault.config, memory.core.read(), memory.searcher.vectorizer.embedder
-    sizes, model = config.context, config.model
-    yield "Core memory, in every conversation", f"{found.tokens:,} of {found.cap:,} tokens"
-    yield "Context for a prompt, at most", f"{sizes.simple:,} tokens, or {sizes.complex:,} for one of many parts"
-    where = "paid for by whoever has the key" if embedder and embedder.is_costly else "on this machine, without cost"
-    yield "Embeddings", f"{embedder.name}, {where}" if embedder else "none; only words are compared"
-    limit = f"at most {model.budget:,} tokens a day" if model.budget else "without a limit"
-    named = f"{model.provider} {model.name}, {limit}; its price is not known here"
-    yield "Language model", "none, so nothing is paid for" if model.provider in ("none", "agent") else named
 
 
 ROUTES = (

@@ -15,8 +15,6 @@ from memfolio.serve.page.launch import Address, hash_of
 
 SECONDS = 12 * 3600
 COOKIE = "mf_page"
-OPEN = ""
-"""The page itself says what to do where it is not open."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -63,11 +61,12 @@ class Sessions:
         """The session of a request; Refusal where it has none."""
         found = self._known.get(hash_of(request.cookies.get(COOKIE, "")))
         if found is None or not self.is_good(found):
-            raise Refusal(401, "session", "The page is not open in this browser.", OPEN)
+            raise Refusal(401, "session", "The page is not open in this browser.", "")
         return found
 
     def end(self, request: Request) -> None:
-        self._known.pop(hash_of(request.cookies.get(COOKIE, "")), None)
+        if found := self._known.pop(hash_of(request.cookies.get(COOKIE, "")), None):
+            found.until = 0  # other tabs that listen are told no more
 
 
 def check_request(request: Request, address: Address) -> None:
@@ -77,7 +76,7 @@ def check_request(request: Request, address: Address) -> None:
     """
     headers, host = request.headers, request.headers.get("host", "").lower()
     if host not in address.hosts:
-        raise Refusal(403, "host", "The page does not go by that name.", OPEN)
+        raise Refusal(403, "host", "The page does not go by that name.", "")
     site, is_navigation = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode") == "navigate"
     if request.method == "POST":
         is_ours = headers.getlist("origin") == [f"http://{host}"] and site == "same-origin"

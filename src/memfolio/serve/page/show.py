@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import groupby
@@ -16,12 +16,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from memfolio.serve.cli.recall import FURTHERED
 from memfolio.text import counted
 from memfolio.vault.fields import local
 
 DATA = Path(__file__).parent / "data"
-SHORT, LONG, LONGEST = 280, 20_000, 100_000
-"""Characters of a memory in a list, up to which it is read as Markdown, and that one page shows at once."""
+SHORT, LONG, LONGEST, LINES = 280, 20_000, 100_000, 2_000
+"""Characters of a memory in a list, up to which it is read as Markdown, and that one page shows; lines of a diff."""
 
 # Characters that nobody sees, or that turn a line around, are shown by their numbers.
 
@@ -36,6 +37,7 @@ _ACCENT = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]"
 _STACKED = re.compile(f"({_ACCENT}{{4}}){_ACCENT}+")
 _MARKS = re.compile(r"(?m)^\s{0,3}(?:#{1,6}|>)\s+|\*\*|`+|^---+$")
 _WIKI = re.compile(r"\[\[(?:[a-z]+--)?([^\]\n]{1,100})\]\]")
+_PART = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _BULLET = re.compile(r"(?m)^\s*[-*+]\s+")
 
 
@@ -85,23 +87,23 @@ def brief(text: str, most: int = SHORT) -> str:
     return words if len(words) <= most and len(text) <= 4 * most else f"{words[:most].rstrip()}…"
 
 
-def diff_lines(diff: str) -> list[tuple[str, str]]:
-    """The lines of a unified diff, each with what it is: the name of a file, a gap, gone, added or as it was."""
-    kinds = {"+": "add", "-": "cut", "@": "gap"}
-    lines = [line for line in diff.splitlines() if not line.startswith(("+++ ", "\\"))]
-    return [
-        ("file", line[4:].removeprefix("a/")) if line.startswith("--- ") else (kinds.get(line[:1], "same"), line[1:])
-        for line in lines
-    ]
+def diff_lines(diff: str) -> Iterator[tuple[str, str]]:
+    """The lines of a unified diff, each with what it is: the name of a file, a gap, gone, added or as it was.
 
-
-def bar(share: float, label: str) -> Markup:
-    """How much of something there is; drawn by attributes, since there are no styles in the page."""
-    width = round(100 * max(0.0, min(1.0, share)), 1)
-    return Markup(
-        '<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="{}">'
-        '<rect class="rail" width="100" height="6"/><rect class="fill" width="{}" height="6"/></svg>'
-    ).format(visible(label), width)
+    The head of each part says how many lines it has, so that no line of a file is taken for a head.
+    """
+    kinds, left, lines = {"+": "add", "-": "cut"}, [0, 0], diff.split("\n")
+    for line in lines[:LINES]:
+        if any(left) and line[:1] != "\\":
+            left = [left[0] - (line[:1] != "+"), left[1] - (line[:1] != "-")]
+            yield kinds.get(line[:1], "same"), line[1:]
+        elif part := _PART.match(line):
+            left = [int(each or 1) for each in part.groups()]
+            yield "gap", ""
+        elif line.startswith("--- "):
+            yield "file", line[4:].removeprefix("a/")
+    if len(lines) > LINES:
+        yield "file", f"and {len(lines) - LINES:,} more lines"
 
 
 def by_day(rows: Iterable[tuple[datetime, Any]], now: datetime, zone: tzinfo) -> list[tuple[str, list[Any]]]:
@@ -113,8 +115,7 @@ def by_day(rows: Iterable[tuple[datetime, Any]], now: datetime, zone: tzinfo) ->
         usual = f"{day:%A} {day.day} {day:%B}" + ("" if day.year == today.year else f" {day.year}")
         return {today: "Today", today - timedelta(days=1): "Yesterday"}.get(day, usual)
 
-    named = ((name(moment), row) for moment, row in rows)
-    return [(name, [row for _, row in group]) for name, group in groupby(named, key=lambda each: each[0])]
+    return [(day, [row for _, row in group]) for day, group in groupby(rows, key=lambda each: name(each[0]))]
 
 
 def link(path: str, **query: Any) -> str:
@@ -132,5 +133,5 @@ def environment(zone: tzinfo) -> Environment:
     how: dict[str, Any] = {"finalize": _finalized, "undefined": StrictUndefined, "trim_blocks": True}
     env = Environment(loader=FileSystemLoader(DATA), autoescape=True, lstrip_blocks=True, auto_reload=False, **how)
     env.filters |= {"rich": rich, "brief": brief, "exact": Exact, "at": moment, "diff_lines": diff_lines}
-    env.globals |= {"counted": counted}
+    env.globals |= {"counted": counted, "furthered": FURTHERED}
     return env

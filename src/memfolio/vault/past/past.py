@@ -20,7 +20,7 @@ from memfolio.vault.past.merge import difference
 from memfolio.vault.past.rollback import is_rolled_back, restore
 from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose
 from memfolio.vault.past.view import Event, MemoryHistory, Texts, TrailEntry, TrailFilter, View, Walk
-from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, check_path, is_state, sensitivity
+from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, agent_root, check_path, is_state, sensitivity
 from memfolio.vault.vault import visible_to
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class Past:
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""
-        owners = [SHARED, *(f"agents/{name}" for name in self._vault.names("agents"))]
+        owners = [agent_root(agent) for agent in dict.fromkeys((SHARED, *self._vault.agents()))]
         folders = [f"{owner}/memory/meta/state" for owner in owners]
         paths = [f"{folder}/{name}" for folder in folders for name in self._vault.names(folder)]
         return {path: self._vault.read(path) for path in paths if is_state(path)}

@@ -20,7 +20,8 @@ async function enter() {
   else door.textContent = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("door").textContent;
 }
 
-// Fetch and swap: a page takes the place of the one that is shown; where that fails, the browser does it its own way.
+// Fetch and swap: a page takes the place of the one that is shown; where it has ended, that is said, and nothing is lost.
+const ENDED = "memfolio does not answer: the page was closed. In a terminal: memfolio open";
 let asking = null;
 
 async function load(url, options = {}) {
@@ -28,8 +29,7 @@ async function load(url, options = {}) {
   asking = new AbortController();
   main().setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(url, { ...KEEP, ...options, signal: asking.signal });
-    return answer.headers.get("content-type")?.startsWith("text/html") ? answer : null;
+    return await fetch(url, { ...KEEP, ...options, signal: asking.signal });
   } catch (error) {
     if (error.name === "AbortError") return undefined;
     return null;
@@ -41,9 +41,14 @@ async function load(url, options = {}) {
 async function swap(url, options, { push = true, focus = true } = {}) {
   const answer = await load(url, options);
   if (answer === undefined) return;
-  const next = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!next || !next.getElementById("main")) {
-    if (options?.method === "POST") say("That did not arrive. Try again.");
+  if (answer === null) return say(ENDED);
+  if (!answer.headers.get("content-type")?.startsWith("text/html")) {
+    const told = await answer.json().catch(() => null);
+    return say(`Nothing was done: ${told?.error?.message ?? answer.status}.`);
+  }
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!next.getElementById("main")) {
+    if (options?.method === "POST") say(`Nothing was done. ${next.getElementById("door")?.textContent ?? ""} In a terminal: memfolio open`);
     else location.href = url;
     return;
   }
@@ -60,14 +65,23 @@ async function swap(url, options, { push = true, focus = true } = {}) {
   else window.scrollTo(0, scroll);
   announce();
   if (focus) restoreFocus(was);
+  fit();
+  if (news?.url !== new URL(main().dataset.events, location.href).href) listen();
+}
+
+// What a page needs that only a script can do.
+function fit() {
   draw();
+  for (const button of $$("[data-copy]")) button.hidden = !navigator.clipboard;
 }
 
 let lastPath = location.pathname;
 
 function say(text) {
   const line = document.getElementById("outcome");
-  if (line) line.textContent = text;
+  if (!line) return;
+  line.textContent = text;
+  line.scrollIntoView({ block: "nearest" });
 }
 
 // A live region tells only what changes in it.
@@ -104,7 +118,8 @@ function goal(row) {
 async function openBeside(link) {
   const answer = await load(link.href, { headers: { "x-part": "one" } });
   if (answer === undefined) return;
-  if (!answer?.ok) return swap(link.href);
+  if (answer === null) return say(ENDED);
+  if (!answer.ok) return swap(link.href);
   const part = new DOMParser().parseFromString(await answer.text(), "text/html");
   const one = document.getElementById("one");
   one.replaceChildren(...[...part.body.childNodes].map((node) => document.adoptNode(node)));
@@ -112,8 +127,10 @@ async function openBeside(link) {
   for (const row of $$(".row")) {
     const isIt = row.contains(link);
     row.classList.toggle("current", isIt);
-    $("[data-open]", row)?.toggleAttribute("aria-current", isIt);
+    if (isIt) link.setAttribute("aria-current", "true");
+    else $("[data-open]", row)?.removeAttribute("aria-current");
   }
+  fit();
   one.scrollTop = 0;
   if (getComputedStyle($(".list")).display === "none") {
     window.scrollTo(0, 0);
@@ -124,6 +141,8 @@ async function openBeside(link) {
 }
 
 document.addEventListener("click", (event) => {
+  const copied = event.target.closest("[data-copy]");
+  if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => (copied.textContent = "Copied"), () => say("The browser does not allow that."));
   const link = event.target.closest("a[href]");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.getAttribute("href"), location.href);
@@ -257,7 +276,10 @@ function draw() {
     node.y /= far;
     anchors[at].setAttribute("transform", `translate(${node.x.toFixed(1)} ${node.y.toFixed(1)})`);
   });
+  const labels = $$(".labels > text", svg);
   links.forEach(({ source, target }, at) => {
+    labels[at]?.setAttribute("x", ((source.x + target.x) / 2).toFixed(1));
+    labels[at]?.setAttribute("y", ((source.y + target.y) / 2).toFixed(1));
     for (const [name, value] of Object.entries({ x1: source.x, y1: source.y, x2: target.x, y2: target.y }))
       lines[at].setAttribute(name, value.toFixed(1));
   });
@@ -271,6 +293,6 @@ if (document.body.classList.contains("door")) {
   document.addEventListener("visibilitychange", listen);
   window.addEventListener("pagehide", () => news?.close());
   announce();
-  draw();
+  fit();
   $("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }

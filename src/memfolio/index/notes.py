@@ -1,0 +1,226 @@
+"""What a note says, as Obsidian, Logseq and people write them, in blocks that can be found. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import datetime, time, tzinfo
+from functools import partial
+from itertools import takewhile
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+from memfolio.index.read_files import (
+    NO_TEXT,
+    OWN_KEYS,
+    Body,
+    FileReading,
+    Searchable,
+    hashed_id,
+    is_garbled,
+    page_date,
+    page_fields,
+    page_names,
+    page_tags,
+    sections_of,
+    told_date,
+    windows,
+)
+from memfolio.types import Kind, MemoryItem, Origin, Type
+from memfolio.vault.fields import moment_of, without_surrogates
+from memfolio.vault.journal import to_text
+from memfolio.vault.log import HandWrittenNote, read_notes
+
+# Blocks are the parts of a note to which Obsidian and Logseq can refer.
+
+SHORT = 40
+"""A list in which every item has fewer characters is one block, such as the ingredients of a dish."""
+MANY_WORDS = 5
+"""A text of so many words is known by them in whatever note it stands; a shorter one only in its own."""
+NOTE, REFERS = "note", "refers_to"
+Fields = dict[str, list[str]]
+
+_PROPERTY = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?([\w./-]{1,64})::(?:[ \t]+(.*)|)$", re.MULTILINE)
+_LOGSEQ_OWN = re.compile(r"(?im)^[ \t]*(?:id|collapsed|heading|background-color|logseq\.[\w.-]+)::.*(?:\n|\Z)")
+_LOGSEQ_ID = re.compile(r"(?im)^[ \t]*id::[ \t]*([0-9a-f-]{36})[ \t]*$")
+_BLOCK_ID = re.compile(r"(?:^|[ \t\n])\^([A-Za-z0-9-]{1,64})\s*\Z")
+_RANDOM = re.compile(r"[0-9a-f]{6}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""An id that Obsidian or Logseq made up, which means one block among all notes; others mean one in their note."""
+_REFERENCE = re.compile(r"\(\(([0-9a-f-]{36})\)\)|\[\[([^\[\]|#\n]*)#\^([A-Za-z0-9-]{1,64})(?=[\]|])", re.IGNORECASE)
+_TAG = re.compile(r"(?<![\w/&#])#(?:\[\[([^\[\]\n]{1,100})\]\]|([\w/-]*[^\W\d][\w/-]*))")
+_NO_TAGS = re.compile(r"(?s)(`{1,3}|~~~).*?\1|https?://\S+|\[\[[^\]\n]*\]\]")
+_BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
+_NESTED = re.compile(r"(?m)^[ \t]*[-*+][ \t]")
+_JOURNAL = re.compile(r"([0-9]{4})_([0-9]{2})_([0-9]{2})")
+_NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified cssclass cssclasses public".split()}
+"""Properties that say what a note is called, how it is filed and shown, and when it was written."""
+
+
+class NoteBlock(NamedTuple):
+    """A part of a note that stands for itself: a paragraph, a table, an item of a list with all that is below it."""
+
+    text: str
+    line: int
+    heading: tuple[str, ...] = ()
+    name: str = ""
+    """The id that its writer or their program gave it."""
+    time: time | None = None
+    """The time of day that it begins with."""
+
+
+def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> FileReading:
+    """What is in a note; nothing raises, what cannot be read is among the problems."""
+    text = without_surrogates(to_text(data)).replace("\r\n", "\n")
+    if is_garbled(text):
+        return FileReading(problems=(NO_TEXT,))
+    name, fields = note_name(path), page_fields(text)
+    day, told = page_date(f"{name}.md"), told_date(fields)
+    blocks = _blocks(text, joins_lists=day is None)
+    if blocks and not _PROPERTY.sub("", blocks[0].text).strip():  # where Logseq keeps the properties of a page
+        fields = {**_properties(blocks.pop(0).text), **fields}
+    names, tags = tuple(dict.fromkeys((name, *page_names(fields)))), page_tags(fields)
+    said = "\n".join(
+        f"{key}: {', '.join(values)}" for key, values in fields.items() if key not in _NO_TEXT_KEYS and values
+    )
+    about: dict[str, Any] = {
+        "event_time": moment_of(told, None, zone) if told and not day else None,
+        "kind": Kind.EPISODIC if day else Kind.SEMANTIC,
+        "type": Type.EVENT if day else Type.OBSERVATION,
+        "source": "note",
+        "origin": Origin.OWNER,
+    }
+    found: dict[str, Searchable] = {}
+    for block in (*([NoteBlock(said, 1)] if said else ()), *blocks):
+        for nth, piece in enumerate(windows(block.text)):
+            heading = tuple(dict.fromkeys((*names, *block.heading)))
+            refers = list(dict.fromkeys(_references(name, piece)))
+            item = MemoryItem(
+                id=_block_id(name, block.name)
+                if block.name and not nth
+                else hashed_id("N", name, *block.heading, piece),
+                content=piece,
+                created_at=moment_of(day, block.time, zone) if day else modified,
+                tags=tuple(dict.fromkeys((*tags, *_tags_in(piece)))),
+                attributes={"page": path, "line": block.line, **({REFERS: refers} if refers else {})},
+                **about,
+            )
+            found.setdefault(item.id, Searchable(item=item, ordinal=len(found), form=NOTE, heading=heading))
+    return FileReading(found=tuple(found.values()), names=names if len(names) > 1 else ())
+
+
+def note_name(path: str) -> str:
+    """What a note is called: its file without the ending, and a day of Logseq as others write it."""
+    return _JOURNAL.sub(r"\1-\2-\3", os.path.splitext(os.path.basename(path))[0])
+
+
+def words_id(text: str) -> str | None:
+    """By which a text is known in whatever note it stands; None for one that is too short for that."""
+    words = text.casefold().split()
+    return hashed_id("W", *words) if len(words) >= MANY_WORDS else None
+
+
+def _block_id(note: str, name: str) -> str:
+    return hashed_id("N", "" if _RANDOM.fullmatch(name) else note, f"^{name.lower()}")
+
+
+def _references(note: str, text: str) -> Iterator[str]:
+    """The blocks that a text refers to, as Logseq does it or as Obsidian does."""
+    for logseq, other, name in _REFERENCE.findall(text):
+        yield _block_id("", logseq) if logseq else _block_id(os.path.basename(other.strip()) or note, name)
+
+
+def _tags_in(text: str) -> Iterator[str]:
+    """The tags in a text; one below another, such as `#trip/oslo`, is an instance of that, too."""
+    for several, one in _TAG.findall(_NO_TAGS.sub("", text)) if "#" in text else ():
+        tag = several or one.strip("/")
+        yield tag
+        yield from (tag[:at] for at, character in enumerate(tag) if character == "/" and not several)
+    if "tags::" in text:
+        yield from _properties(text).get("tags", ())
+
+
+def _properties(text: str) -> Fields:
+    """Properties as Logseq writes them, `key:: one, [[other]]`."""
+    found: Fields = {}
+    for key, values in _PROPERTY.findall(text):
+        listed = [value.strip().strip("[]#").strip() for value in values.split(",")]
+        found.setdefault(key.lower(), [value for value in listed if value])
+    return found
+
+
+def _blocks(text: str, *, joins_lists: bool) -> list[NoteBlock]:
+    """The blocks of a note in order; with `joins_lists`, a list of nothing but short items is one."""
+    body = Body(text)
+    sections = list(sections_of(body.text))
+    heads, found = [section.head for section in sections], list[NoteBlock]()
+    for pieces, lead in _grouped(body.text, read_notes(body.text), joins_lists=joins_lists):
+        start = pieces[0].start
+        raw = body.text[start : pieces[-1].end]
+        said = raw if len(pieces) > 1 else _without_bullet(raw) if _BULLET.match(raw) else pieces[0].content
+        heading = (*sections[bisect_right(heads, start) - 1].path, *lead)
+        block = _named(NoteBlock(said, 1 + text.count("\n", 0, body.place(start)), heading, time=pieces[0].time))
+        if block.text:
+            found.append(block)
+        elif block.name and found:  # behind a list or a table, an id has a line to itself
+            found[-1] = found[-1]._replace(name=block.name)
+        found += _nested(block, said)
+    return found
+
+
+def _grouped(
+    text: str, pieces: Sequence[HandWrittenNote], *, joins_lists: bool
+) -> Iterator[tuple[Sequence[HandWrittenNote], tuple[str, ...]]]:
+    """Pieces that make a block, and the line above a list that says what it is about, which is no block of its own."""
+    at, lead = 0, tuple[str, ...]()
+    while at < len(pieces):
+        items = pieces[at : at + _list_length(text, pieces, at)]
+        if not items and pieces[at].content.endswith(":") and _list_length(text, pieces, at + 1):
+            lead, at = (pieces[at].content,), at + 1
+        elif joins_lists and items and all(len(each.content) < SHORT for each in items):
+            yield items, lead
+            lead, at = (), at + len(items)
+        else:
+            for piece in items or pieces[at : at + 1]:
+                yield [piece], lead
+            lead, at = (), at + max(1, len(items))
+
+
+def _list_length(text: str, pieces: Sequence[HandWrittenNote], at: int) -> int:
+    """How many items of a list stand one behind the other from this piece on."""
+    end = at
+    while end < len(pieces) and _BULLET.match(text, pieces[end].start):
+        if end > at and text[pieces[end - 1].end : pieces[end].start].strip():
+            break
+        end += 1
+    return end - at
+
+
+def _named(block: NoteBlock) -> NoteBlock:
+    """A block with the id that it ends with, or that Logseq has below its first line, and without such marks."""
+    found = _LOGSEQ_ID.search(_NESTED.split(block.text, 1)[0]) or _BLOCK_ID.search(block.text)
+    first, _, rest = _BLOCK_ID.sub("", _LOGSEQ_OWN.sub("", block.text)).strip().partition("\n")
+    return block._replace(text=f"{first}\n{dedent(rest)}".strip(), name=found[1] if found else "")
+
+
+def _nested(block: NoteBlock, said: str) -> Iterator[NoteBlock]:
+    """The items below an item that have an id of their own, so that references lead to them."""
+    lines = said.split("\n")
+    for nth, line in enumerate(lines):
+        if nth and _BULLET.match(line) and any(_LOGSEQ_ID.match(each) for each in lines[nth + 1 : nth + 3]):
+            is_below = partial(_is_deeper, _depth(line))
+            child = _without_bullet("\n".join((line, *takewhile(is_below, lines[nth + 1 :]))))
+            yield _named(NoteBlock(child, block.line + nth, (*block.heading, lines[0][:SHORT])))
+
+
+def _without_bullet(item: str) -> str:
+    return item[found.end() :] if (found := _BULLET.match(item)) else item
+
+
+def _is_deeper(depth: int, line: str) -> bool:
+    return not line.strip() or _depth(line) > depth
+
+
+def _depth(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
