@@ -50,6 +50,7 @@ bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its 
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.homes
 	$(BIN)/python -m bench.page
+	$(BIN)/python -m bench.postgres
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)

@@ -104,11 +104,11 @@ class Options:
             as_json=as_json or self.as_json,
         )
 
-    def config(self, *, create: Place = nowhere) -> Config:
+    def config(self, *, create: Place = nowhere, store: str | None = None, run_as: str | None = None) -> Config:
         """The configuration of the home that is meant; where there is none, `create` says whether it may be made."""
         from memfolio.config import load_config
 
-        config = load_config(self.home, overrides={"agent": self.agent})
+        config = load_config(self.home, overrides={"agent": self.agent, "store": store, "database_user": run_as})
         # Asked again at the end: another process may have made the home since, which then has files in it.
         if not is_home(config) and not create(config.home) and not is_home(config):
             raise no_home(config.home)
@@ -165,6 +165,10 @@ def no_home(folder: Path) -> HomeMissingError:
 
 
 def is_home(config: Config) -> bool:
+    if config.store == "postgres":
+        from memfolio.vault.postgres.vault import has_home
+
+        return has_home(config)
     from memfolio.vault import paths
 
     return paths.is_home(config.home)

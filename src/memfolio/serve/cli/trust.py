@@ -54,9 +54,9 @@ def log(
     done = choose(Action, "action", action.upper()) if action else None
     wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
     entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    rows = []
+    rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
     for each in entries:
-        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or "waits")[:7]
+        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
         rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
     return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
 
@@ -193,7 +193,7 @@ def _point(memory: Memory, text: str) -> datetime | str:
     if moment := find_time(text, home.zone, home.now()):
         return moment
     memory.vault.commit()
-    return memory.vault.history.resolve(text)
+    return memory.vault.snapshots.resolve(text)
 
 
 def _newest(memory: Memory, page: str | None) -> int:
@@ -226,7 +226,7 @@ def _names(outcome: UndoResult) -> str:
 
 
 def verify(memory: Memory) -> Answer:
-    return _findings(memory.vault.verify())
+    return findings(memory.vault.verify())
 
 
 def doctor(options: Options) -> Answer:
@@ -237,12 +237,12 @@ def doctor(options: Options) -> Answer:
         options.config()
     except ConfigError as error:
         # Nothing else can be looked at without it.
-        return _findings([Finding("error", "configuration", error.message, error.hint)])
+        return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
-        return _findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
+        return findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
 
 
-def _findings(found: list[Finding]) -> Answer:
+def findings(found: list[Finding]) -> Answer:
     failed = any(each.level == "error" for each in found)
     lines: list[Line] = []
     for each in found:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from memfolio.serve.install.files import FileChange
     from memfolio.serve.install.hosts import Host, Program
     from memfolio.serve.service import Schedule
+    from memfolio.serve.tokens import Tokens
     from memfolio.vault.past.report import Finding
     from memfolio.verbs.verb import Verb
 
@@ -101,8 +102,10 @@ def serve(
     port: int = 8765,
     allow_host: list[str] | None = None,
     allow_origin: list[str] | None = None,
+    store: Literal["files", "postgres"] | None = None,
+    run_as: str | None = None,
 ) -> Answer:
-    config = options.config(create=in_empty_folder)
+    config = options.config(create=in_empty_folder, store=store, run_as=run_as)
     leave_logging_to_us()
     try:
         from memfolio.serve.http.app import build
@@ -113,9 +116,19 @@ def serve(
     limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
+        _tell_first_token(app.state.hall.tokens, config)
         Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")
         run(server_of(app, limits, app.state.hall.end_streams), door)
     return Answer({}, [])
+
+
+def _tell_first_token(tokens: Tokens, config: Config) -> None:
+    """Make a token for a home in a database that has none, since its first server has nobody else to ask for one."""
+    if config.store == "postgres" and not tokens.all():
+        _, secret = tokens.create("first", config.agent, "admin", now=datetime.now(UTC))
+        Screen().say(secret)
+        beside = f"this token lets {config.agent} do everything; keep it: it is not shown again"
+        Screen(errors=True).say(beside, "yellow")
 
 
 def hook(options: Options, host: str, event: str = "", /, subagents: bool = False) -> Answer:
