@@ -85,3 +85,27 @@ def test_a_name_cannot_break_out_of_the_view(memory: Memory) -> None:
     for name in ("bob' OR 1=1 --", 'alice"; DROP TABLE memories; --', "alice\0", "\ud800"):
         assert "5,400" not in told(memory, "What is the salary?", name)
     assert "5,400" in told(memory, "What is the salary?", "alice")
+
+
+def test_nobody_is_told_or_shown_for_forgetting_what_another_asked_to_remember(memory: Memory) -> None:
+    for text in (
+        "Remember that I'm allergic to peanuts",
+        "Remember this: call me Ali",
+        "Remember my PIN hint is tulip",
+    ):
+        assert memory.act_on(text, user="alice", session="a")
+    memory.checkpoint(context="Alice asked about her peanut allergy")
+    secrets = ("peanut", "Ali", "tulip", "5,400")
+    for text in ("What do you know about me?", "What do you know about alice?", "Forget about the salary"):
+        found = memory.act_on(text, user="bob")
+        assert found is not None
+        assert not any(secret in repr((found.answer, found.core, found.fits, found.found)) for secret in secrets)
+    pages = [
+        memory.context("hello", user="bob", include=("core", "checkpoint")),
+        memory.load_context("bob").to_prompt(),
+    ]
+    assert not any(secret in (page or "") for page in pages for secret in secrets)
+    own = memory.context("hello", user="alice", include="core") or ""
+    assert "alice is allergic to peanuts" in own
+    assert "alice is allergic to peanuts" in memory.load_context("alice").to_prompt()
+    assert "peanut" in (memory.context("hello", include=("core", "checkpoint")) or "")  # the owner's own look

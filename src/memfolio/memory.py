@@ -626,7 +626,8 @@ class Memory(Rooms):
         from memfolio.stores.triggers import act_on
 
         text, reflect = check_text("text", text), partial(self._reflected, False)
-        done = partial(act_on, self.vault, self.searcher, self.core, text, recall=self.recall, reflect=reflect)
+        searcher, recall = self.searcher.heard_by(telling("user", user)), partial(self.recall, audience=user)
+        done = partial(act_on, self.vault, searcher, self.core, text, recall=recall, reflect=reflect)
         return done(model=self._model, session=session, user=user)
 
     heed = act_on

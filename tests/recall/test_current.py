@@ -32,6 +32,8 @@ CHANGED = [
 COMPATIBLE = [
     ("Which instruments do I play?", "I play the cello.", "I also play the flute."),
     ("Where do Ida and Olga live?", "Ida lives in Oslo.", "Olga lives in Bergen."),
+    ("What is the code of the cellar?", "The code of the cellar is 311.", "The code of the attic was changed to 942."),
+    ("How much is the bill for Orla?", "The bill for Orla is 300.", "The bill for Finn went up to 450."),
     ("Where is my bike?", "My bike is in the Smith garage.", "My brother's bike is in the Jones garage now."),
 ]
 
@@ -74,6 +76,10 @@ def test_what_holds_beside_another_replaces_nothing(memory: Memory, question: st
 def test_question_about_the_past_gets_what_was_so_before(memory: Memory) -> None:
     tell(memory, "I live in Lyon, near the river.", "I moved, I live in Nantes now.")
     assert "Lyon" in memory.recall("Where did I live before?")[0].memory.content
+    context = memory.context("Where did I live before?") or ""
+    first = next(line for line in context.splitlines() if line.startswith("- "))
+    assert "Lyon" in first
+    assert "  | later: [" in context
 
 
 def test_word_of_a_stranger_does_not_replace_the_owners(memory: Memory) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from memfolio import InputError, Memory
+from memfolio.clock import SettableClock
 from memfolio.serve.cli.app import run
 
 FITS = 0.077
@@ -81,3 +83,26 @@ def test_command_says_that_nothing_fits_and_shows_the_nearest_apart(
     assert told["hits"][0]["fit"] < FITS
     assert run(["--home", str(home), "recall", "--json", "--min-fit", "0.077", NONSENSE[0]]) == 0
     assert json.loads(capsys.readouterr().out)["hits"] == []
+
+
+def test_fit_is_the_same_when_a_memory_has_faded(home: Path) -> None:
+    clock = SettableClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
+    question = "How large are the partitions of the store?"
+    with Memory.open(home, clock=clock, background=False) as memory:
+        memory.observe("user", "Partitions of the store have 256 MB", session="s-1")
+        memory.observe("user", "The landlord is Mr Oyelaran", session="s-1")
+        [fresh] = [hit for hit in memory.recall(question) if "256" in hit.memory.content]
+        clock.advance(days=25)
+        [faded] = [hit for hit in memory.recall(question) if "256" in hit.memory.content]
+    assert faded.phase == "fading"
+    assert faded.score < fresh.score
+    assert faded.fit == fresh.fit
+
+
+def test_question_alone_is_no_reason_to_tell_something(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for text in ("What should I give Ben for his birthday?", "The harbour was full of boats", *MANY[:40]):
+            memory.observe("user", text, session="s-1")
+        asked = "What is Ben's salary?"
+        assert not memory.recall(asked).fits
+        assert memory.context(asked) is None

@@ -119,3 +119,63 @@ def test_two_people_who_say_the_same_of_themselves_are_both_told(home: Path) -> 
 )
 def test_bare_passage_is_known(text: str, is_bare: bool) -> None:
     assert bool(pattern("bare").fullmatch(text)) is is_bare
+
+
+@pytest.fixture
+def learned(home: Path) -> Iterator[Memory]:
+    """A home that learned from its conversations, and wrote pages about them."""
+    clock = SettableClock(START)
+    with Memory.open(home, clock=clock, background=False) as memory:
+        for text in (
+            "The calendar export uses ical with VTIMEZONE blocks; Outlook breaks without them.",
+            "Dentist today: two fillings, and the next check is on 22 April.",
+            "Ilse owns the Kestrel scheduler. Ilse plays the cello.",
+        ):
+            memory.observe("user", text, session="s-1")
+            clock.advance(seconds=30)
+        clock.advance(days=16)
+        memory.tend()
+        memory.sync(embed=True)
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("question", "whole"),
+    [
+        ("Why does Outlook break with the calendar export?", "VTIMEZONE blocks; Outlook breaks without them."),
+        ("When is the next check at the dentist?", "Dentist today: two fillings, and the next check is on 22 April."),
+    ],
+)
+def test_turn_that_tells_more_than_what_was_learned_from_it_stands_whole(
+    learned: Memory, question: str, whole: str
+) -> None:
+    facts = [hit.memory for hit in learned.recall(question, kinds="semantic") if hit.memory.derived_from]
+    context = learned.compose(question)
+    told = [each for each in facts if each.id in context.ids]
+    assert told  # as a source of the turn
+    assert context.text is not None
+    assert whole in context.text
+    assert not any(f"[{each.id}]" in context.text for each in told)
+    assert "## Evidence" not in context.text
+
+
+def test_person_met_on_the_way_is_told_only_as_far_as_it_is_asked(learned: Memory) -> None:
+    told = learned.context("Who owns the Kestrel scheduler?") or ""
+    assert "Ilse owns the Kestrel scheduler" in told
+    assert "## People and things" not in told
+    assert "cello" in (learned.context("What do you know about Ilse?") or "")
+
+
+def test_passages_that_tell_nothing_are_no_hits(learned: Memory) -> None:
+    for question in ("What did I do on May 4?", "turns of user", "What happened in May 2026?"):
+        found = [hit.memory.content for hit in learned.recall(question, limit=30)]
+        assert found
+        assert not any(re.fullmatch(r"\d+ turns of .*|## Overview\s+\d+ memories .*", each) for each in found)
+
+
+def test_bold_line_that_a_person_wrote_is_told(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("The flat has four rooms")
+        (home / "agents/main/memory/flat.md").write_text("# The flat\n\n**Wifi:** heron42\n")
+        memory.sync()
+        assert "heron42" in (memory.context("What is the wifi of the flat?") or "")

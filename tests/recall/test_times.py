@@ -21,8 +21,17 @@ DAY, WEEK, MARCH, QUARTER = (
     (date(2026, 1, 1), date(2026, 3, 31)),
 )
 NAMES = [
-    (DAY, "on June 12", "on 12 June 2026", "am 12. Juni 2026", "le 12 juin 2026", "el 12 de junio de 2026", "12 июня"),
-    (DAY, "on 2026-06-12", "12.6.2026"),
+    (
+        DAY,
+        "on June 12",
+        "on 12 June 2026",
+        "am 12. Juni 2026",
+        "am 12.6.",
+        "le 12 juin 2026",
+        "el 12 de junio de 2026",
+        "12 июня",
+    ),
+    (DAY, "on 2026-06-12", "12.6.2026", "am 12.6."),
     (WEEK, "in week 11", "in calendar week 11 of 2026", "in KW 11", "Kalenderwoche 11", "in der 11. Woche"),
     (WEEK, "semaine 11", "la semana 11", "на 11 неделе", "the week of March 11", "2026-W11"),
     (MARCH, "in March", "im März 2026", "en mars 2026", "en marzo", "в марте"),

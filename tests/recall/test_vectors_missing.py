@@ -81,3 +81,19 @@ def test_command_leaves_missing_vectors_to_a_process_that_finishes_them(
         while (waiting := memory.searcher.index.read(count_pending)) and time.monotonic() < until:
             time.sleep(0.05)
     assert waiting == 0
+
+
+def test_answer_fits_without_vectors_as_with_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "How do the tests of Kestrel run?"
+    with Memory.open(home, background=False) as memory:
+        memory.remember("The tests of Kestrel run with just, after the database is up")
+        memory.observe_many({"role": "user", "content": f"The pump in hall {nth} ran again"} for nth in range(80))
+        memory.sync(embed=True)
+        assert "run with just" in (memory.context(question) or "")
+    monkeypatch.setenv("MEMFOLIO_EMBEDDING_PROVIDER", "none")
+    with Memory.open(home, background=False) as memory:
+        hits = memory.recall(question)
+        assert hits.fits
+        assert "vector" not in {reason.strategy for hit in hits for reason in hit.why}
+        assert "run with just" in (memory.context(question) or "")
+        assert memory.context("Which glacier did the astronaut ski down?") is None

@@ -8,9 +8,9 @@ import pytest
 
 from memfolio.index.rows import to_us
 from memfolio.index.search import TurnColumns
-from memfolio.recall.candidates import Candidates
+from memfolio.recall.candidates import SURE, Candidates
 from memfolio.recall.question import Intent, Question, understand
-from memfolio.recall.rank import SURE, Coverage, Rarity, Weighing, cover, weigh
+from memfolio.recall.rank import Coverage, Rarity, Weighing, cover, weigh
 from memfolio.settings import Ranking
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

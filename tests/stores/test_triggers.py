@@ -250,8 +250,6 @@ def test_examples_are_many() -> None:
 @pytest.mark.parametrize(
     ("said", "kind", "meant"),
     [
-        ("Merk dir, dass Alex Tee mag", TriggerRequest.REMEMBER, "Alex Tee mag"),
-        ("Hallo. merk dir: Alex mag Tee", TriggerRequest.REMEMBER, "Alex mag Tee"),
         ("Запомни: Алекс любит чай", TriggerRequest.REMEMBER, "Алекс любит чай"),
         ("覚えておいてアレックスはお茶が好き。", TriggerRequest.REMEMBER, "アレックスはお茶が好き"),
         ("Vergiss Bobs Nummer", TriggerRequest.FORGET, "Bobs Nummer"),
@@ -262,13 +260,37 @@ def test_phrases_of_other_languages_are_heard_where_they_are_configured(
     said: str, kind: TriggerRequest, meant: str
 ) -> None:
     phrases = Triggers(
-        remember=("merk dir", "merk dir, dass", "запомни", "覚えておいて"),
+        remember=("запомни", "覚えておいて"),
         forget=("vergiss",),
         reflect=("räum dein gedächtnis auf",),
     )
     found = detect(said, phrases)
     assert found is not None
     assert (found.kind, found.object) == (kind, meant)
+    assert detect(said, ENGLISH) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "meant"),
+    [
+        ("Merk dir, dass Alex Tee mag", TriggerRequest.REMEMBER, "Alex Tee mag"),
+        ("Hallo. merk dir: Alex mag Tee", TriggerRequest.REMEMBER, "Alex mag Tee"),
+        ("Notiz an mich: Milch kaufen", TriggerRequest.REMEMBER, "Milch kaufen"),
+        ("Vergiss die Sache mit dem Boot", TriggerRequest.FORGET, "dem Boot"),
+        ("Was weißt du über mich?", TriggerRequest.SEARCH, "mich"),
+        ("请记住:我不吃猪肉", TriggerRequest.REMEMBER, "我不吃猪肉"),
+        ("忘掉关于船的事", TriggerRequest.FORGET, "船的事"),
+        ("你对我了解多少?", TriggerRequest.SEARCH, "我了解多少"),
+    ],
+)
+def test_german_and_chinese_are_heard(said: str, kind: TriggerRequest, meant: str) -> None:
+    found = detect(said, ENGLISH)
+    assert found is not None
+    assert (found.kind, found.object) == (kind, meant)
+
+
+@pytest.mark.parametrize("said", ["vergiss es", "Vergiss nicht zu lachen", "我忘了带伞", "忘了吧"])
+def test_german_and_chinese_that_ask_for_nothing(said: str) -> None:
     assert detect(said, ENGLISH) is None
 
 

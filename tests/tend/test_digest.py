@@ -132,7 +132,6 @@ def test_strangers_and_what_was_derived_do_not_enter(memory: Memory) -> None:
     fill(memory)
     for source in ("consolidation", "summary"):
         memory.remember(f"Zanzibar {source}", type="decision", source=source, importance=1, at=MONDAY)
-    memory.remember("Zanzibar learned", type="fact", source="extraction", importance=1, at=MONDAY)
     stranger = memory.remember("Zanzibar is far", type="decision", origin="untrusted", importance=1, at=MONDAY)
     run(memory)
     assert "15 memories" in text_of(memory)
@@ -151,6 +150,20 @@ def test_learned_decision_stands_in_its_section_with_its_source(memory: Memory) 
     assert "1 memory on 1 day" in text
     assert f"- [[2026-11-02]] Priya chose PostgreSQL ({learned.id}, {said.id})" in text
     assert "So we'll go" not in text
+
+
+def test_what_was_learned_and_what_is_open_have_sections_and_empty_days_none(memory: Memory) -> None:
+    memory.observe("user", "Priya leads billing, did I say that?", session="s", at=MONDAY)
+    memory.remember("Priya leads billing", type="fact", source="extraction", importance=0.7, at=MONDAY)
+    memory.remember("Priya wants to be reminded: renew the lease", type="task", source="extraction", at=MONDAY)
+    memory.observe("user", "hmm let me think", session="s", at=MONDAY + timedelta(days=1))
+    memory.observe("assistant", "Sure, here is a draft you can edit.", session="s", at=MONDAY + timedelta(days=1))
+    memory.observe("user", "Translate 'pier' into Polish please.", session="s", at=MONDAY + timedelta(days=1))
+    run(memory)
+    text = text_of(memory)
+    assert "## Learned\n\n- [[2026-11-02]] Priya leads billing" in text
+    assert "## Open\n\n- [[2026-11-02]] Priya wants to be reminded" in text
+    assert not any(words in text for words in ("think", "draft", "Polish", "### [[2026-11-03]]"))
 
 
 def test_person_who_spoke_is_named(memory: Memory) -> None:

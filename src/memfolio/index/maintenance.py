@@ -93,7 +93,8 @@ LONG = 20_000
 
 _STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
 _TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
-    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error')) AND {NOT_UNDONE}"""
+    AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error', 'task')
+        OR (m.type IN ('fact', 'preference') AND m.importance >= 0.5)) AND {NOT_UNDONE}"""
 """What a day tells; what was made of other memories would tell the same once more, but for what was concluded."""
 
 

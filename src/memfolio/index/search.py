@@ -95,6 +95,11 @@ but the owner hears these."""
 _HEARD_NO_MORE = "DROP VIEW temp.memories; DROP VIEW temp.entities"
 
 
+def has_private(db: Connection) -> bool:
+    """Whether anything is for some people only."""
+    return bool(number(db, f"SELECT {_PRIVATE}"))
+
+
 def as_heard_by(db: Connection, listener: str, question: Callable[[Connection], T]) -> T:
     """The answer to a question of which somebody hears what they may."""
     db.execute(_HEARD.format(format_sql_value(without_surrogates(listener))))

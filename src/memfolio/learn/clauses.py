@@ -26,7 +26,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 def readable(content: str) -> list[str]:
     """The lines that somebody wrote, without what is pasted, quoted, injected or addressed to machines."""
     text = content[:MAX_READ].replace("’", "'").replace("‘", "'").replace("\x00", "")
-    text = pattern("quotation").sub("", pattern("noun_is").sub(" is ", text))
+    text = pattern("aside").sub(";", pattern("quotation").sub("", pattern("noun_is").sub(" is ", text)))
     formal = LEXICON.table("words")["informal"]
     text = pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
     if "<" in text or "Remembered data" in text:
@@ -95,6 +95,11 @@ def is_secret(sentence: str) -> bool:
 def is_question(clause: str) -> bool:
     """Whether a clause asks, or asks for something."""
     return clause.endswith("?") or bool(pattern("question").match(clause))
+
+
+def asks_for_help(sentence: str) -> bool:
+    """Whether a sentence only tells an assistant to do something: translate this, write me a notice."""
+    return bool(pattern("asks_for_help").match(sentence))
 
 
 def is_small_talk(clause: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memfolio.learn.words import LEXICON, lemma_of
 
@@ -22,9 +22,8 @@ MOST_LEFT = 3
 _MAY = re.compile(r"(?<=\d )may\b|(?<=\d[snrt][tdh] )may\b|(?<= in )may\b|(?<= of )may\b|\bmay(?= \d)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person|bedroom|storey)s?\b)")
-_APART = re.compile(
-    r" (turn(?:ed|s)?|put|call(?:ed|s)?|switch(?:ed|es)?) ((?:the|my|our|a) \w+|it|him|her|them) (down|off|on) "
-)
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+FILES = ("opposites", "opposites.de", "opposites.zh")
 _APOSTROPHES = str.maketrans("’‘`", "'''")
 
 
@@ -67,7 +66,7 @@ class _Sentence(NamedTuple):
 def contradict(one: str, other: str) -> Opposition | None:
     """How two sentences cannot both be true; None where they can, or where nothing tells."""
     ours, theirs = (_clauses(each[:LONGEST]) for each in (one, other))
-    if any(_read(each[:LONGEST]).is_open for each in (one, other)):
+    if ours == theirs or any(_read(each[:LONGEST]).is_open for each in (one, other)):
         return None
     found = (_opposed(_read(a), _read(b)) for a in ours for b in theirs)
     return next(filter(None, found), None)
@@ -160,7 +159,7 @@ def _are_same(one: str, other: str) -> bool:
 
 def has_denial(text: str) -> bool:
     """Whether a text says of anything that it is not so, or not any more."""
-    said = _TOKEN.findall(_plain(text.translate(_APOSTROPHES)))
+    said = _tokens(_plain(text.translate(_APOSTROPHES)))
     return not (_words("denials") | _words("endings")).isdisjoint(said)
 
 
@@ -180,7 +179,7 @@ def _differ(one: tuple[frozenset[str], frozenset[str]], other: tuple[frozenset[s
 @lru_cache(maxsize=16_384)
 def _read(text: str) -> _Sentence:
     text = text.translate(_APOSTROPHES).strip(" .!?;")
-    tokens = [_same().get(token, token) for token in _TOKEN.findall(_plain(text))]
+    tokens = [_same().get(token, token) for token in _tokens(_plain(text))]
     denials = sum(token in _words("denials") for token in tokens)
     # A value in front of the verb tells of what something is said: Python 3.12 is supported.
     start = next((at for at, token in enumerate(tokens) if at and (token in _words("verbs") or lemma_of(token))), 0)
@@ -203,9 +202,14 @@ def _read(text: str) -> _Sentence:
         is_past=not _words("past").isdisjoint(tokens),
         has_pronoun=not _words("pronouns").isdisjoint(tokens),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we") else "",
-        is_person=bool(tokens) and tokens[0] in ("i", "we", "he", "she", "they"),
+        is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         single=_single(text),
     )
+
+
+def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
+    """Whether somebody with a name does something: `Petra plays`, but `Choir is`."""
+    return tokens[0] in names and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
 
 
 def _meaning(word: str) -> str:
@@ -222,7 +226,8 @@ def _is_value(token: str) -> bool:
 def _plain(text: str) -> str:
     """A text in lower case, with what says the same said in the same way."""
     text = _DASHED.sub(" ", _MAY.sub("maymonth", f" {text.lower()} "))
-    text = _APART.sub(r" \1 \3 \2 ", text)
+    for pattern, rewritten in _rewrites():
+        text = pattern.sub(rewritten, text)
     for old, new in _phrases().items():
         text = text.replace(f" {old} ", f" {new} ")
     return (
@@ -251,25 +256,25 @@ def _values(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
 
 
 def _number(token: str) -> str:
-    numbers = LEXICON.table("opposites")["lists"]["numbers"].split()
+    numbers = _table()["lists"]["numbers"].split()
     return str(numbers.index(token)) if token in numbers else _ORDINAL.sub("", token.replace(",", ""))
 
 
 def _single(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     plain = _plain(text).strip()
-    frames = LEXICON.table("opposites")["single"]
-    found = next((match for each in frames["frames"] if (match := re.fullmatch(each, plain))), None)
-    found = found or re.fullmatch(
-        frames["named"], text.replace("'s married to", "'s spouse is").replace("is married to", "'s spouse is")
+    written = text.replace("'s married to", "'s spouse is").replace("is married to", "'s spouse is")
+    frames = _table()["single"]
+    tries = (
+        (frame, said) for frames, said in ((frames["frames"], plain), (frames["named"], written)) for frame in frames
     )
-    found = found or re.fullmatch(frames["named_first"], text)
+    found = next((match for frame, said in tries if (match := re.fullmatch(frame, said))), None)
     if found is None or found["value"].startswith(("a ", "an ")):
         return None  # of a kind there may be several
     return tuple(_telling(found[part]) for part in ("frame", "value"))  # type: ignore[return-value]
 
 
 def _telling(text: str) -> frozenset[str]:
-    tokens = (_same().get(token, token) for token in _TOKEN.findall(_plain(text)))
+    tokens = (_same().get(token, token) for token in _tokens(_plain(text)))
     return frozenset(
         _lemma(token) for token in tokens if token not in _words("fillers") and token not in ("called", "named")
     )
@@ -283,19 +288,53 @@ def _lemma(word: str) -> str:
 
 
 @cache
+def _table() -> dict[str, Any]:
+    """The words of all languages, their lists and tables joined, so that no sentence has to be told its language."""
+    table: dict[str, Any] = {}
+    for file in FILES:
+        for part, given in LEXICON.table(file).items():
+            into = table.setdefault(part, {})
+            for name, value in given.items():
+                known = into.get(name)
+                into[name] = value if known is None else f"{known} {value}" if isinstance(value, str) else known + value
+    return table
+
+
+def _tokens(plain: str) -> list[str]:
+    """The words of a text; in Chinese, where nothing stands between them, the longest that are known, or characters."""
+    if not _HAN.search(plain):
+        return _TOKEN.findall(plain)
+    return _TOKEN.findall(_HAN.sub(lambda found: f" {' '.join(_chinese().findall(found[0]))} ", plain))
+
+
+@cache
+def _chinese() -> re.Pattern[str]:
+    """Any word of Chinese that is listed, the longest first, or any character."""
+    table = LEXICON.table("opposites.zh")
+    lists = " ".join((*table["lists"].values(), *table["opposites"]["rows"], *table["same"]))
+    known = {word for word in lists.split() if _HAN.fullmatch(word)}
+    return re.compile("|".join([*sorted(known, key=len, reverse=True), "."]))
+
+
+@cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(LEXICON.table("opposites")["lists"][name].split())
+    return frozenset(_table()["lists"][name].split())
 
 
 @cache
 def _phrases() -> Mapping[str, str]:
-    given: dict[str, str] = LEXICON.table("opposites")["phrases"]
+    given: dict[str, str] = _table()["phrases"]
     return dict(sorted(given.items(), key=lambda each: -len(each[0])))
 
 
 @cache
+def _rewrites() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(re.compile(old), new) for old, new in _table()["rewrites"].items()]
+
+
+@cache
 def _same() -> Mapping[str, str]:
-    same: dict[str, str] = LEXICON.table("opposites")["same"]
+    same: dict[str, str] = _table()["same"]
     return same
 
 
@@ -303,7 +342,7 @@ def _same() -> Mapping[str, str]:
 def _sides() -> Mapping[str, frozenset[Side]]:
     """The words that have an opposite, each with its rows and on which side of these it stands."""
     found: dict[str, set[Side]] = {}
-    for nth, row in enumerate(LEXICON.table("opposites")["opposites"]["rows"]):
+    for nth, row in enumerate(_table()["opposites"]["rows"]):
         for place, side in enumerate(row.split("|")):
             for word in side.split():
                 found.setdefault(word, set()).add((nth, place))

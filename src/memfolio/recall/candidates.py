@@ -41,6 +41,10 @@ Turns = Mapping[int, TurnColumns]
 Near = Mapping[int, Sequence[tuple[int, int]]]
 """Rows, each with those around it and their distances, which are negative for what came before."""
 _superseded_by, _source = attrgetter("superseded_by"), attrgetter("source")
+SURE = 0.35
+"""From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
+AGREEING = 0.8
+"""How near in meaning, beside `SURE`, the best by words is taken to be where nobody knows."""
 SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
 """The fields of candidates that say what speaks for them."""
 
@@ -60,6 +64,21 @@ class Candidates:
     link: Scores = field(default_factory=dict)
     digests: Mapping[int, str] = field(default_factory=dict)
     """The rows that are passages of a digest, with its path."""
+
+    is_worded: bool = False
+    """Whether words stand in for meanings, since too few memories have vectors."""
+
+    def worded(self, share: float) -> Candidates:
+        """The same where meanings count only for a share, and are taken to be as near as the words are.
+
+        With a share of 1 only those are that are not known.
+
+        So what is found by words alone has scores and fits on the same scale.
+        """
+        best = max(self.text.values(), default=0.0)
+        near = {row: AGREEING * SURE * score / best for row, score in self.text.items()} if best > 0 else {}
+        near |= {row: share * score for row, score in self.vector.items() if share == 1 or row not in near}
+        return replace(self, vector=near, is_worded=share < 1 or not self.vector)
 
     @property
     def sure(self) -> Set[int]:

@@ -18,6 +18,7 @@ from memfolio.index.read_files import body_text, entity_id
 from memfolio.index.search import size
 from memfolio.learn.learned import moment
 from memfolio.recall import query
+from memfolio.recall.current import asks_before
 from memfolio.recall.dates import LEXICON, pattern, words
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, snippet
@@ -140,14 +141,17 @@ def is_in_project(project: str, projects: Sequence[str]) -> bool:
     return not projects or not project or project[-8:] in projects
 
 
-def standing_page(vault: Vault, agent: str, name: str, projects: Sequence[str] = ()) -> StandingPage | None:
-    """The page that a name asks for, not of another project; None where there is none, or nothing on it."""
-    root = agent_root(agent)
+def standing_page(vault: Vault, searcher: Searcher, agent: str, name: str) -> StandingPage | None:
+    """The page that a name asks for, not of another project; None where there is none, or nothing to be heard on it."""
+    root, projects = agent_root(agent), searcher.projects
+    if name == CHECKPOINT and not searcher.hears_pages():
+        return None
     for inside in ["MEMORY.md"] if name == CORE else checkpoints(vault, root)[:TRIED]:
         page = vault.page(f"{root}/{inside}")
-        text = to_text(page.content) if page else ""
+        text = searcher.audible(to_text(page.content)) if page else ""
         lines = [line for line in body_text(_PROJECT.sub("", text)).splitlines() if line.strip()]
-        if lines and is_in_project(project_in(text), projects):
+        is_telling = not all(line.startswith("#") for line in lines)
+        if is_telling and is_in_project(project_in(text), projects):
             return StandingPage(name=name, inside=inside, lines=tuple(lines))
     return None
 
@@ -320,7 +324,7 @@ def _concerns(line: TrailLine, changes: Changes, agent: str) -> bool:
 
 LEAST_BUDGET = 50
 MOST_BUDGET = 1_000_000
-TOKENS_PER_HIT = 150
+TOKENS_PER_HIT = 165
 """For how many tokens of the budget one memory is shown at most."""
 HANDFUL, EASE = 8, 0.19
 """Up to how many memories a home is tiny, and how much less then has to fit.
@@ -335,6 +339,7 @@ MOST_SOURCES = 3
 SOURCES_SHOWN = 12
 """How many of them are looked at for that."""
 REMINDERS = "To be done, which comes up now"
+CURRENT, PAST = "What holds now", "What was so before"
 
 Remind = Callable[[str], Iterable[tuple[str, str]]]
 """The ids and words of what comes up by itself when something is talked about."""
@@ -490,7 +495,8 @@ class _Composer:
     def _fenced(self, alerts: Sequence[ContextSection], sections: Sequence[ContextSection]) -> Context:
         self.sections = [*alerts, *sections]
         shown = [line for section in self.sections for line in section.shown()]
-        ids = (line.id for section in sections for line in section.lines if line.is_memory)
+        lines = [line for section in sections for line in section.lines if line.is_memory]
+        ids = [each for line in lines for each in (line.id, *line.others)]
         text = fenced(shown) if shown else None
         return Context(
             text=text,
@@ -504,7 +510,7 @@ class _Composer:
     def _standing(self, room: int) -> list[ContextSection]:
         """The pages that were asked for, in at most so many tokens."""
         found = [
-            self._attempt(name, partial(standing_page, self._vault, self._agent, name, self._searcher.projects))
+            self._attempt(name, partial(standing_page, self._vault, self._searcher, self._agent, name))
             for name in self._request.include
         ]
         pages = [page for page in found if page]
@@ -545,7 +551,7 @@ class _Composer:
         shown = [hit for hit in shown if folded(hit.memory.content) != folded(text)][:most]
         if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
             shown = [hit for hit in shown if hit.memory.user is None]
-        return shown if any(hit.fit >= ease * ranking.fits for hit in shown) else []
+        return shown if any(hit.fit >= ease * ranking.fits and not hit.is_question for hit in shown) else []
 
     def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
@@ -553,13 +559,16 @@ class _Composer:
         by_id = {hit.memory.id: hit for hit in hits}
         newer = {hit.memory.id: [by_id[each] for each in hit.replaces if each in by_id] for hit in hits if hit.replaces}
         older = {hit.memory.id for some in newer.values() for hit in some}
-        current = tuple(draw.current(by_id[each], some) for each, some in newer.items())
+        is_past = asks_before(self._request.prompt)
+        current = tuple(draw.current(by_id[each], some, is_past=is_past) for each, some in newer.items())
         rest = [hit for hit in hits if hit.memory.id not in older and hit.memory.id not in newer]
         facts = [hit for hit in rest if is_fact(hit.memory) and not entity_id(hit.path)]
         events = tuple(draw.event(hit) for hit in rest if not is_fact(hit.memory))
         people = tuple(self._profiles(hits)) if hits else ()
         return [
-            ContextSection(title="What holds now", share=weights.facts, lines=current),
+            ContextSection(
+                title="What was so before" if is_past else "What holds now", share=weights.facts, lines=current
+            ),
             ContextSection(title="Facts", share=weights.facts, lines=tuple(map(draw.fact, facts))),
             ContextSection(title="People and things", share=weights.entities, lines=people),
             ContextSection(title="What happened", share=weights.temporal, lines=events, is_in_order=True),
@@ -573,15 +582,18 @@ class _Composer:
         names = [name for name in names_in(text) if telling & set(name.split())]
         others = [each for hit in hits for each in about(hit)]
         for index in self._searcher.indexes():
-            for profile in index.read(lambda connection: _profiles(connection, names, others)):
+            meant = index.read(partial(named, names=names))
+            for profile in index.read(partial(_profiles, ids=[*meant, *others])):
                 passages = [hit for hit in hits if entity_id(hit.path) == profile.id]
-                yield self._format.profile(profile, passages, self._telling.is_news)
+                # What is only met on the way is told as far as it is about what is asked.
+                is_wanted = self._telling.is_news if profile.id in meant else self._telling.is_asked_news
+                yield self._format.profile(profile, passages, is_wanted)
 
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
         """The beginnings of what the facts were derived from."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
-                if rest := self._telling.rest(source):
+                if rest := self._telling.beyond(source, fact):
                     yield self._format.source(replace(source, content=rest), of=fact.id)
 
     def _sources(self, fact: MemoryItem) -> list[MemoryItem]:
@@ -592,8 +604,8 @@ class _Composer:
         return [each.item for each in at_hand[:MOST_SOURCES]]
 
 
-def _profiles(connection: Connection, names: Sequence[str], others: Sequence[str]) -> list[EntityProfile]:
-    return profiles(connection, dict.fromkeys([*named(connection, names), *others]))[:MOST_PROFILES]
+def _profiles(connection: Connection, ids: Sequence[str]) -> list[EntityProfile]:
+    return profiles(connection, dict.fromkeys(ids))[:MOST_PROFILES]
 
 
 def _include(names: tuple[str, ...]) -> tuple[str, ...]:

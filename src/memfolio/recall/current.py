@@ -11,6 +11,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -30,12 +31,20 @@ BEST = 6
 FITTING = 0.65
 FEW = 0.45
 """The size of a memory with fifteen turns."""
+FEW_WORDS = 20
+"""Words up to which all of a text is about one thing."""
+APART = 40
+"""Characters between a word of change and a word of the question, in a longer text."""
+MOST_WORDS = 20
+"""Words of two texts that are compared place by place."""
+SAME_WORDS = 2
+"""Words in the same order from which on two texts are built alike."""
 NEAR = 25
 """Characters between a value and the word of change that is about it."""
 
 Span = tuple[int, int]
 ALIKE = 0.2
-SURE = 1.5
+SURE = 3.9
 """How much must speak for it that something was replaced, where that changes nothing but a note."""
 AT_ONCE = 3_600_000_000
 """Microseconds within which things are said together."""
@@ -134,6 +143,12 @@ class _Passage(NamedTuple):
     """Whose matter it is, as far as a possessive and words for relatives tell."""
     subjects: frozenset[str]
     """Names with which its sentences begin, or words that look like one."""
+    order: tuple[str, ...]
+    """The stems of all words, in their order."""
+    starts: tuple[int, ...]
+    """Where these begin."""
+    things: frozenset[str]
+    """Those that may name a thing: no verbs, no words of change, and none that only hold a sentence together."""
     kinds_of: Mapping[str, frozenset[str]]
     """The words directly in front of each word, which tell one thing from another of its kind."""
     is_own: bool
@@ -152,10 +167,14 @@ class _Passage(NamedTuple):
 @lru_cache(KEPT)
 def _read(text: str) -> _Passage:
     low = _plain(text)
+    signs = {name: tuple(found.span() for found in _pattern(name).finditer(low)) for name in _SIGNS}
     return _Passage(
         words=frozenset(map(stem, terms(text, limit=200))),
         values=tuple(_values(text)),
-        signs={name: tuple(found.span() for found in _pattern(name).finditer(low)) for name in _SIGNS},
+        signs=signs,
+        order=tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(low)),
+        starts=tuple(found.start() for found in _WORD.finditer(low)),
+        things=_things(low, [*signs["changed"], *signs["ended"], *signs["fresh"]]),
         owners=frozenset(stem(found[found.lastindex or 0]) for found in _pattern("others").finditer(low))
         | _named(text, "whose"),
         subjects=_named(text, "who"),
@@ -167,6 +186,18 @@ def _read(text: str) -> _Passage:
 def _named(text: str, part: str) -> frozenset[str]:
     names = (found[part].lower() for found in _pattern("named_owner").finditer(text[:READ]) if found[part])
     return frozenset(stem(name) for name in names if not _pattern("no_name").fullmatch(name))
+
+
+def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
+    words = ((found[0].removesuffix("'s"), found.start()) for found in _WORD.finditer(low))
+    return frozenset(
+        stem(word)
+        for word, at in words
+        if len(word) > 2
+        and not _pattern("no_modifier").fullmatch(word)
+        and not _pattern("no_thing").fullmatch(word)
+        and not any(start <= at < end for start, end in signs)
+    )
 
 
 def _modifiers(low: str) -> dict[str, frozenset[str]]:
@@ -195,8 +226,8 @@ def _passages(text: str) -> tuple[_Passage, ...]:
     return tuple(map(_read, sentences(text)[:MOST_SENTENCES])) or (_read(text),)
 
 
-def _is_near(span: Span, others: Iterable[Span]) -> bool:
-    return any(0 <= span[0] - end <= NEAR or 0 <= start - span[1] <= NEAR for start, end in others)
+def _is_near(span: Span, others: Iterable[Span], most: int = NEAR) -> bool:
+    return any(0 <= span[0] - end <= most or 0 <= start - span[1] <= most for start, end in others)
 
 
 # Whether one replaces another.
@@ -230,6 +261,7 @@ class Matter:
         """Which one takes the place of the first, by its place; None where none does."""
         old = said[0]
         later = [nth for nth, each in enumerate(said) if each.speaker == old.speaker and each.at > old.at]
+        later = [nth for nth in later if self._is_near(said[nth]) or max(said[nth].likeness, said[nth].meaning) > 0]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
         return None if new is None or scores[new] <= 0 else new
@@ -273,7 +305,9 @@ class Matter:
             "other": float(self._is_of_another(whole, before)),
             "stranger": float(self._has_another_subject(before, whole)),
             "third": float(bool(whole.signs["third"]) and before.is_own and not whole.is_own),
-            "several": float(self._is_for_several or self._are_both_asked_for(before, whole)),
+            "several": float(
+                (self._is_for_several and not whole.signs["changed"]) or self._are_both_asked_for(before, whole)
+            ),
             # Of a few memories any may be meant; among many, what fits the question badly is about something else.
             "unfit": max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW),
         }
@@ -290,27 +324,45 @@ class Matter:
     def _evidence(self, old: _Passage, whole: _Passage, new: _Passage) -> dict[str, float]:
         """What a passage says about its being a newer word on what an older one says; `whole` is all of the old one."""
         values = self._other_values(old, whole, new)
+        strong = (*new.signs["changed"], *new.signs["ended"])
         is_same_kind = any(each.kind in old.kinds for each in values)
         return {
-            "changed": float(bool(new.signs["changed"])),
-            "ended": float(bool(new.signs["ended"])),
+            "changed": float(self._is_said_of_it(new, "changed")),
+            "ended": float(self._is_said_of_it(new, "ended")),
             "added": float(bool(new.signs["added"]) and not new.signs["ended"]),
-            "asks": float(bool(new.signs["asks"])),
+            # Who says that something became otherwise, and asks about that, has told it nevertheless.
+            "asks": float(bool(new.signs["asks"]) and not any(_is_near(each.span, strong) for each in values)),
             "same_kind": float(is_same_kind),
             "no_value": float(self._wanted in ("number", "time") and not values and not new.signs["ended"]),
             "tied": float(any(_is_near(each.span, new.turns) for each in values)),
             "counted": float(any(each.unit in self._rarity for each in values if each.unit)),
             "rival": float(self._is_a_rival(old, new)),
+            "slot": float(self._is_in_place_of_another(old, new)),
             "slight": float(len(new.words) < 3),
         }
+
+    def _is_said_of_it(self, new: _Passage, sign: str) -> bool:
+        """Whether a word of change stands near to a word of the question; in a short text it can mean nothing else."""
+        if len(new.order) <= FEW_WORDS:
+            return bool(new.signs[sign])
+        asked = [(at, at) for word, at in zip(new.order, new.starts, strict=True) if word in self._rarity]
+        return any(_is_near(span, asked, APART) for span in new.signs[sign])
 
     def _other_values(self, old: _Passage, whole: _Passage, new: _Passage) -> list[_Value]:
         """The values of a passage that may stand in the place of one in the old one, and are not in that."""
         known = {each.value for each in whole.values}
-        found = [each for each in new.values if each.value not in known]
+        found = [each for each in new.values if each.value not in known and not self._is_named(each, whole)]
         if self._wanted in ("number", "time"):
             return [each for each in found if _FAMILIES[each.kind] == self._wanted or each.kind == "code"]
-        return [each for each in found if any(map(each.is_like, old.kinds))]
+        # What the question names is no value that could be another one.
+        kinds = {each.kind for each in old.values if not self._is_named(each)}
+        return [each for each in found if any(map(each.is_like, kinds))]
+
+    def _is_named(self, value: _Value, old: _Passage | None = None) -> bool:
+        """Whether all words of a name stand in the question, or in what was said before."""
+        words = {stem(word) for word in _WORD.findall(value.value)}
+        is_name = not _pattern("no_name").fullmatch(value.value)
+        return value.kind == "name" and (not is_name or words <= self._named | (old.words if old else frozenset()))
 
     def _is_of_another(self, new: _Passage, old: _Passage | None = None) -> bool:
         """Whether it is somebody else's than what the question, and the old one, are about."""
@@ -327,3 +379,18 @@ class Matter:
             if not ours & theirs and not theirs & old.words and not theirs <= self._named:
                 return True
         return False
+
+    def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
+        """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""
+        missing = (self._rarity.keys() & old.things) - new.words
+        if not missing or len(old.order) > MOST_WORDS or len(new.order) > MOST_WORDS:
+            return False
+        others = new.things - old.words - self._named
+        steps = SequenceMatcher(None, old.order, new.order, autojunk=False).get_opcodes()
+        if sum(end - start for step, start, end, _, _ in steps if step == "equal") < SAME_WORDS:
+            return False
+        return any(
+            not missing.isdisjoint(old.order[start:end]) and not others.isdisjoint(new.order[begin:stop])
+            for step, start, end, begin, stop in steps
+            if step == "replace"
+        )

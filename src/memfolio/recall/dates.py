@@ -431,7 +431,10 @@ def _read_nth_quarter(match: re.Match[str], now: datetime) -> TimeMention:
 
 
 def _read_day_of_month(match: re.Match[str], now: datetime) -> TimeMention:
-    """The last day with that number that is not in the future."""
+    """The last day with that number, and in that month if one is named, that is not in the future."""
+    if match["m"]:
+        month, day = int(match["m"]), int(match["d3"])
+        return _calendar("day", date(now.year - ((month, day) > (now.month, now.day)), month, day), 0, now.tzinfo)
     day, month = int(match["d"] or match["d2"]), now.year * 12 + now.month - 1
     first = _first_day(month - (day > now.day))
     return _calendar("day", first.replace(day=day), 0, now.tzinfo)

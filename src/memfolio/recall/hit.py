@@ -114,8 +114,15 @@ def _piece(sentence: str, start: int, end: int) -> str:
 
 # What recall finds, and why.
 
+MARKS = ("?", "？")
+SHORT = 15
+"""Words up to which a question is no more than one."""
 SNIPPET = 80
 """Tokens."""
+
+
+def is_short_question(text: str) -> bool:
+    return text.rstrip().endswith(MARKS) and len(text.split(maxsplit=SHORT)) <= SHORT
 
 
 class Reason(NamedTuple):
@@ -155,6 +162,11 @@ class Hit:
     def only_asks(self) -> bool:
         """Whether it asks what was looked for and tells nothing."""
         return any(reason.strategy == "echo" for reason in self.why)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is one short question, which alone is no reason to tell anything."""
+        return is_short_question(self.memory.content)
 
     @property
     def snippet(self) -> str:

@@ -9,16 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memfolio.recall.dates import pattern, words
-from memfolio.recall.hit import GAP, Hit, stem
-from memfolio.recall.rank import MARKS, SUMMARIES
+from memfolio.recall.hit import GAP, MARKS, Hit, stem
+from memfolio.recall.rank import CITED, PAGE, SUMMARIES
 from memfolio.text import FUNCTION_WORDS, sentences
 from memfolio.types import MemoryItem
 
 FEWEST = 2
 """Words that a sentence must have to be told by one that says more."""
-PAGE = "page"
-_CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
-"""The ids that summaries and digests put behind a sentence."""
 _LINK = re.compile(r"\[\[(?:\w+--)?([^\]|]*)(?:\|[^\]]*)?\]\]")
 _DATED = re.compile(r"(?m)^(\s*[-*+]\s+)\[\[\d{4}-\d\d-\d\d\]\]\s+")
 _LIST_MARK = re.compile(r"[-*+]\s")
@@ -62,7 +59,22 @@ class Telling:
             content = self.rest(hit.memory, is_whole=any(reason.strategy == "time" for reason in hit.why))
             if content:
                 kept[nth] = replace(hit, memory=replace(hit.memory, content=content))
+        self._restore_turns(kept, hits)
         return [kept[nth] for nth in sorted(kept)]
+
+    def _restore_turns(self, kept: dict[int, Hit], hits: Sequence[Hit]) -> None:
+        """Let a turn that is told beside what was learned from it stand whole, and tell that as well."""
+        places = {hits[nth].memory.id: nth for nth in kept}
+        replaced = {each for hit in hits for each in (hit.memory.id if hit.replaces else "", *hit.replaces)}
+        for nth in sorted(kept):
+            learned = hits[nth].memory
+            turns = [places[each] for each in learned.derived_from if each in places]
+            telling = [turn for turn in turns if _tells(hits[turn].memory, learned)]
+            if telling and learned.id not in replaced:
+                turn = hits[telling[0]]
+                kept[telling[0]] = turn
+                del kept[nth]
+                self.sources.setdefault(turn.memory.id, []).extend((learned.id, *self.sources.pop(learned.id, ())))
 
     def rest(self, memory: MemoryItem, *, is_whole: bool = False) -> str:
         """What a memory tells beyond what is told, which is told then; nothing where that has no word of the question.
@@ -72,7 +84,7 @@ class Telling:
         parts = list(_parts(memory))
         new = [part for part, said in parts if not self._by(said)]
         tellers = [teller for _, said in parts if (teller := self._by(said))]
-        if not new or (tellers and not is_whole and not any(self._is_asked(part) for part in new)):
+        if not new or (tellers and not is_whole and not any(self.is_asked(part) for part in new)):
             for teller in tellers[:1]:
                 self.sources.setdefault(teller, []).append(memory.id)
             return ""
@@ -81,16 +93,28 @@ class Telling:
                 self.told.setdefault(said, memory.id)
         return memory.content if len(new) == len(parts) and not _is_made(memory) else _joined(parts, new)
 
+    def beyond(self, source: MemoryItem, fact: MemoryItem) -> str:
+        """`rest` of what a fact was learned from, where it does not just say the fact with more around it."""
+        if not _tells(source, fact):
+            return self.rest(source)
+        self.sources.setdefault(fact.id, []).append(source.id)
+        return ""
+
     def is_news(self, text: str) -> bool:
         """Whether a part of a profile says what is not told."""
         keys, no = _keys(text)
         return not keys or not self._by(Sentence(keys, no, None, is_turn=False))
 
+    def is_asked_news(self, text: str) -> bool:
+        """`is_news`, of what has a word of the question."""
+        return self.is_asked(text) and self.is_news(text)
+
     def _by(self, said: Sentence) -> str | None:
         """The memory that tells a sentence already."""
         return next((teller for other, teller in self.told.items() if said.keys and said.is_told_by(other)), None)
 
-    def _is_asked(self, part: str) -> bool:
+    def is_asked(self, part: str) -> bool:
+        """Whether a sentence has a word of the question."""
         return not _keys(part)[0].isdisjoint(self.words)
 
 
@@ -112,6 +136,12 @@ def _plainness(hit: Hit) -> tuple[int, int, bool]:
     return made, len(sentences(memory.content)), memory.role is not None
 
 
+def _tells(memory: MemoryItem, learned: MemoryItem) -> bool:
+    """Whether a memory says each sentence of what was learned from it."""
+    said = [sentence for _, sentence in _parts(memory)]
+    return all(any(own.is_told_by(other) for other in said) for _, own in _parts(learned))
+
+
 def _is_made(memory: MemoryItem) -> bool:
     return memory.source == PAGE or memory.source in SUMMARIES
 
@@ -119,7 +149,7 @@ def _is_made(memory: MemoryItem) -> bool:
 def _parts(memory: MemoryItem) -> Iterator[tuple[str, Sentence]]:
     """The sentences of a memory; of pages and summaries only those that tell something."""
     is_made, is_turn = _is_made(memory), memory.role is not None
-    text = _DATED.sub(r"\1", _CITED.sub("", memory.content)) if is_made else memory.content
+    text = _DATED.sub(r"\1", CITED.sub("", memory.content)) if is_made else memory.content
     for part in sentences(text):
         if is_made and pattern("bare").fullmatch(part.strip()):
             continue

@@ -32,6 +32,8 @@ class ContextLine:
     """The id of what must be in already for this to be of use."""
     is_memory: bool = False
     """Whether it shows the words of the memory with this id; else those of a page, an entity or a reminder."""
+    others: tuple[str, ...] = ()
+    """The ids of further memories whose words it shows."""
 
     @property
     def cost(self) -> int:
@@ -179,15 +181,19 @@ class LineFormat:
         at = f"{local(moment(hit.memory), self.zone):%Y-%m-%d %H:%M}"
         return self._line(hit, f"{at} {named(hit.memory.role or hit.memory.type)}", note)
 
-    def current(self, hit: Hit, earlier: Sequence[Hit]) -> ContextLine:
-        """What holds now, with what was said earlier about the same and does not hold any more."""
-        before = [
+    def current(self, hit: Hit, earlier: Sequence[Hit], *, is_past: bool = False) -> ContextLine:
+        """What holds now, with what was said earlier about the same; asked for the past, the other way round."""
+        others, label = earlier, "earlier"
+        if is_past and earlier:
+            hit, others, label = earlier[0], [hit, *earlier[1:]], "later"
+        told = [
             f"[{each.memory.id}] {self._day(moment(each.memory))}: "
             + " ".join(snippet(each.memory.content, self.words, EARLIER, each.heading).split())
-            for each in earlier
+            for each in others
         ]
-        note = f"earlier: {'; '.join(before)}" if before else ""
-        return self.fact(hit, note) if is_fact(hit.memory) else self.event(hit, note)
+        note = f"{label}: {'; '.join(told)}" if told else ""
+        line = self.fact(hit, note) if is_fact(hit.memory) else self.event(hit, note)
+        return replace(line, others=tuple(each.memory.id for each in others))
 
     def _line(self, hit: Hit, lead: str, note: str) -> ContextLine:
         memory = hit.memory
@@ -215,13 +221,13 @@ class LineFormat:
 
         What is no news is left out, and where that is all, the line says nothing.
         """
-        summary = " ".join(part for part in sentences(profile.summary) if is_news(part))
         properties = [f"{key}: {value}" for key, value in profile.properties.items()]
+        lines = [_LIST_MARK.sub("", line.strip()) for each in passages for line in each.memory.content.splitlines()]
+        summary = _unsaid(sentences(profile.summary), is_news)
         known = [each for each in properties if is_news(each)][:MOST_PROPERTIES]
-        rest = [_LIST_MARK.sub("", line) for each in passages for line in each.memory.content.splitlines()]
-        parts = [part for line in rest if (part := line.strip()) and not part.startswith("#")]
-        told = [part for part in parts if part not in summary and is_news(part)]
-        words = snippet("; ".join(filter(None, (summary.rstrip("."), *known, *told))), self.words, self.most)
+        parts = [part for line in lines if not line.startswith("#") for part in sentences(line)]
+        told = " ".join(_unsaid(parts, is_news, summary))
+        words = snippet("; ".join(filter(None, (" ".join(summary).rstrip("."), *known, told))), self.words, self.most)
         lead = f"[{profile.id}] {named(profile.name)}, {named(profile.type)}:"
         return ContextLine(id=profile.id, text=bullet(lead, words), says=words)
 
@@ -233,3 +239,10 @@ class LineFormat:
 
     def _day(self, at: datetime | None) -> str:
         return f"{local(at, self.zone):%Y-%m-%d}" if at else ""
+
+
+def _unsaid(parts: Iterable[str], is_news: Callable[[str], bool], before: Iterable[str] = ()) -> list[str]:
+    """The sentences that are news, each once, and none of those `before`."""
+    known = set(map(folded, before))
+    found = {folded(part): part for part in parts if is_news(part)}
+    return [part for says, part in found.items() if says and says not in known]

@@ -19,9 +19,9 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import MemoryColumns
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
-from memfolio.recall.candidates import Candidates, Scores, Turns
+from memfolio.recall.candidates import SURE, Candidates, Scores, Turns
 from memfolio.recall.dates import LEXICON, pattern, words
-from memfolio.recall.hit import Hit, Reason, stem
+from memfolio.recall.hit import MARKS, Hit, Reason, is_short_question, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
 from memfolio.text import FUNCTION_WORDS, sentences, terms
@@ -68,7 +68,6 @@ def is_machine(role: str | None) -> bool:
 FEW = 4
 """Words of a question that tells nothing of who asks it."""
 QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
-MARKS = ("?", "？")
 _PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
 """A word that is a term of its text as it stands, unless it is a function word."""
 
@@ -153,8 +152,6 @@ def _root(word: str) -> str:
 
 REACH = 2
 """How many turns before and after a memory count as said with it."""
-SHORT = 15
-"""Words up to which a question is no more than one."""
 FEW_MEMORIES = 200
 _WORD = re.compile(r"\w+")
 
@@ -272,8 +269,10 @@ def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]
 
 LEAST = 1e-5
 """By how much of a score one comes behind another."""
-SURE = 0.35
-"""From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
+
+
+WORDED = "worded"
+"""What words give in the place of a meaning that nobody knows yet; it is no strategy of its own."""
 
 
 @dataclass(slots=True)
@@ -347,7 +346,7 @@ class Weighing:
         return tuple(
             Reason(name, self._rank(name, share), round(share, 4))
             for name, shares in self.shares.items()
-            if (share := shares.get(row))
+            if name != WORDED and (share := shares.get(row))
         )
 
     def _rank(self, strategy: str, share: float) -> int:
@@ -366,7 +365,7 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing:
     weighing = Weighing(turns, whole=(ranking.text + ranking.vector + 2 * ranking.session) or 1.0, echoing=echoing)
     text, vector = _relative(candidates.text, turns, echoing), _relative(candidates.vector, turns, echoing, least=SURE)
     weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, echoing)))
-    weighing.add("vector", _times(ranking.vector, vector))
+    weighing.add(WORDED if candidates.is_worded else "vector", _times(ranking.vector, vector))
     weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
     for name in ("entity", "causal", "temporal", "link"):
         found: Scores = getattr(candidates, name)
@@ -500,7 +499,8 @@ def fits(
 ) -> dict[int, float]:
     """How well each row, best first, answers the question: about the share of such hits that do.
 
-    It means the same in every answer and in homes of every size. What only asks answers nothing.
+    It means the same in every answer and in homes of every size and age: what a memory is worth and how far it has
+    faded change its place, not what it says. What only asks answers nothing.
     """
     weights = LEXICON.table("fit")
     size = min(1.0, math.log(1 + rarity.size) / math.log(weights["full_size"]))
@@ -508,6 +508,8 @@ def fits(
     same += size * (weights["size"] + weights["absent"] * rarity.absent)
 
     scores = {row: weighing.scores[row] / weighing.whole for row in order}
+    for worth in filter(None, map(weighing.shares.get, WORTH)):
+        scores = {row: score - worth.get(row, 0.0) / weighing.whole for row, score in scores.items()}
     best = max(scores.values(), default=0.0)
 
     def fit(place: int, row: int) -> float:
@@ -519,10 +521,6 @@ def fits(
         return 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
 
     return {row: fit(place, row) for place, row in enumerate(order, start=1)}
-
-
-def is_short_question(text: str) -> bool:
-    return text.rstrip().endswith(MARKS) and len(text.split(maxsplit=SHORT)) <= SHORT
 
 
 def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
@@ -553,7 +551,19 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
 TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
 SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
 """The sources of what only sums up other memories."""
+PAGE = "page"
+CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
+"""The ids that summaries and digests put behind a sentence."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
+WORTH = ("importance", "confidence", "fading")
+"""What counts for the place of a memory in an answer, and not for how well it answers."""
+
+
+@lru_cache(KEPT)
+def is_bare(source: str, content: str) -> bool:
+    """Whether a passage of a page or a summary has only headings, labels and counts, and so tells nothing."""
+    is_made = source == PAGE or source in SUMMARIES
+    return is_made and all(pattern("bare").fullmatch(part.strip()) for part in sentences(CITED.sub("", content)))
 
 
 def add_merit(

@@ -28,7 +28,7 @@ from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
 from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
-from memfolio.recall.hit import Hit, Reason
+from memfolio.recall.hit import Hit, Reason, is_short_question
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -47,8 +47,9 @@ from memfolio.recall.rank import (
     echoes,
     fits,
     hop_words,
+    is_bare,
     is_machine,
-    is_short_question,
+    is_standing_wish,
     longest,
     weigh,
     with_hops,
@@ -65,6 +66,8 @@ RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
+TRIED = 3
+"""How many of the best are tried as what was so before something changed."""
 WIDER = 4
 """How many candidates are looked for beside each that only asks, where those are most of them."""
 MANY_EVENTS = 200
@@ -107,6 +110,8 @@ class Search:
     decay: Decay
     meaning: float = 1.0
     """How much of the similarity of meanings counts: less while many memories cannot be compared by theirs."""
+    is_partial: bool = False
+    """Whether some memories have no vector yet."""
     connection: Connection | None = None
     """The connection to the only index there is, while it is being asked."""
 
@@ -124,7 +129,7 @@ class Search:
             return self
         total = sum(index.read(size) for index in self.indexes)
         share = max(0, total - waiting) / max(total, 1)
-        return self if share >= ENOUGH else replace(self, meaning=FEW_VECTORS)
+        return replace(self, meaning=1.0 if share >= ENOUGH else FEW_VECTORS, is_partial=True)
 
     def understand(self, known: Sequence[IndexSurvey], intent: Intent | None = None) -> Question:
         """What the question asks of these indexes."""
@@ -180,11 +185,14 @@ class Search:
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
         candidates, texts, echoing = self._candidates(question, vector, hits)
-        if self.meaning < 1:
-            candidates = replace(candidates, vector={row: self.meaning * x for row, x in candidates.vector.items()})
+        if not hits and (self.is_partial or not candidates.vector):
+            candidates = candidates.worded(self.meaning)
         weighing = weigh(candidates, question, self.ranking, echoing)
         answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
+        if question.asks_help:  # what hints will lift may stand far behind
+            wishes = [row for row in answering if is_standing_wish(texts.get(row, ""))]
+            best = list(dict.fromkeys([*best, *weighing.best(LEAST_READ, wishes)]))
         looks = self._read([*best, *weighing.best(self.query.limit, echoing)], memory_columns)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
         coverage = cover(looks, texts, candidates, rarity)
@@ -218,17 +226,35 @@ class Search:
             return {}
         matter = Matter(asked, rarity.weights, rarity.size)
         order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
-        said = self._said(order, looks, weighing)
-        later = matter.newest(said)
-        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
-        if earlier is None:
+        stated = sum(1 for row in order if coverage[row].words)
+        # What was so before need not be what answers best: the next ones are tried as well.
+        found = (
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, is_past)
+            for nth in range(min(stated, TRIED) if is_past else 1)
+        )
+        pair = next(filter(None, found), None)
+        if pair is None:
             return {}
-        new, old = order[later or 0], order[earlier]
+        new, old = pair
         wanted = old if is_past else new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
         if wanted != weighing.best(1, told)[0]:
             weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
         return {turns[new].id: (turns[old].id,)}
+
+    def _pair(
+        self,
+        matter: Matter,
+        order: Sequence[int],
+        looks: Mapping[int, MemoryColumns],
+        weighing: Weighing,
+        is_past: bool,
+    ) -> tuple[int, int] | None:
+        """The first of these with what replaces it, or that it replaces: the newer and the older one."""
+        said = self._said(order, looks, weighing)
+        later = matter.newest(said)
+        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
+        return None if earlier is None else (order[later or 0], order[earlier])
 
     def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
         """What these rows say, the best of them first."""
@@ -291,7 +317,8 @@ class Search:
         What only repeats the question is not measured against, and comes last.
         """
         scores, included = weighing.scores, self.query.filter.include
-        order = [row for row in weighing.best(len(looks), looks) if row not in weighing.echoing]
+        telling = [row for row, look in looks.items() if not is_bare(look.source, look.content)]
+        order = [row for row in weighing.best(len(telling), telling) if row not in weighing.echoing]
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
@@ -391,9 +418,11 @@ class Search:
             if level := next((level for level, least in DIGESTED.items() if least <= end - start < 2 * least), None):
                 digests += [row for _, row in self._newest(replace(within, level=level), limit)]
             events |= {row: at for at, row in self._newest(within, MANY_EVENTS)}
-        looks = self._read([row for row in events if row not in digests], memory_columns)
+        looks = self._read([*digests, *events], memory_columns)
         asking = echoes({row: look.content for row, look in looks.items()}, self.query.text)
-        best = sorted(looks.keys() - asking, key=lambda row: (-looks[row].importance, events[row], row))
+        telling = {row for row, look in looks.items() if not is_bare(look.source, look.content)} - asking
+        digests = [row for row in dict.fromkeys(digests) if row in telling]
+        best = sorted(telling - set(digests), key=lambda row: (-looks[row].importance, events[row], row))
         chosen = sorted(best[: max(0, limit - len(digests))], key=lambda row: (events[row], row))
         return self._listed([*digests[:limit], *chosen], "time", 1.0)
 

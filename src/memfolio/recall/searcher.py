@@ -25,7 +25,7 @@ from memfolio.index.lookup import Located, Place, by_id, by_ids, by_rows, lines_
 from memfolio.index.maintenance import dormant
 from memfolio.index.notes import NOTE
 from memfolio.index.rows import to_us
-from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, is_known, matches
+from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, has_private, is_known, matches
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
@@ -160,6 +160,16 @@ class Searcher:
     def _heard(self, index: Index) -> Index:
         return index if self._listener is None else cast("Index", HeardIndex(index, self._listener))
 
+    def audible(self, page: str) -> str:
+        """The text of a page without the lines that cite what the listener may not hear."""
+        cited = set(ANY_ID.findall(page)) if self._listener is not None else set()
+        unheard = cited - self.known(cited).keys()
+        return "\n".join(line for line in page.split("\n") if unheard.isdisjoint(ANY_ID.findall(line)))
+
+    def hears_pages(self) -> bool:
+        """Whether the listener may hear pages that the words of several people went into."""
+        return self._listener is None or not any(index.read(has_private) for index in self._scope.indexes())
+
     def may_read(self, path: str) -> bool:
         """Whether a file is in the folder of an agent that this one reads, or holds the settings of the home."""
         return path in (CONFIG, GITIGNORE) or agent_of(path) in {index.agent for index in self.indexes()}
@@ -199,7 +209,7 @@ class Searcher:
         degraded = (*self.degraded(), *([missing] if waiting and not self.vectorizer.trouble else []))
         return Hits(
             hits,
-            fits=any(hit.fit >= ranking.fits for hit in hits),
+            fits=any(hit.fit >= ranking.fits and not hit.is_question for hit in hits),
             degraded=degraded,
             took_ms=round(took, 3),
             intent=question.intent.value,

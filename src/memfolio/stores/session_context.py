@@ -139,13 +139,13 @@ def load_context(
     agent, now, troubles = searcher.agent, vault.home.now(), list[str]()
     at = local(now, vault.home.zone)
     pages = (_page(vault, agent, name, troubles) for name in ("IDENTITY.md", "SOUL.md", "USER.md", PAGE))
-    identity, soul, profile, core = pages
+    identity, soul, profile, core = map(searcher.audible, pages)
     left = searcher.index.read(lambda db: newest_line(db, Op.CONTEXT, "user", user)) or {}
     # Days begin at midnight of the home's zone, not 48 hours ago.
     begin = datetime.combine(at.date() - timedelta(days=DAYS - 1), time(), at.tzinfo)
     true, lately = searcher.in_project(Filter(valid_at=now)), searcher.in_project(Filter(since=begin))
     facts = [each for index in searcher.indexes() for each in index.read(lambda db: active_facts(db, true, user, MOST))]
-    found = latest(vault, agent, searcher.projects)
+    found = latest(vault, agent, searcher.projects) if searcher.hears_pages() else None
     # A conversation begins even where the trail cannot be read; the trouble is told.
     alerts: tuple[str, ...] = ()
     try:

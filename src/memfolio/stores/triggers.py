@@ -248,15 +248,15 @@ def act_on(
     if trigger.kind is TriggerRequest.FORGET:
         return _prepare_to_forget(searcher, trigger, recall)
     if trigger.kind is TriggerRequest.SEARCH:
-        return _look_up(core, trigger, recall)
+        return _look_up(searcher, core, trigger, recall)
     return _remember(vault, searcher, core, trigger, model, session=session, user=user)
 
 
-def _look_up(core: Core, trigger: Trigger, recall: Callable[..., Hits]) -> ActedOn:
+def _look_up(searcher: Searcher, core: Core, trigger: Trigger, recall: Callable[..., Hits]) -> ActedOn:
     """What is known: of the person what is newest, with core memory; of anything else what fits its words."""
     if not AROUND["self"].fullmatch(trigger.object):
         return ActedOn(trigger=trigger, found=tuple(hit.memory for hit in recall(trigger.object, limit=KNOWN)))
-    blocks = core.read().blocks
+    blocks = core.memory_of(searcher.audible(core.read().text)).blocks
     newest = [hit.memory for hit in recall("", types=(Type.FACT, Type.PREFERENCE), limit=KNOWN)]
     cited = {item.id for block in blocks for item in block.items}
     found = (each for each in newest if each.id not in cited and ID_PATTERN.fullmatch(each.id))

@@ -22,7 +22,7 @@ from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
 from memfolio.state import Op
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.extract import extract, is_secret, key_of, says_something, sentences_of, shortened
+from memfolio.tend.extract import extract, is_offer, is_secret, key_of, says_something, sentences_of, shortened
 from memfolio.text import counted, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
@@ -97,7 +97,7 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
 
 # The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
-FORM = "3"
+FORM = "4"
 """Goes up with every change of what a gist is, so that those of before are made again."""
 LONGEST_LINE = 2000
 """Memories of a day that are read, the most important."""
@@ -210,8 +210,9 @@ def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     weights = [_weight(each) for each in episodes]
     texts = [each.content for each in episodes]
     found = extract(texts, limit=2 * DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights)
-    chosen = [(at, words) for at, words in found if says_something(words)][:DAY_HIGHLIGHTS]
-    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen)
+    telling = [(at, words) for at, words in found if says_something(words)]
+    chosen = [(at, words) for at, words in telling if not (episodes[at].is_machine and is_offer(words))]
+    return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen[:DAY_HIGHLIGHTS])
 
 
 def _weight(memory: DayMemory) -> float:
@@ -223,7 +224,7 @@ def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
     """What memories are about: their tags, what they mention, and the words that tell most."""
     counts: Counter[str] = Counter()
     names: dict[str, tuple[int, str]] = {}
-    for memory in episodes:
+    for memory in [each for each in episodes if not each.is_machine] or episodes:
         found = dict(_themes(memory))
         counts.update(found.keys())
         for key, named in found.items():
@@ -234,13 +235,14 @@ def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
 
 def _themes(memory: DayMemory) -> Iterator[tuple[str, tuple[int, str]]]:
     """Each theme by its key, with its name and how little that is to be preferred; a dictionary keeps the last."""
-    for term in terms(" ".join(sentences_of(memory.content)), limit=TERMS):
+    told = " ".join(sentences_of(memory.content))
+    for term in terms(told, limit=TERMS):
         word = term.replace(" ", "")
         # A phrase of ASCII words is the same identifier again, in its parts.
         is_telling = len(term) > 2 and not (" " in term and term.isascii()) and not word.isdecimal()
         if is_telling and not _is_filler(word):
             yield key_of(word), (WORD, word)
-    named = (name for name in memory.names if not _is_filler(name))
+    named = (name for name in memory.names if not _is_filler(name) and name.casefold() in told.casefold())
     yield from ((key_of(name), (NAME, name[:LONGEST])) for name in named)
     yield from ((key_of(tag), (TAG, tag[:LONGEST])) for tag in memory.tags)
 
@@ -391,7 +393,7 @@ def _theme(theme: Theme) -> str:
 
 def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
     """The most important of what was decided, learned and so on, in the order of the days."""
-    limit = most if name == Type.DECISION else most // 2
+    limit = most if name in (Type.DECISION, KNOWN) else most // 2
     first_said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
     found = list(reversed(first_said.values()))  # each thing once, where it was said first
     kept = _best([line for _, line in found], limit)
@@ -414,10 +416,14 @@ def _trends(period: Period, gists: Sequence[Gist], before: Sequence[Gist], found
 
 def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
     by_day = {gist.day: gist for gist in gists}
-    for number, (name, days) in enumerate(parts(period, by_day).items()):
-        weekday = f" {days[0]:%A}" if period.level == WEEKLY else ""
-        yield "\n" * (number > 0) + f"### [[{name}]]{weekday}\n"
+    is_first = True
+    for name, days in parts(period, by_day).items():
         lines = [line for day in days for line in by_day[day].highlights]
+        if not lines:
+            continue
+        weekday = f" {days[0]:%A}" if period.level == WEEKLY else ""
+        yield "\n" * (not is_first) + f"### [[{name}]]{weekday}\n"
+        is_first = False
         yield from (f"- {inline(str(line))}" for line in _best(lines, HIGHLIGHTS[period.level]))
 
 

@@ -128,10 +128,18 @@ def _told_lines(text: str) -> Iterator[str]:
 
 
 def _tells(sentence: str) -> bool:
-    from memfolio.learn.clauses import is_made_up, is_question, is_small_talk
+    from memfolio.learn.clauses import asks_for_help, is_made_up, is_question, is_small_talk
 
     is_greeting = is_small_talk(sentence) and len(sentence.split()) <= GREETING
-    return not (is_greeting or is_question(sentence) or is_made_up(sentence) or sentence.endswith("？"))
+    is_asking = is_question(sentence) or asks_for_help(sentence) or sentence.endswith("？")
+    return not (is_greeting or is_asking or is_made_up(sentence))
+
+
+def is_offer(sentence: str) -> bool:
+    """Whether an assistant only agrees, offers or announces something: nothing that anybody looks up later."""
+    from memfolio.learn.words import pattern
+
+    return bool(pattern("offer").search(sentence))
 
 
 def says_something(sentence: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -15,8 +16,7 @@ from memfolio.clock import EPOCH
 from memfolio.index.index import Index
 from memfolio.index.maintenance import CONCLUDED, DayMemory, known_patterns, told_between
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.extract import keys, shortened
-from memfolio.text import sentences
+from memfolio.tend.extract import keys, sentences_of, shortened
 from memfolio.types import PATTERN, Action, Kind, Type, frozen
 from memfolio.vault.change import AddEntries, Change
 from memfolio.vault.fields import Draft, local
@@ -233,13 +233,16 @@ def _sequences(past: Sequence[DayMemory]) -> _Tests:
     return tests
 
 
+_PAUSE = re.compile(r"[,;:，；：]\s*")
+
+
 def _weekly(past: Sequence[DayMemory], zone: tzinfo) -> Iterator[Pattern]:
     """What conversations begin with on one weekday and hardly ever on another, such as a weekly plan.
 
     Only the words that a conversation begins with are compared: of all words that are ever said, some come up on three
     Mondays by chance.
     """
-    begun = {each.session or each.id: each for each in reversed(past)}
+    begun = {each.session or each.id: each for each in reversed(past) if len(keys(_first(each))) > 1}
     groups: list[tuple[frozenset[str], list[DayMemory]]] = []
     for each in sorted(begun.values(), key=lambda each: each.at)[-OPENINGS:]:
         words = keys(_first(each)) - _DAY_NAMES
@@ -266,7 +269,9 @@ def _weekly(past: Sequence[DayMemory], zone: tzinfo) -> Iterator[Pattern]:
 
 
 def _first(memory: DayMemory) -> str:
-    return next(iter(sentences(memory.content)), "")
+    """The first thing that is told, without greetings and questions, up to a comma: what follows differs each time."""
+    told = next(iter(sentences_of(memory.content)), "")
+    return next((part for part in _PAUSE.split(told) if len(keys(part)) > 1), told)
 
 
 def _is_most(common: frozenset[str], one: frozenset[str], other: frozenset[str]) -> bool:

@@ -34,7 +34,7 @@ from memfolio.graph.vocabulary import ANY
 from memfolio.index.graph import Material, Node
 from memfolio.index.index import Index
 from memfolio.index.maintenance import IMPORTANT, ReflectionMaterial, conversations, look, rests
-from memfolio.learn.clauses import is_secret
+from memfolio.learn.clauses import asks_for_help, is_question, is_secret
 from memfolio.learn.contradict import contradict
 from memfolio.learn.learned import Statement, Turn, moment
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words, resolve
@@ -44,7 +44,7 @@ from memfolio.llm.prompt import is_grounded
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreLine, CorePage
 from memfolio.stores.flush import is_machine, turn_of
-from memfolio.text import counted, estimate_tokens, terms
+from memfolio.text import counted, estimate_tokens, sentences, terms
 from memfolio.types import OVERHEARD, REFLECTION, SUMMED_UP, Kind, MemoryItem, Type
 from memfolio.vault.change import NewId
 from memfolio.vault.vault import Vault
@@ -241,10 +241,12 @@ def topics_of(items: Sequence[MemoryItem], names: Iterable[str]) -> tuple[str, .
 
 
 def _capitals(item: MemoryItem) -> Iterator[tuple[str, bool]]:
-    """Words with a capital letter, and whether they stand amid a sentence."""
-    for match in _NAME.finditer(item.content[:TEXT_LOOKED_AT]):
-        if match["name"][0].isupper():
-            yield match["name"], match["amid"] is not None
+    """Words with a capital letter in what is told, and whether they stand amid a sentence."""
+    for sentence in sentences(item.content[:TEXT_LOOKED_AT]):
+        is_asking = is_question(sentence) or asks_for_help(sentence)
+        for match in _NAME.finditer("" if is_asking else sentence):
+            if match["name"][0].isupper() and terms(match["name"], weak=False):
+                yield match["name"], match["amid"] is not None
 
 
 # The second phase: what the reflections of before show beside this one, by rules or by a model that is held to them.
@@ -689,8 +691,10 @@ def _worth(
     current = [*reversed(last.values())]
     who = [each for each in current if each.known.predicate in _WHO and not each.known.negated]
     how = [each for each in current if each.known.predicate == "wants"]
-    ids = {each.item.id for each in (*who, *how)} | {item.id for item, _ in seen.weak}
-    vital = [each.item for each in facts if _is_vital(each) and each.item.id not in ids]
+    ids, weak = {each.item.id for each in (*who, *how)}, {item.id for item, _ in seen.weak}
+    # What a life may depend on counts however long nobody spoke of it.
+    lasting = [each for each in facts if each.item.id not in weak or each.known.predicate in _VITAL]
+    vital = [each.item for each in lasting if _is_vital(each) and each.item.id not in ids]
     vital.sort(key=lambda item: (-item.importance, -item.access_count, item.id))
     recent = [each for each in reversed(lately) if _is_open(each, now)]
     yield IDENTITY, "facts about the user", {each.item.content: each.known.object for each in who}
