@@ -142,6 +142,7 @@ class Life:
         self("changed", "--limit", 1)
         self("why", "Alex prefers tea")
         self("forget", "--about", "Priya", "--dry-run")
+        self("watch")
         self("pause", "--for", "1h")
         self("pause", "--off")
         self("forget", "Priya number", "--dry-run")
