@@ -8,7 +8,7 @@ CODE   := $(wildcard src tests tools bench)
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-long test-page check size bench ablation docs lock clean
+.PHONY: help install demo test test-long test-page check size bench ablation docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,12 +50,17 @@ bench: $(VENV)/.installed-dev ## Measure speed and size, each figure beside its 
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.homes
 	$(BIN)/python -m bench.page
+	$(BIN)/python -m bench.postgres
 
 ablation: install ## Write what each strategy is worth into docs/recall.md: make ablation FILES="…"
 	$(BIN)/python -m tools.ablation $(FILES)
 
 docs: $(VENV)/.installed-dev ## Check that the documentation is complete, linked and runs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_surface.py $(ARGS)
+
+dist: $(VENV)/.installed-dev ## Build the wheel and the source distribution into dist/
+	rm -rf dist build/lib
+	$(BIN)/python -m tools.dist dist
 
 lock: ## Resolve the dependencies again and pin them
 	$(PYTHON) -m venv build/lock

@@ -80,8 +80,8 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def home(quick_path: Path) -> Path:
-    """A path for a home, not yet created."""
-    return quick_path / "home"
+    """A path for a home, not yet created; where homes are in a database, each needs a name of its own."""
+    return quick_path / (f"home-{quick_path.name}" if os.environ.get("MEMFOLIO_STORE") == "postgres" else "home")
 
 
 @pytest.fixture

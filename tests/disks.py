@@ -302,3 +302,88 @@ def fill_up(folder: Path) -> Callable[[], None]:
             each.unlink()
 
     return free
+
+
+RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
+LONGEST = 259
+"""Characters of a path that Windows takes from programs which do not ask for more."""
+
+
+class WindowsDisk(QuickDisk):
+    """A disk with the rules of Windows, as a program meets them that does nothing special about them.
+
+    A file that is open cannot be replaced, renamed or removed; names are the same in capitals and small letters, and
+    some are refused; paths are short; folders cannot be opened; a file that is locked cannot be read by others; there
+    is no swapping of two files in one step.
+    """
+
+    def __init__(self) -> None:
+        self.handles: dict[int, Path] = {}
+        self.refused: list[tuple[str, Path]] = []
+
+    def open(self, path: Path, flags: int) -> int:
+        real = self._real(path)
+        if real.is_dir():
+            self._refuse("open a folder", real)
+        fd = super().open(real, flags)
+        self.handles[fd] = real
+        return fd
+
+    def close(self, fd: int) -> None:
+        self.handles.pop(fd, None)
+        super().close(fd)
+
+    def read(self, path: Path, start: int = 0) -> bytes | None:
+        real = self._real(path)
+        if real.name.endswith("lock") and real in self.handles.values():
+            self._refuse("read what is locked", real)
+        return super().read(real, start)
+
+    def stamp(self, path: Path) -> Stamp | None:
+        return super().stamp(self._real(path))
+
+    def rename(self, source: Path, target: Path) -> None:
+        super().rename(self._closed(source), self._closed(target))
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        return False
+
+    def rename_new(self, source: Path, target: Path) -> bool:
+        real = self._closed(target)
+        if real.exists():
+            return False
+        os.rename(self._closed(source), real)
+        return True
+
+    def unlink(self, path: Path) -> None:
+        super().unlink(self._closed(path))
+
+    def mkdir(self, path: Path) -> None:
+        super().mkdir(self._real(path))
+
+    def sync_dir(self, path: Path) -> None:
+        pass  # as the real one does there
+
+    def _closed(self, path: Path) -> Path:
+        real = self._real(path)
+        if real in self.handles.values():
+            self._refuse("replace or remove what is open", real)
+        return real
+
+    def _real(self, path: Path) -> Path:
+        """The file that is meant, whose name may be written otherwise."""
+        names = path.relative_to(self.root).parts if self.root and path.is_relative_to(self.root) else ()
+        for name in names:
+            if name.split(".")[0].lower() in RESERVED or set(name) & set('<>:"|?*\\') or name.endswith((".", " ")):
+                self._refuse("use a name that Windows does not have", path)
+        if len(str(path)) > LONGEST:
+            self._refuse("use so long a path", path)
+        real = self.root if names and self.root else path
+        for name in names:
+            there = os.listdir(real) if real.is_dir() else []
+            real = real / next((each for each in there if each.lower() == name.lower()), name)
+        return real
+
+    def _refuse(self, deed: str, path: Path) -> NoReturn:
+        self.refused.append((deed, path))
+        raise PermissionError(errno.EACCES, deed, str(path))

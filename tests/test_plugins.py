@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
+from memfolio import __version__
 from memfolio.serve.hooks.door import ACTS
 from memfolio.serve.install.hosts import HOSTS, Program
 from memfolio.verbs.verb import tools_of
@@ -28,6 +29,11 @@ def there() -> dict[str, str]:
 
 def test_packages_are_up_to_date() -> None:
     assert there() == plugins.packages(), "run python -m tools.plugins"
+
+
+def test_registry_is_told_the_version_of_the_package() -> None:
+    assert plugins.SERVER.read_text(encoding="utf-8") == plugins.server(), "run python -m tools.plugins"
+    assert plugins.server().count(f'"version": "{__version__}"') == 2
 
 
 def test_writing_them_again_clears_away_what_is_old(tmp_path: Path) -> None:

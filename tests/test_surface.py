@@ -58,7 +58,7 @@ def test_locks_pin_every_dependency_and_name_no_address() -> None:
         lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith("#")]
         assert all(re.fullmatch(r"[\w-]+==[\w.]+( ; [^/@:]+)?", line) for line in lines), name
         pinned = {line.partition("==")[0] for line in lines}
-        assert {re.split(r"[<>=;\s]", d)[0] for d in dependencies} <= pinned, name
+        assert {re.split(r"[<>=;\s\[]", d)[0] for d in dependencies} <= pinned, name
 
 
 def test_typing_marker_ships_with_the_package() -> None:

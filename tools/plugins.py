@@ -1,6 +1,6 @@
-"""The packages in plugins/, one folder for each host, made from the table of hosts in the code.
+"""The packages in plugins/, one folder for each host, made from the table of hosts in the code, and server.json.
 
-`python -m tools.plugins` writes them; a test checks that they are up to date.
+`python -m tools.plugins` writes them; a test checks that they are up to date. The version is that of the package.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from memfolio import __version__
 from memfolio.serve.install.hosts import HOSTS, NAME, Host, Program
 
 ROOT = Path(__file__).parent.parent
+SERVER = ROOT / "server.json"
+"""What the registry of MCP servers is told."""
 FOLDER = ROOT / "plugins"
 SKILL = ROOT / "tools" / "skill.md"
 """What an agent is told about remembering, in the words that every host gets."""
@@ -59,6 +61,15 @@ def packages() -> dict[str, str]:
     }
 
 
+def server() -> str:
+    """server.json with the version of this package; everything else in it is written by hand."""
+    document = json.loads(SERVER.read_text(encoding="utf-8"))
+    document["version"] = __version__
+    for package in document["packages"]:
+        package["version"] = __version__
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
 def write(folder: Path) -> None:
     """Make the folder hold exactly the packages."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -70,3 +81,4 @@ def write(folder: Path) -> None:
 
 if __name__ == "__main__":
     write(FOLDER)
+    SERVER.write_text(server(), encoding="utf-8")

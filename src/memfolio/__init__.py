@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         RefusedError,
         RuleError,
         SearchIndexError,
+        StoreRewoundError,
+        StoreUnavailableError,
         UndoConflictError,
     )
     from memfolio.index.facts import Fact
@@ -112,6 +114,8 @@ __all__ = [
     "SearchIndexError",
     "Status",
     "Store",
+    "StoreRewoundError",
+    "StoreUnavailableError",
     "Type",
     "UndoConflictError",
     "__version__",

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from memfolio.clock import Clock
+from memfolio.config import Config
 from memfolio.embed.embedder import Embedder
 from memfolio.memory import Memory
 from memfolio.rooms import Rooms
@@ -50,7 +51,7 @@ class AsyncMemory:
     @classmethod
     async def open(
         cls,
-        home: str | Path | None = None,
+        home: str | Path | Config | None = None,
         agent: str | None = None,
         *,
         clock: Clock | None = None,
@@ -120,6 +121,7 @@ class AsyncMemory:
         status = _awaited(Memory.status)
         sync = _awaited(Memory.sync)
         reindex = _awaited(Memory.reindex)
+        account = _given.account
         agents = _given.agents
         notes = _given.notes
         audit = _given.audit

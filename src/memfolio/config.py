@@ -51,6 +51,9 @@ _PROTECTING = ("redact", "policy")
 
 _PLAIN = {key.name for key in KEYS if "." not in key.name}
 
+_PLACE = ("store", "database_url", "database_user", "database_folder")
+"""What says where a home is, as its folder does, and not how it is: arguments and `MEMFOLIO_…`, no settings."""
+
 _ALIKE = 0.9
 """How alike a variable must be to one of ours to be taken for a slip: others may begin with MEMFOLIO_ too."""
 
@@ -67,6 +70,16 @@ class _Given:
 def named_folder(variable: str) -> Path | None:
     """The folder that a variable of another program names; None where it names none."""
     return expand(named, os.environ) if variable and (named := os.environ.get(variable)) else None
+
+
+def pager() -> tuple[str | None, dict[str, str]]:
+    """What a person reads long answers with, and the environment that it runs in.
+
+    Without a word of theirs `less` keeps colours (-R), ends at once where all fits (-F), and leaves what was read (-X).
+    """
+    import shutil  # takes longer than all else here, and is rarely needed
+
+    return os.environ.get("PAGER", shutil.which("less")), {"LESS": "-FRX", **os.environ}
 
 
 ASKED = "MEMFOLIO_ASKED"
@@ -89,8 +102,11 @@ def load_config(
     *,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
+    text: str | None = None,
 ) -> Config:
     """The configuration of `home` (by default `default_home`); overrides that are None count as not given.
+
+    `text` is what `memfolio.toml` says, where the home is no folder.
 
     Raises ConfigError where a setting is wrong, InputError where the home has no name, HomeFormatError where it was
     written by a newer version.
@@ -99,8 +115,10 @@ def load_config(
     if isinstance(home, str) and not home.strip():
         raise InputError("the home has an empty name", hint="name a folder, or leave it out to use the default")
     root = default_home(environ) if home is None else expand(home, environ)
-    written, around = _from_file(root / FILE_NAME), _from_environment(environ)
-    given = around.values | _from_arguments(overrides or {})
+    written, around = _from_file(root / FILE_NAME, text), _from_environment(environ)
+    overrides = overrides or {}
+    place = _place(environ, overrides)
+    given = around.values | _from_arguments({name: overrides[name] for name in overrides if name not in _PLACE})
     values: dict[str, Any] = {key.field: key.default for key in KEYS} | written.values | given
     # A key that people have for a provider goes to no address but the provider's own.
     for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
@@ -123,7 +141,24 @@ def load_config(
         problems=(*written.problems, *around.problems),
         **sections,
         **values,
+        **place,
     )
+
+
+def _place(environ: Mapping[str, str], overrides: Mapping[str, object]) -> dict[str, Any]:
+    """Where the home is kept: in a folder, or in which database."""
+    found: dict[str, Any] = {name: overrides.get(name) or environ.get(variable_of(name), "") for name in _PLACE}
+    found["store"] = found["store"] or "files"
+    if found["store"] not in ("files", "postgres"):
+        raise ConfigError(f"the store is {_show(found['store'])}; wanted files or postgres", hint="docs/scale.md")
+    folder = found["database_folder"] or machine.user_data(environ) / "postgres"
+    return found | {"database_folder": expand(folder, environ)}
+
+
+def again(config: Config, *, agent: str | None = None, speaker: str | None = None) -> Config:
+    """The configuration of the same home, read anew for another agent or speaker."""
+    given = {name: getattr(config, name) for name in _PLACE}
+    return load_config(config.home, overrides={"agent": agent, "speaker": speaker, **given})
 
 
 def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -148,8 +183,8 @@ def _cache_name(home: Path) -> str:
     return f"{Path(real).name[:32] or 'home'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
 
 
-def _from_file(path: Path) -> _Given:
-    text = _read(path)
+def _from_file(path: Path, text: str | None) -> _Given:
+    text = _read(path) if text is None else text
     table = _parse(text, path)
     # Looked at before the keys, which a newer version may have changed.
     version = table.get("format")
@@ -194,13 +229,14 @@ def _from_environment(environ: Mapping[str, str]) -> _Given:
     """Settings from `MEMFOLIO_…`; empty variables count as unset, and what is like none of ours is for others."""
     known = {key.variable: key for key in KEYS if key.in_environment}
     retired = set(map(variable_of, RETIRED))
+    ours = {"MEMFOLIO_HOME", ASKED, *map(variable_of, _PLACE)}
     found = _Given()
     for name in sorted(name for name, text in environ.items() if text and name.startswith("MEMFOLIO_")):
         if key := known.get(name):
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
         elif name in retired:
             found.retired.append(name)
-        elif name not in ("MEMFOLIO_HOME", ASKED) and (nearest := _nearest(name, known, _ALIKE)):
+        elif name not in ours and (nearest := _nearest(name, known, _ALIKE)):
             found.problems.append((f"unknown environment variable {_show(name)}", f"did you mean {nearest}?"))
     return found
 

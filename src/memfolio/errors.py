@@ -37,6 +37,8 @@ Each says what is wrong, where, and (in `hint`) what to do about it.
         ├── DiskError                 the operating system refused: broken, no handles
         │   └── DiskFullError         there is no room left, or the quota is used up; it passes when some is freed
         ├── FileNotHereError          a placeholder that its sync program has not fetched
+        ├── StoreUnavailableError     the database does not answer; says whether the change may have been made
+        ├── StoreRewoundError         the database lacks changes that were seen in it
         └── HistoryError              git is missing or broken where a command cannot do without it
 """
 
@@ -242,6 +244,20 @@ class DiskError(HomeError):
 
 class DiskFullError(DiskError):
     code = "disk-full"
+
+
+class StoreUnavailableError(HomeError):
+    """`may_have_happened` says whether the change may have been made all the same."""
+
+    code = "store-unavailable"
+
+    def __init__(self, message: str, *, hint: str = "", may_have_happened: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.may_have_happened = may_have_happened
+
+
+class StoreRewoundError(HomeError):
+    code = "store-rewound"
 
 
 class FileNotHereError(HomeError):

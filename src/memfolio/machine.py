@@ -44,6 +44,14 @@ def user_cache(environ: Environ) -> Path:
     return Path(environ.get("XDG_CACHE_HOME") or user / ".cache") / "memfolio"
 
 
+def user_data(environ: Environ) -> Path:
+    """The folder in which this user's lasting files of memfolio live that are no home."""
+    user = user_folder(environ)
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local") / "memfolio"
+    return Path(environ.get("XDG_DATA_HOME") or user / ".local" / "share") / "memfolio"
+
+
 def machine_id() -> str:
     """A name for this machine that stays the same over restarts: a digest of its id, else its host name."""
     for path in _ID_FILES:

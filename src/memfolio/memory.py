@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memfolio.arguments import ANY_ID, TURN, draft_of, one_id, text_of, turn_of
 from memfolio.clock import Clock
-from memfolio.config import load_config
+from memfolio.config import Config, again, load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import MemfolioError, PolicyError, RefusedError
 from memfolio.govern.gate import Gate, once_for_agents, proposable
@@ -104,7 +104,7 @@ class Memory(Rooms):
     @classmethod
     def open(
         cls,
-        home: str | Path | None = None,
+        home: str | Path | Config | None = None,
         agent: str | None = None,
         *,
         clock: Clock | None = None,
@@ -115,12 +115,16 @@ class Memory(Rooms):
     ) -> Self:
         """Open a home, creating what is missing; what is not named comes from the environment, else the defaults.
 
+        A home is named by its folder, or by a configuration that says where it is kept.
         With `background`, a thread makes vectors and another one notices edits of the files; without, both happen when
         something is asked. `embedder` takes the place of the configured one. `speaker` is "owner" where a person
         speaks through this object, "agent" where nobody may be taken for one; else changes say who makes them.
         `project` is a folder of the project that is worked on: then what belongs to other projects is left out.
         """
-        config = load_config(home, overrides={"agent": agent, "speaker": speaker})
+        if isinstance(home, Config):
+            config = again(home, agent=agent, speaker=speaker)
+        else:
+            config = load_config(home, overrides={"agent": agent, "speaker": speaker})
         vault = Vault.open(config=config, clock=clock)
         try:
             place = project if project is None or isinstance(project, Project) else project_of(project)
@@ -151,8 +155,8 @@ class Memory(Rooms):
 
     @contextmanager
     def _proposals_of(self, agent: str) -> Iterator[Proposals]:
-        home, clock, speaker = self.vault.config.home, self.vault.home.clock, self.vault.speaker
-        with type(self).open(home, agent, clock=clock, background=False, speaker=speaker) as memory:
+        config, clock, speaker = self.vault.config, self.vault.home.clock, self.vault.speaker
+        with type(self).open(config, agent, clock=clock, background=False, speaker=speaker) as memory:
             yield memory.proposals
 
     # Noting and finding.

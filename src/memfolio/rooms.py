@@ -15,6 +15,7 @@ from memfolio.recall.searcher import Searcher
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:  # a room is loaded when somebody asks for it
+    from memfolio.govern.account import MemoryAccount
     from memfolio.govern.agents import Agents
     from memfolio.govern.reflection.reflections import Reflections
     from memfolio.govern.rooms import GovernedFacts, GovernedOntology, GovernedRules
@@ -99,6 +100,15 @@ class Rooms:
     """What this agent found when it looked back, and what became of it."""
     notes: WatchedFolders = room("stores.notes:WatchedFolders")
     """Folders of notes outside of the home that are found as they lie there."""
+    account: MemoryAccount = room(
+        "govern.account:MemoryAccount",
+        "vault searcher agent audit gate",
+        recall="recall",
+        explain="explain",
+        forget="forget",
+        facts="_opened_facts",
+    )
+    """What a person asks for: what changed, why something was said, and to forget everything about a thing."""
     agents: Agents = room("govern.agents:Agents")
     """The agents of the home, as far as this one may know of them."""
 
@@ -115,6 +125,10 @@ class Rooms:
         return World(
             now=now, settings=settings, facts=self.facts, rules=self.rules, inference=inference, cases=self.cases
         )
+
+    def _opened_facts(self) -> GovernedFacts:
+        """Facts for who rarely needs them."""
+        return self.facts
 
     def _infers(self) -> Inference:
         """Inference for facts, which it is itself made of: asked for when it is needed."""

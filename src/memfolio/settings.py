@@ -604,7 +604,7 @@ class Config:
     typedb: Mirroring = Mirroring()
     agent: str = setting(
         "main",
-        wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash",
+        wanted="an agent id: a-z, 0-9 and dashes, at most 64, not starting with a dash, no name Windows reserves",
         accepts=AGENT_PATTERN.fullmatch,
         in_file=False,
     )
@@ -622,6 +622,14 @@ class Config:
     """The name under which this machine owns a home; by default derived from the machine's own id."""
     machine_name: str
     """What a person would call the machine, for messages."""
+    store: str = "files"
+    """Where the home is kept: `files` in a folder, `postgres` as rows of a database."""
+    database_url: str = field(default="", repr=False)
+    """The database of `postgres`; empty is a server of the user's own, which is started where it does not run."""
+    database_user: str = ""
+    """The user that a server of one's own runs as, where memfolio runs as root."""
+    database_folder: Path = Path()
+    """The folder of a server of one's own."""
     retired: tuple[str, ...] = ()
     """What the file or the environment sets though it is no setting any more."""
     problems: tuple[tuple[str, str], ...] = ()
@@ -768,7 +776,8 @@ def _docs() -> dict[str, str]:
 
 
 _NEVER_SET = frozenset(
-    "home machine_name retired problems embedding.url_is_own model.url_is_own"
+    "home store database_url database_user database_folder machine_name retired problems"
+    " embedding.url_is_own model.url_is_own"
     " recall.cover recall.words recall.around recall.reply recall.asking context.broad".split()
 )
 _GONE = frozenset({"alerts.bytes", "alerts.confidence", "context.anchor", "recall.personal"})

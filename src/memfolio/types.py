@@ -22,7 +22,8 @@ def frozen(cls: type[T]) -> type[T]:
 
 
 ID_PATTERN = re.compile(r"[A-Z]-\d{1,15}-[0-9a-f]{8}")
-AGENT_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+AGENT_PATTERN = re.compile(r"(?!(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$)[a-z0-9][a-z0-9-]{0,63}")
+"""An agent is a folder, which Windows could not have under some names."""
 TOKEN_PATTERN = re.compile(r"[^\s·\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
 """Session, source, trigger and actor are identifiers, never prose: they appear in the audit trail."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from memfolio.embed.choose import open_embedder
 from memfolio.embed.local import FolderEmbedder, LocalEmbedder
 from memfolio.errors import EmbedderError
 from tests.embed.models import static_model, write_table, write_tokenizer
+from tools import weights
 
 
 @pytest.fixture
@@ -49,14 +49,11 @@ def test_vector_is_the_mean_of_the_vectors_of_all_known_tokens(tmp_path: Path, t
     assert np.allclose(row, mean / np.linalg.norm(mean), atol=1e-5)
 
 
-def test_weights_of_wordllama_in_a_folder_give_the_vectors_of_the_package(tmp_path: Path) -> None:
-    spec = importlib.util.find_spec("wordllama")
-    assert spec
-    package = Path((spec.submodule_search_locations or [])[0])
-    shutil.copyfile(package / LocalEmbedder.weights_name, tmp_path / "model.safetensors")
-    shutil.copyfile(package / LocalEmbedder.tokenizer_name, tmp_path / "tokenizer.json")
+def test_weights_of_wordllama_in_a_folder_give_nearly_the_vectors_of_the_local_embedder(tmp_path: Path) -> None:
+    shutil.copyfile(weights.package() / weights.WEIGHTS, tmp_path / "model.safetensors")
+    shutil.copyfile(weights.package() / weights.TOKENIZER, tmp_path / "tokenizer.json")
     texts = ["Alex drinks green tea", "Deploy on Friday, but not before the review.", "你好", "word " * 299 + "word"]
-    assert np.abs(FolderEmbedder(tmp_path).embed(texts) - LocalEmbedder().embed(texts)).max() < 1e-5
+    assert (FolderEmbedder(tmp_path).embed(texts) * LocalEmbedder().embed(texts)).sum(axis=1).min() > 0.9995
 
 
 def test_text_of_nothing_but_unknown_tokens_has_no_direction(folder: Path) -> None:

@@ -93,6 +93,7 @@ def _join_names(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 UNHEARD = {
     "open",
     *("bench retrieval", "bench context", "bench speed", "demo"),  # homes of their own, for longer than a test may take
+    *("db migrate", "db status", "db doctor", "db vacuum", "db export", "db import"),  # need a database
     *("mcp", "serve", "hook"),  # no documents: they answer programs all the time, or hosts in the hosts' own form
     *("ontology import", "typedb sync", "typedb sync-schema", "typedb query"),  # need what is not always installed
 }
@@ -138,6 +139,12 @@ class Life:
         self("pin", tea)
         self("explain", wrong)
         self("explain", tea)
+        self("changed", "--limit", 1)
+        self("why", "Alex prefers tea")
+        self("forget", "--about", "Priya", "--dry-run")
+        self("watch")
+        self("pause", "--for", "1h")
+        self("pause", "--off")
         self("forget", "Priya number", "--dry-run")
         self("forget", number, "--yes")
         self("show", number)

@@ -42,6 +42,10 @@ def commands() -> dict[str, Any]:
     return told
 
 
+TYPES = {"text": "str", "integer": "int", "boolean": "bool", "path": "Path"}
+"""What the parser calls types, by what Python calls them."""
+
+
 def _options(command: Any) -> dict[str, Any]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     told = {f"{place} {each.name}": _option(each) for place, each in enumerate(arguments, 1)}
@@ -49,18 +53,18 @@ def _options(command: Any) -> dict[str, Any]:
 
 
 def _option(option: Any) -> dict[str, Any]:
-    wanted = option.type_descriptor.annotation
-    is_choice = inspect.isclass(wanted) and issubclass(wanted, enum.Enum)
+    kind, is_list = option.type.name.split()[0], bool(option.multiple or option.nargs != 1)
+    plain = TYPES.get(kind, kind)
     known = {
-        "type": "choice" if is_choice else _type(wanted),
-        "choices": [str(each.value) for each in wanted] if is_choice else None,
+        "type": f"list[{plain}]" if is_list else plain,
+        "choices": list(getattr(option.type, "choices", ())),
         "default": option.default() if callable(option.default) else option.default,
         "also": [*option.opts[1:], *option.secondary_opts],
         "required": option.required,
-        "repeatable": bool(option.multiple or option.nargs != 1),
+        "repeatable": is_list,
         "hidden": option.hidden,
-        "min": option.min,
-        "max": option.max,
+        "min": getattr(option.type, "min", None),
+        "max": getattr(option.type, "max", None),
     }
     return {name: _plain(value) for name, value in known.items() if value not in (None, False, [])}
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from memfolio.clock import Clock
 from memfolio.knowledge.model import EXAMPLE
 from memfolio.memory import Memory
 from memfolio.serve.mcp.server import NOTICE
@@ -27,9 +28,9 @@ TERM = {"domain": "shop", "node_type": "class", "node_id": "Voucher", "rationale
 BETS = {"payoffs": {"tea": {"sun": 2, "rain": 5}, "ice": {"sun": 4, "rain": 0}}}
 
 
-def furnish(home: Path) -> None:
+def furnish(home: Path, clock: Clock | None = None) -> None:
     """Make what only a person makes: a procedure, a decision tree, core memory, a page about somebody."""
-    with Memory.open(home, background=False, speaker="owner") as memory:
+    with Memory.open(home, background=False, speaker="owner", clock=clock) as memory:
         memory.procedures.add("Deploy", steps=["Build it", "Copy it"])
         memory.procedures.add("Choose", tree="Is it urgent?\n- yes: Run\n- no: Wait")
         memory.core.add("Identity", "Name: Alex")
@@ -101,6 +102,9 @@ async def _daily(good: Call) -> None:
     await good("core_remove", block="Identity", text="Likes green tea")
     await good("reflect", dry_run=True)
     assert await good("audit_log", limit=2)
+    assert (await good("changed", limit=1))["count"]
+    assert (await good("why", text="The moon is made of cheese"))["memories"] == []
+    assert "M-" in str(await good("forget_about", name="tea", dry_run=True))
     await good("checkpoint", context="Testing the door", decisions=["Use tea"])
     proposal = await good("propose", text="Kim drinks coffee")
     assert proposal["id"] in [each["id"] for each in await good("proposals_pending")]

@@ -49,7 +49,7 @@ def test_folder_of_other_files_becomes_a_home_only_on_request(cli: Run, home: Pa
     assert "memfolio init" in said
     assert "--home" in said
     assert os.listdir(home) == ["thesis.md"]
-    cli("init")
+    cli("init", "--yes")
     cli(*args)
 
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from memfolio.serve.cli.wait import time_left
 from tests.serve.calls import terminal
 
 pytestmark = pytest.mark.usefixtures("settled")
@@ -17,6 +18,9 @@ from memfolio.serve.cli.wait import PATIENCE, Wait
 wait = Wait()
 wait.start("Opening the home")
 time.sleep(PATIENCE + {longer})
+wait(1, 10)
+time.sleep({longer})
+time.sleep({longer})
 wait(3, 10)
 time.sleep({longer})
 wait.stop()
@@ -29,6 +33,7 @@ def test_person_sees_how_far_it_is() -> None:
     seen = terminal(80, "-c", SLOW.format(longer=0.4), command=sys.executable)
     assert "Opening the home" in seen
     assert "3 of 10 files" in seen
+    assert "s left" in seen
     assert seen.endswith("done\n")
 
 
@@ -43,3 +48,18 @@ def test_nothing_is_shown_where_nobody_looks() -> None:
         [sys.executable, "-c", SLOW.format(longer=0.4)], capture_output=True, text=True, timeout=60, check=True
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "left", "words"),
+    [
+        (10, 10, 20, "about 20 s left"),
+        (60, 1, 10, "about 10 min left"),
+        (60, 1, 200, "about 3.3 h left"),
+        (0.1, 1, 10, ""),
+        (10, 0, 10, ""),
+        (10, 10, 0, ""),
+    ],
+)
+def test_time_that_is_left_is_told_when_it_can_be_known(seconds: float, done: int, left: int, words: str) -> None:
+    assert time_left(seconds, done, left) == words

@@ -233,12 +233,11 @@ def test_what_is_learned_has_the_origin_of_its_source(memory: Memory) -> None:
     assert learned(memory)[0].origin is Origin.AGENT
 
 
-def test_page_about_the_conversation_is_written_and_found(memory: Memory, home: Path) -> None:
+def test_page_about_the_conversation_names_its_turns(memory: Memory, home: Path) -> None:
     turns = [say(memory, text) for text in ("Our database is PostgreSQL 17.", "We deploy on Fridays.")]
     memory.end_session("s-1")
     page = (home / "agents/main/sessions/2026-11-15-s-1.md").read_text()
     assert all(turn.id in page for turn in turns)
-    assert any(hit.path and "sessions/" in hit.path for hit in memory.recall("Conversation s-1", limit=20))
 
 
 def test_page_of_a_conversation_quotes_people_and_no_offers(memory: Memory, home: Path) -> None:

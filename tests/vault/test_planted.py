@@ -19,7 +19,7 @@ from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, FileLock, Stamp
 from memfolio.vault.journal import GENESIS, Journal, TrailLine, Written, seal
 from memfolio.vault.reconcile import Reconciler
-from memfolio.vault.writer import FileWriter, Intents, Plan, Writer, _receipt
+from memfolio.vault.writer import FileWriter, Intents, Plan, Writer, receipt_of
 from tests.vault.conftest import Tally
 from tests.vault.faults import COMMITTING, LOG, PAGE, Scenario, Stage, named
 from tests.vault.trials import (
@@ -124,11 +124,11 @@ def overwrites_pages(self: Writer, operation: PutPage) -> Written:
 def enters_before_it_writes(self: Writer, change: Change) -> Receipt:
     plan = self._compose(change)
     if not self._tells_itself(change, plan):
-        return _receipt(self._carry_out(change, plan), plan)
+        return receipt_of(self._carry_out(change, plan), plan)
     details: dict[str, Any] = {"ids": plan.ids, "key": change.key}
     line = self._journal.enter(change.action, change.by, plan.files[:1], **details)
     self._append_file(plan.files[0])
-    return _receipt(line, plan)
+    return receipt_of(line, plan)
 
 
 def drops_the_intent_too_early(self: Writer, change: Change, plan: Plan) -> TrailLine:

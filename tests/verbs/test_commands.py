@@ -27,7 +27,7 @@ WORDS = {
     "prints",
     "diff",
 }
-WORDS |= {"each", "table", "lines", "done", "would", "none"}
+WORDS |= {"paged", "each", "table", "lines", "done", "would", "none"}
 
 
 def test_every_row_is_a_command() -> None:

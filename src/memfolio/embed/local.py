@@ -1,4 +1,4 @@
-"""The local embedder: token vectors from an installed package or a folder, averaged. No network, no key."""
+"""The local embedder: token vectors that come with memfolio or lie in a folder, averaged. No network, no key."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import re
 import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from importlib.util import find_spec
+from functools import cached_property, lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import chain
 from pathlib import Path
 from threading import RLock
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    Table = NDArray[np.floating[Any]]
+    Table = NDArray[Any]
 
 # A table of token vectors in a safetensors file, mapped into memory rather than read.
 
 TENSORS = ("embedding.weight", "embeddings")
 """What the one table of a static model is called."""
+OWN_TENSOR = "embedding.bytes"
+"""That of the model which comes with memfolio: the last number of a row is the exponent of those before it."""
 
 MAX_WEIGHTS = 2 * 1024**3
 MAX_TOKENIZER = 64 * 1024**2
 
 _TYPES = {"F16": "<f2", "F32": "<f4"}
+_OWN_TYPES = {"I8": "<i1"}
 _PREFIX = 8
 _MAX_HEADER = 1_000_000
 _SAMPLE_BYTES = 512
@@ -53,14 +56,16 @@ class Weights:
         if size > _MAX_HEADER:
             raise self._damaged()
         self._start = _PREFIX + size
+        self._has_exponents = False
         self._type, self.rows, self.dimension = self._read_shape()
 
     def table(self) -> Table:
         """The numbers, read from the file when they are touched."""
         import numpy as np
 
-        flat = np.frombuffer(self._map, np.dtype(self._type), self.rows * self.dimension, self._start)
-        return flat.reshape(self.rows, self.dimension)
+        width = self.dimension + self._has_exponents
+        flat = np.frombuffer(self._map, np.dtype(self._type), self.rows * width, self._start)
+        return flat.reshape(self.rows, width)
 
     def samples(self) -> Iterator[bytes]:
         """The header and bytes from all over the table: enough to tell two models apart, quick to read."""
@@ -74,15 +79,18 @@ class Weights:
             names = header.keys() - {"__metadata__"}
         except (ValueError, RecursionError, AttributeError) as error:
             raise self._damaged() from error
-        if len(names) != 1 or not names <= set(TENSORS):  # a model that computes has many
+        if len(names) != 1 or not names <= {*TENSORS, OWN_TENSOR}:  # a model that computes has many
             raise self._damaged(f"{len(names)} tables, and not one called {' or '.join(TENSORS)}")
-        match header[names.pop()]:
-            case {"dtype": str(kind), "shape": [int(rows), int(dimension)], "data_offsets": [0, int(end)]}:
-                if kind not in _TYPES:
-                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(_TYPES)}")
-                size = rows * dimension * int(_TYPES[kind][-1])
+        name = names.pop()
+        self._has_exponents = name == OWN_TENSOR
+        types = _OWN_TYPES if self._has_exponents else _TYPES
+        match header[name]:
+            case {"dtype": str(kind), "shape": [int(rows), int(width)], "data_offsets": [0, int(end)]}:
+                if kind not in types:
+                    raise self._damaged(f"numbers of type {kind[:8]!r}, and not of {' or '.join(types)}")
+                size, dimension = rows * width * int(types[kind][-1]), width - self._has_exponents
                 if rows > 0 and dimension > 0 and end == size == len(self._map) - self._start:
-                    return _TYPES[kind], rows, dimension
+                    return types[kind], rows, dimension
         raise self._damaged()
 
     def _damaged(self, what: str = "") -> EmbedderError:
@@ -157,18 +165,21 @@ class PlainTokens:
 
 
 class WordTokens:
-    """The tokenizer of wordllama, word by word, with the common words remembered."""
+    """The tokenizer of the own model: byte pair encoding, word by word, with the common words remembered."""
 
     def __init__(self, path: Path, remedy: str) -> None:
-        tokenizer = _load(path, remedy)
-        from tokenizers import normalizers
-
-        tokenizer.normalizer = normalizers.Sequence([])
-        self._words = _Words(tokenizer)
+        try:
+            known = json.loads(read_bytes(path, remedy))
+            self._words = _Words({token: number for number, token in enumerate(known)})
+            if not isinstance(known, list) or len(self._words.vocabulary) != len(known):
+                raise ValueError("a token stands in it twice")
+            self._words["a"]  # raises where the bytes that stand for unknown letters are missing
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise EmbedderError(f"{path} is not the vocabulary it should be", hint=remedy) from error
 
     @property
     def size(self) -> int:
-        return self._words.tokenizer.get_vocab_size()
+        return len(self._words.vocabulary)
 
     def numbers(self, text: str) -> array[int]:
         if not text or text.isspace():
@@ -177,21 +188,55 @@ class WordTokens:
 
 
 class _Words(dict[str, tuple[int, ...]]):
-    """Tokens by word: asks the tokenizer for what is missing, and keeps short words."""
+    """Tokens by word: makes what is missing, and keeps short words."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, vocabulary: dict[str, int]) -> None:
         super().__init__()
-        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+        self.rank = lru_cache(_MOST_KEPT)(self._rank)
+        self._bytes = [vocabulary[f"<0x{each:02X}>"] for each in range(256)]
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        # One word at a time: batches would start threads, which a process that forks later is warned about.
-        clean = word.encode("utf-8", "replace").decode()
-        found = tuple(self.tokenizer.encode(clean, add_special_tokens=False).ids)
+        found = tuple(chain.from_iterable(map(self._numbers, self._merged(word))))
         if len(word) <= _LONGEST_KEPT:
             if len(self) >= _MOST_KEPT:
                 self.clear()
             self[word] = found
         return found
+
+    def _numbers(self, part: str) -> Iterable[int]:
+        """The token of a part, or those of its bytes where the vocabulary has none."""
+        number = self.vocabulary.get(part)
+        return (number,) if number is not None else [self._bytes[each] for each in part.encode("utf-8", "replace")]
+
+    def _merged(self, word: str) -> Iterable[str]:
+        """The letters of a word, neighbours joined while any can be, the pair of the lowest rank first."""
+        parts, end, rank_of = list(word), len(word), self.rank
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+        waiting = [(rank, place) for place in range(end - 1) if (rank := rank_of(parts[place], parts[place + 1]))]
+        heapify(waiting)
+        while waiting:
+            rank, place = heappop(waiting)
+            behind = after[place]
+            # A pair that was joined with another one meanwhile has another rank, or none.
+            if behind == end or not parts[place] or rank != rank_of(parts[place], parts[behind]):
+                continue
+            parts[place] += parts[behind]
+            parts[behind], after[place] = "", after[behind]
+            if after[place] < end:
+                before[after[place]] = place
+            for left, right in ((before[place], place), (place, after[place])):
+                if left >= 0 and right < end and (rank := rank_of(parts[left], parts[right])):
+                    heappush(waiting, (rank, left))
+        return filter(None, parts)
+
+    def _rank(self, left: str, right: str) -> int:
+        """When two neighbours are joined: in the order of the vocabulary, but spaces last; 0 where never."""
+        both, known = left + right, self.vocabulary.get
+        number, first, second = known(both), known(left), known(right)
+        if number is None or first is None or second is None:
+            return 0
+        return (not both.strip(SPACE)) << 60 | number << 40 | first << 20 | second
 
 
 def _split(text: str) -> Iterable[str]:
@@ -205,7 +250,7 @@ def _load(path: Path, remedy: str) -> Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise EmbedderError("the package tokenizers is not installed", hint="pip install tokenizers") from error
+        raise EmbedderError("the package tokenizers is not installed", hint=TOKENIZERS) from error
     data = read_bytes(path, remedy)
     try:
         tokenizer = Tokenizer.from_buffer(data)
@@ -215,40 +260,40 @@ def _load(path: Path, remedy: str) -> Tokenizer:
     return tokenizer
 
 
-# The local embedder: token vectors from an installed package, averaged. No network, no key.
+# The local embedder: token vectors of its own, averaged. No network, no key.
 
 MODEL = "l2_supercat_256"
-INSTALL = "pip install wordllama"
+TOKENIZERS = "pip install 'memfolio[static]'"
+DATA = Path(__file__).parent / "data"
 
-_METHOD = b"mean of token vectors, cut at spaces and line ends"
+_METHOD = b"mean of token vectors in bytes, cut at spaces and line ends"
 _TOKENS_AT_ONCE = 4096
 _TOKENS_WIDENED = 16_384
 _TEXTS_AT_ONCE = 128
 
 
 class LocalEmbedder:
-    """Averages the vectors of a text's tokens, from the weights in the wheel of `wordllama`.
+    """Averages the vectors of a text's tokens, from the weights of `wordllama` in one byte a number.
 
-    A text's vector is the same to the last bit in any batch, thread, process and machine: half-precision numbers add
-    up in double precision without rounding, so the order of addition cannot be seen.
+    A text's vector is the same to the last bit in any batch, thread, process and machine: small whole numbers times
+    powers of two add up in double precision without rounding, so the order of addition cannot be seen.
     """
 
     name = "local"
     is_costly = False
     model = MODEL
-    weights_name = "weights/l2_supercat_256.safetensors"
-    tokenizer_name = "tokenizers/l2_supercat_tokenizer_config.json"
-    remedy = "install it again: pip install --force-reinstall wordllama"
+    weights_name = "l2_supercat_256.safetensors"
+    tokenizer_name = "l2_supercat_vocabulary.json"
+    remedy = "install memfolio again: its wheel has the model's files"
     tokens_of: Callable[[Path, str], ModelTokenizer] = WordTokens
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path = DATA) -> None:
         self._folder = folder
         self._lock = RLock()
 
     def files(self) -> tuple[Path, ...]:
-        """The files that it reads; none where they cannot be found."""
-        folder = self._folder or package_folder()
-        return (folder / self.weights_name, folder / self.tokenizer_name) if folder else ()
+        """The files that it reads."""
+        return self._folder / self.weights_name, self._folder / self.tokenizer_name
 
     @property
     def identity(self) -> Identity:
@@ -260,7 +305,7 @@ class LocalEmbedder:
 
         with self._lock:
             tokens, table = self._model
-        rows = np.zeros((len(texts), table.shape[1]), np.float32)
+        rows = np.zeros((len(texts), self._weights.dimension), np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             sums = _sums(table, [tokens.numbers(text) for text in texts[start : start + _TEXTS_AT_ONCE]])
             rows[start : start + len(sums)] = unit_rows(sums, source="the local embedder", hint=self.remedy)
@@ -292,26 +337,21 @@ class LocalEmbedder:
 
     @property
     def _found(self) -> Path:
-        folder = self._folder or package_folder()
-        if folder is None:
-            raise EmbedderError(
-                "the package wordllama, whose weights the local embedder uses, is missing", hint=INSTALL
-            )
-        return folder
+        return self._folder
 
 
 def is_installed() -> bool:
     """Whether the local embedder's files are there."""
-    folder = package_folder()
-    names = (LocalEmbedder.weights_name, LocalEmbedder.tokenizer_name)
-    return folder is not None and all((folder / name).is_file() for name in names)
+    return all(path.is_file() for path in LocalEmbedder().files())
 
 
-def package_folder() -> Path | None:
-    """Where the package with the weights is; it is not imported, since it would bring half the internet with it."""
-    spec = find_spec("wordllama")
-    places = spec.submodule_search_locations if spec else None
-    return next(map(Path, places or ()), None)
+def _widened(rows: Table) -> NDArray[np.float64]:
+    """Rows of a table as numbers to add up."""
+    import numpy as np
+
+    if rows.dtype != np.int8:
+        return rows.astype(np.float64)
+    return np.ldexp(rows[:, :-1].astype(np.float64), rows[:, -1:].astype(np.intc))
 
 
 def _sums(table: Table, texts: Sequence[array[int]]) -> NDArray[np.float64]:
@@ -320,9 +360,9 @@ def _sums(table: Table, texts: Sequence[array[int]]) -> NDArray[np.float64]:
 
     if len(texts) < 2 or sum(map(len, texts)) > _TOKENS_WIDENED:
         return np.array([_sum(table, numbers) for numbers in texts])
-    # Half-precision numbers are slow to widen, and the same tokens come in text after text.
+    # Widening takes longest, and the same tokens come in text after text.
     known, places = np.unique(np.concatenate(texts), return_inverse=True)
-    wide = table.take(known.astype(np.intp), axis=0).astype(np.float64)
+    wide = _widened(table.take(known.astype(np.intp), axis=0))
     ends = np.cumsum([len(numbers) for numbers in texts])
     return np.array([wide.take(some, axis=0).sum(axis=0) for some in np.split(places, ends[:-1])])
 
@@ -331,9 +371,9 @@ def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:
     """The exact sum of the vectors of these tokens, a few thousand at a time so that memory stays small."""
     import numpy as np
 
-    total = np.zeros(table.shape[1])
+    total = np.zeros(table.shape[1] - (table.dtype == np.int8))
     for start in range(0, len(numbers), _TOKENS_AT_ONCE):
-        total += table.take(numbers[start : start + _TOKENS_AT_ONCE], axis=0).astype(np.float64).sum(axis=0)
+        total += _widened(table.take(numbers[start : start + _TOKENS_AT_ONCE], axis=0)).sum(axis=0)
     return total
 
 

@@ -100,6 +100,12 @@ def asks_now(question: str) -> bool:
     return is_single and not asks_before(question) and _pattern("asks_past").search(text) is None
 
 
+def tells_several(passage: str) -> bool:
+    """Whether a passage of a page tells of several things: then it is not a newer word on one of them."""
+    lines = (line.strip() for line in passage.splitlines())
+    return sum(1 for line in lines if line and not line.startswith("#")) > 1
+
+
 def asks_before(question: str) -> bool:
     """Whether a question asks for what was so before something changed."""
     return _pattern("asks_before").search(_plain(question)) is not None

@@ -27,7 +27,7 @@ from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
 from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
-from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now
+from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
 from memfolio.recall.hit import Hit, Reason, is_short_question
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
@@ -217,6 +217,7 @@ class Search:
         """
         asked, scores, turns = self.query.text, weighing.scores, weighing.turns
         told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
+        told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
         order = weighing.best(len(told), told)
         # What has no word of the question came by its company, and states nothing that could be replaced.
         order.sort(key=lambda row: not coverage[row].words)

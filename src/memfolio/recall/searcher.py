@@ -356,18 +356,18 @@ class Searcher:
         """Every file in which a memory stands."""
         return index.read(lambda connection: places(connection, id))
 
-    def described(self, description: str) -> list[tuple[Index, Located]]:
+    def described(self, description: str, most: int = MANY) -> list[tuple[Index, Located]]:
         """The agent's own memories that have every word of a description; where none has, the next agent's in scope."""
         expression = every_word(description)
         for index in self.indexes():
-            if found := self._with_words(index, expression, description):
+            if found := self._with_words(index, expression, description, most):
                 return [(index, each) for each in found]
         return []
 
-    def _with_words(self, index: Index, expression: str, description: str) -> list[Located]:
-        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), MANY + 1))
-        if len(rows) > MANY:
-            raise ConflictError(f"more than {MANY} memories fit {description[:60]!r}", hint="describe it more closely")
+    def _with_words(self, index: Index, expression: str, description: str, most: int) -> list[Located]:
+        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1))
+        if len(rows) > most:
+            raise ConflictError(f"more than {most} memories fit {description[:60]!r}", hint="describe it more closely")
         found = index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
         ids = {each.item.id for each in found}
         return [each for each in found if ids.isdisjoint(each.item.derived_from)]  # that goes along anyway

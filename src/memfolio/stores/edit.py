@@ -409,13 +409,11 @@ def purge(
     quotes: str = "refuse",
 ) -> Purged:
     """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
-    from memfolio.vault.purge.purge import purge as destroy  # with git behind it, which a plain start does not need
-
     ids = dict.fromkeys(each for one in what for each in meant(searcher, one))
     indexes = [index for index in searcher.indexes() if index.agent in (searcher.agent, SHARED)]
     agents = {index.agent for index in indexes}
     rebuild = rebuilder(vault, indexes, agents)
-    return destroy(vault, list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
+    return vault.purge(list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
 
 
 def meant(searcher: Searcher, what: str) -> list[str]:

@@ -177,7 +177,7 @@ class Trail:
 
     def raw_lines(self, part: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each whole line of a part with the offset behind it."""
-        data = self._disk.read(self._home / part, start) or b""
+        data = self._bytes(part, start)
         offset = start
         for raw in data.split(b"\n")[:-1]:
             offset += len(raw) + 1
@@ -203,7 +203,7 @@ class Trail:
         return next((line.seq for line in self._read_part(part, ())), 0)
 
     def _read_part(self, part: str, containing: Sequence[bytes], *, backwards: bool = False) -> Iterator[TrailLine]:
-        data = self._disk.read(self._home / part) or b""
+        data = self._bytes(part)
         lines = _lines_with(data, containing) if containing else data.split(b"\n")[:-1]
         for raw in reversed(lines) if backwards else lines:
             try:
@@ -228,8 +228,14 @@ class Trail:
         return found, head, self._torn(head)
 
     def _torn(self, head: Head) -> int:
-        stamp = self._disk.stamp(self._home / head.part) if head.part else None
-        return max(0, stamp.size - head.size) if stamp else 0
+        return max(0, self._size(head.part) - head.size) if head.part else 0
+
+    def _bytes(self, part: str, start: int = 0) -> bytes:
+        return self._disk.read(self._home / part, start) or b""
+
+    def _size(self, part: str) -> int:
+        stamp = self._disk.stamp(self._home / part)
+        return stamp.size if stamp else 0
 
     def tail(self) -> Head:
         """The end of the trail, judged by its last two parts alone."""
@@ -623,6 +629,9 @@ class Journal:
 
     def _notify(self, record: Record) -> None:
         self._notified = record.head
+        self._tell(record)
+
+    def _tell(self, record: Record) -> None:
         for listener in self.listeners:
             try:
                 listener(record)

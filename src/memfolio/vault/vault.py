@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from weakref import WeakSet
 
 from memfolio.clock import Clock, SystemClock, from_ms
@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from memfolio.vault.git.history import History
     from memfolio.vault.past.past import Past
     from memfolio.vault.past.report import Finding
+    from memfolio.vault.past.undo import Snapshots
+    from memfolio.vault.purge.purge import Purged
 
 
 _PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
@@ -248,7 +250,12 @@ class Vault:
         A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why. So
         does one that another process holds or whose disk is full, until a write or a look finds it free.
         """
-        vault = cls(config or load_config(home), clock=clock, disk=disk)
+        config = config or load_config(home)
+        if config.store == "postgres":
+            from memfolio.vault.postgres.vault import PostgresVault
+
+            return cast(Self, PostgresVault.of(config, clock=clock))
+        vault = cls(config, clock=clock, disk=disk)
         try:
             with disk_errors(vault.home.root):
                 vault._found()
@@ -559,6 +566,10 @@ class Vault:
         """How each tracked file was last left, as far as this process knows; `states` catches up first."""
         return self.journal.files
 
+    def paths(self) -> list[str]:
+        """The tracked files that are there at the moment, recorded or not."""
+        return look_over(self.home.root, self.journal.files).files
+
     def read(self, path: str) -> bytes | None:
         """The bytes of one of the `files`, whatever its name is; None where it is gone."""
         with disk_errors(self.home.root):
@@ -751,6 +762,11 @@ class Vault:
         return self.journal.history
 
     @property
+    def snapshots(self) -> Snapshots:
+        """The home as it was behind each change."""
+        return self.history
+
+    @property
     def past(self) -> Past:
         """What happened, what it looked like, and how to go back."""
         if self._past is None:
@@ -758,6 +774,12 @@ class Vault:
 
             self._past = Past(self)
         return self._past
+
+    def purge(self, ids: Sequence[str], *, by: Attribution, **how: Any) -> Purged:
+        """Destroy memories for good; `how` is as `purge` in `vault/purge/purge.py` takes it."""
+        from memfolio.vault.purge.purge import purge
+
+        return purge(self, ids, by=by, **how)
 
     def verify(self) -> list[Finding]:
         """What holds and what does not: trail, git and files against each other."""
@@ -776,7 +798,7 @@ class Vault:
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
         """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
         root, found = f"{agent_root(agent)}/memory/", list[MemoryItem]()
-        for path in look_over(self.home.root, self.journal.files).files:
+        for path in self.paths():
             if path.startswith(root) and is_daily_log(path) and day in (None, day_of(path)):
                 reading = read_log_at(path, to_text(self.read(path) or b""), self.home.zone)
                 found += [each.entry.item for each in reading.entries]

@@ -131,15 +131,15 @@ class Writer:
             for path in days_beside(plan.files[0].path) if change.key and plan.files else ():
                 self._reconciler.reconcile(path)
             if change.key and (line := self._journal.made_under(change.key)):
-                return _receipt(line, Plan(ids=list(line.ids)), repeated=True)
+                return receipt_of(line, Plan(ids=list(line.ids)), repeated=True)
             if not self._tells_itself(change, plan):
-                return _receipt(self._carry_out(change, plan), plan)
+                return receipt_of(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
                 done = [replace(plan.files[0], stamp=stamp)]
-                return _receipt(self._journal.enter(change.action, change.by, done, **_details(change, plan)), plan)
+                return receipt_of(self._journal.enter(change.action, change.by, done, **details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
-                return _receipt(line, plan)
+                return receipt_of(line, plan)
         raise being_changed(plan.files[0].path)
 
     def _found_again(self, plan: Plan) -> TrailLine | None:
@@ -288,7 +288,7 @@ class Writer:
                 ) from error
             self._intents.drop(intent)
             raise
-        line = self._journal.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+        line = self._journal.enter(change.action, change.by, done, **details(change, plan), sync=True)
         file_writer.keep_displaced(plan.files)
         # Not durably: an intent that comes back after a power cut is found in the trail and dropped again.
         self._home.disk.unlink(intent)
@@ -301,7 +301,7 @@ class Writer:
             file_writer = FileWriter(self._journal, self._reconciler)
             if not self._is_entered(int(path.stem), change, plan):
                 done = file_writer.finish_all(plan.files)
-                self._journal.enter(change.action, change.by, done, **_details(change, plan), sync=True)
+                self._journal.enter(change.action, change.by, done, **details(change, plan), sync=True)
             file_writer.keep_displaced(plan.files)
         self._intents.drop(path)
 
@@ -315,7 +315,8 @@ class Writer:
         )
 
 
-def _details(change: Change, plan: Plan) -> dict[str, Any]:
+def details(change: Change, plan: Plan) -> dict[str, Any]:
+    """What the trail and listeners are told of a change beside its files."""
     return {"ids": plan.ids, "about": change.about, "key": change.key, "items": tuple(plan.placed)}
 
 
@@ -324,7 +325,7 @@ def _title(ledger: Ledger, number: int) -> bytes:
     return f"{title_line(day, number)}\n\n".encode() if day else b""
 
 
-def _receipt(line: TrailLine, plan: Plan, *, repeated: bool = False) -> Receipt:
+def receipt_of(line: TrailLine, plan: Plan, *, repeated: bool = False) -> Receipt:
     return Receipt(
         seq=line.seq,
         at=line.at,

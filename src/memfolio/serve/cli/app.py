@@ -11,7 +11,7 @@ import typer
 from memfolio import __version__
 from memfolio.errors import InputError, MemfolioError
 from memfolio.serve.cli.call import Agent, Answer, Home, Json, Options
-from memfolio.serve.cli.derive import HELP, listed, load, stub, without_types
+from memfolio.serve.cli.derive import HELP, listed, load, read_data, stub, without_types
 from memfolio.serve.cli.errors import UsageError, report, report_usage
 from memfolio.serve.cli.output import Screen, print_json
 
@@ -20,14 +20,48 @@ class Root(typer.core.TyperGroup):
     """The program, which knows its commands by what help says of them until one is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        found = load(args[0])
-        return (args[0], found, args[1:]) if found else super().resolve_command(ctx, args)
+        if found := load(args[0]):
+            return args[0], found, args[1:]
+        meant = first()[WORDS].get(args[0])
+        if meant is None:
+            return super().resolve_command(ctx, args)
+        if meant[0].startswith(EXPLAINED):
+            raise InputError(f"there is no command {args[0]}", hint=meant[0].removeprefix(EXPLAINED))
+        # What the person typed comes last, so that it takes the place of what stands for nothing in particular.
+        return meant[0], load(meant[0]), [*(each for each in meant[1:] if each or not args[1:]), *args[1:]]
+
+
+WHAT = "Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo."
+WORDS, EXPLAINED, ALL = "words", ":", "--all"
+
+
+@cache
+def first() -> dict[str, dict[str, Any]]:
+    """The commands to begin with, by what people want to do; and words that stand for commands."""
+    return read_data("first")
+
+
+def short_help() -> str:
+    """What fits a screen."""
+    lines = ["Long-term memory for AI agents, in Markdown files that you read, edit and undo.", ""]
+    lines += ["Usage: memfolio COMMAND …         examples and options: memfolio COMMAND --help"]
+    for heading, commands in first().items():
+        if heading != WORDS:
+            lines += ["", heading, *(f"  {name:10}{words}" for name, words in commands.items())]
+    rest = len(listed()) - sum(len(commands) for heading, commands in first().items() if heading != WORDS)
+    more = f"All take --home DIR, --agent ID, --json. {rest} more: memfolio --help {ALL}"
+    return "\n".join([*lines, "", more])
+
+
+def asks_for_help(args: Sequence[str]) -> bool:
+    """Whether the whole program is asked about, and not one command, and not all of them."""
+    return len(args) == 1 and args[0] in (*HELP, "help")
 
 
 app = typer.Typer(
     name="memfolio",
     cls=Root,
-    help="Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo.",
+    help=WHAT,
     epilog='Begin with: memfolio remember "Alex prefers tea"',
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -51,7 +85,7 @@ def root(
     elif ctx.invoked_subcommand is None and as_json:
         raise InputError("no command was named", hint="`memfolio --help` lists them")
     elif ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+        typer.echo(short_help())
     else:
         return
     raise typer.Exit
@@ -70,6 +104,10 @@ def run(args: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     # Until the line is understood, nobody can ask the options: what stands before `--` decides how errors look.
     as_json = "--json" in args[: [*args, "--"].index("--")]
+    if asks_for_help(args):
+        typer.echo(short_help())
+        return 0
+    args = HELP[:1] if ALL in args and {*args} <= {*HELP, "help", ALL} else args
     try:
         answer = program().main(list(args), prog_name="memfolio", standalone_mode=False)
     except MemfolioError as error:

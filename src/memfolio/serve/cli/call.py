@@ -78,9 +78,12 @@ class Answer:
     lines: Lines | None = None
     status: int = 0
     as_json: bool = False
+    is_long: bool = False
+    """Whether it may be longer than a screen and is then paged."""
 
     def show(self, screen: Screen) -> None:
-        screen.show(self.lines or [])
+        with screen.paged(wanted=self.is_long):
+            screen.show(self.lines or [])
 
 
 @frozen
@@ -101,11 +104,11 @@ class Options:
             as_json=as_json or self.as_json,
         )
 
-    def config(self, *, create: Place = nowhere) -> Config:
+    def config(self, *, create: Place = nowhere, store: str | None = None, run_as: str | None = None) -> Config:
         """The configuration of the home that is meant; where there is none, `create` says whether it may be made."""
         from memfolio.config import load_config
 
-        config = load_config(self.home, overrides={"agent": self.agent})
+        config = load_config(self.home, overrides={"agent": self.agent, "store": store, "database_user": run_as})
         # Asked again at the end: another process may have made the home since, which then has files in it.
         if not is_home(config) and not create(config.home) and not is_home(config):
             raise no_home(config.home)
@@ -157,11 +160,15 @@ class Options:
 def no_home(folder: Path) -> HomeMissingError:
     if in_empty_folder(folder):
         return HomeMissingError(f"there is no home in {folder}", hint="`memfolio init` makes one")
-    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init` makes a home of this one, beside the files"
+    hint = "`--home` or MEMFOLIO_HOME names another folder; `memfolio init --yes` makes a home of this one, beside them"
     return HomeMissingError(f"{folder} has other files and is not a home", hint=hint)
 
 
 def is_home(config: Config) -> bool:
+    if config.store == "postgres":
+        from memfolio.vault.postgres.vault import has_home
+
+        return has_home(config)
     from memfolio.vault import paths
 
     return paths.is_home(config.home)

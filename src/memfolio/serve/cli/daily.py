@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import NotFoundError, RefusedError, SearchIndexError
-from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
+from memfolio.errors import NotFoundError, SearchIndexError
+from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import (
     Line,
@@ -42,17 +42,6 @@ if TYPE_CHECKING:
 MARGIN = 11
 ASIDE = ("superseded", "quarantined", "archived", "forgotten")
 """What is not in plain sight."""
-
-
-def init(options: Options, yes: bool = False) -> Answer:
-    config = options.config(create=anywhere)
-    existed = is_home(config)
-    if not existed and not yes and (config.home / ".git").exists():
-        hint = "take another folder with --home, or say --yes: then every change of the memory is a commit there"
-        raise RefusedError(f"{config.home} is a git repository of something else", hint=hint)
-    with options.memory(create=anywhere) as memory:
-        home, agent = memory.vault.config.home, memory.agent
-    return Answer({"home": home, "agent": agent, "created": not existed})
 
 
 def remember(
@@ -209,13 +198,16 @@ def _page(memory: Memory, name: str) -> Answer:
 
 
 def status(found: Status, memory: Memory) -> Answer:
+    from memfolio.serve.cli.world import paused
     from memfolio.serve.hooks.kept import Health, health
 
     zone = memory.vault.home.zone
     hooks = health(found.home) if memory.vault.scope is None else Health()
     waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
-    notes = yellow([*_concerns(found), *waiting, *(f"hook: {safe(line)}" for line in hooks.troubles)])
-    return Answer({**fields_of(found), "hooks": hooks}, [lambda screen: _draw_status(screen, found, zone), *notes])
+    pauses = paused(memory.vault.config) if memory.vault.scope is None else []
+    notes = yellow([*_concerns(found), *waiting, *pauses, *(f"hook: {safe(line)}" for line in hooks.troubles)])
+    document = {**fields_of(found), "hooks": hooks, "paused": pauses}
+    return Answer(document, [lambda screen: _draw_status(screen, found, zone), *notes])
 
 
 def cost(found: Cost, memory: Memory) -> Answer:

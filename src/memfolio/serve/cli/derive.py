@@ -12,10 +12,11 @@ like `show`, makes the answer where that does not do. In such a row
   `is` called in the method (`**` stands for several values by their names), whether it is an `argument`, and how the
   typed text is read (`reads`).
 
-With `makes_home`, a home is made where there is none. Commands that are a dialogue, or that need more than one call,
-are functions of their module with their names, and a `_` behind a word of Python. They get the options of every
-command first, or the open memory where their first parameter is called `memory`. Parameters without a default and
-those before a `/` are arguments, all others are options. The verbs of the table are commands without a row.
+With `makes_home`, a home is made where there is none; with `paged`, a long answer goes through a pager. Commands that
+are a dialogue, or that need more than one call, are functions of their module with their names, and a `_` behind a word
+of Python. They get the options of every command first, or the open memory where their first parameter is called
+`memory`. Parameters without a default and those before a `/` are arguments, all others are options. The verbs of the
+table are commands without a row.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ Text = Annotated[str, "stdin"]
 HELP = ["--help", "-h"]
 EVERYWHERE = ("--home", "--agent", "--json")
 LIMITS = ("min", "max")
+EXAMPLES = 2
+"""Of its commands that the help of a group shows."""
 TOOL = "tool"
 """The group below which every verb is a command."""
 Parameter = inspect.Parameter
@@ -70,16 +73,17 @@ class Listed(NamedTuple):
 @cache
 def listed() -> dict[str, Listed]:
     """What the program's own help lists, in its order."""
-    return {name: Listed(panel, *row) for panel, rows in _data("panels").items() for name, row in rows.items()}
+    return {name: Listed(panel, *row) for panel, rows in read_data("panels").items() for name, row in rows.items()}
 
 
 @cache
 def rows() -> dict[str, dict[str, Any]]:
     """What help says of each command, by its path, and of arguments that mean the same in most of them."""
-    return _data("commands")
+    return read_data("commands")
 
 
-def _data(name: str) -> dict[str, Any]:
+def read_data(name: str) -> dict[str, Any]:
+    """A table of `data/`."""
     return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
 
 
@@ -295,7 +299,7 @@ def _built(
             with options.memory(create=in_empty_folder if row.get("makes_home") else nowhere) as memory:
                 given |= {each: _moment(memory, each, given[each]) for each in times}
                 answer = function(memory, *in_order, **given)
-        answer.as_json = options.as_json
+        answer.as_json, answer.is_long = options.as_json, bool(row.get("paged"))
         if answer.lines is None and not answer.as_json:
             answer.lines = list(shown(answer.document, row, typed))
         return answer
@@ -305,11 +309,15 @@ def _built(
     run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in both}
     app = typer.Typer(add_completion=False)
-    epilog = "\n\n".join(f"Example: {each if ' memfolio ' in each else f'memfolio {each}'}" for each in examples)
-    app.command(name, help=help, epilog=epilog, context_settings={"help_option_names": HELP})(run)
+    app.command(name, help=help, epilog=_examples(examples), context_settings={"help_option_names": HELP})(run)
     made = typer.main.get_command(app)
     assert isinstance(made, typer.core.TyperCommand)
     return without_types(made)
+
+
+def _examples(lines: Iterable[str]) -> str:
+    """What stands below the help of a command."""
+    return "\n\n".join(f"Example: {each if ' memfolio ' in each else f'memfolio {each}'}" for each in lines)
 
 
 def without_types(command: AnyCommand) -> AnyCommand:
@@ -387,7 +395,9 @@ class Group(typer.core.TyperGroup):
 
 def _group(name: str) -> typer.core.TyperGroup:
     row = listed()[name]
-    app = typer.Typer(name=name, help=row.help, cls=Group, context_settings={"help_option_names": HELP})
+    examples = [each for path in below(name) for each in rows()[path].get("examples", ())[:1]]
+    epilog = _examples(examples[:EXAMPLES])
+    app = typer.Typer(name=name, help=row.help, epilog=epilog, cls=Group, context_settings={"help_option_names": HELP})
 
     @app.callback(invoke_without_command=bool(row.bare))
     def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> Any:

@@ -32,11 +32,12 @@ EXIT_CODES: dict[type[MemfolioError], int] = {
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 USAGE = 2
 WORDS = {
-    r"Input should be a valid integer.*": "wanted a whole number",
-    r"Input should be a valid number.*": "wanted a number",
-    r"Input should be greater than or equal to (\S+)": r"wanted \1 or more",
-    r"Input should be less than or equal to (\S+)": r"wanted \1 or less",
-    r"Input should be": "wanted",
+    r"'[^']*' is not a valid int(?:eger)?(?: range)?\.": "wanted a whole number",
+    r"'[^']*' is not a valid float(?: range)?\.": "wanted a number",
+    r"\S+ is not in the range x>=(\S+?)\.$": r"wanted \1 or more",
+    r"\S+ is not in the range x<=(\S+?)\.$": r"wanted \1 or less",
+    r"\S+ is not in the range (\S+?)<=x<=(\S+?)\.$": r"wanted a number from \1 to \2",
+    r"'[^']*' is not one of ": "wanted one of ",
 }
 ONE_AT_A_TIME = "put text of several words into quotes, and name one memory at a time"
 

@@ -243,6 +243,8 @@ def purge(
             seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
             _ask_for_word(options, seen)
             what = [each.id for each in seen.plan.memories]
+        options.wait.start("Purging")
+        options.wait.say("Rewriting files, history and caches, then searching all of it for what is left")
         done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON)
     plan, proof = done.plan, done.proof
     document: dict[str, Any] = {

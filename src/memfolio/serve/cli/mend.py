@@ -14,6 +14,7 @@ from memfolio.serve.cli.output import (
     as_document,
     beginning,
     diff,
+    fields_of,
     for_people,
     happened,
     picked,
@@ -40,8 +41,20 @@ REASONS = {
 }
 
 
-def forget(options: Options, what: str, every: bool = False, dry_run: bool = False, yes: bool = False) -> Answer:
+def forget(
+    options: Options,
+    what: str = "",
+    /,
+    about: str | None = None,
+    every: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+) -> Answer:
+    if bool(what) == bool(about):
+        raise InputError("name a memory, or with --about a person or thing", hint="an id, or words that it has")
     with options.memory() as memory:
+        if about:
+            return _forget_about(options, memory, about, dry_run=dry_run, yes=yes)
         asked = False
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
         edit_result = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
@@ -49,6 +62,25 @@ def forget(options: Options, what: str, every: bool = False, dry_run: bool = Fal
             asked = _asked(options, memory, edit_result, yes=yes)
             edit_result = _forget_seen(memory, what, edit_result.memories)
         return _changed(memory, edit_result, "forgotten", quiet=asked, what=what)
+
+
+def _forget_about(options: Options, memory: Memory, name: str, *, dry_run: bool, yes: bool) -> Answer:
+    """Show everything that is remembered about a person or thing, and forget it if the person agrees."""
+    found = memory.account.forget_about(name, dry_run=True, by=PERSON)
+    counts = [counted(len(found.memories), "memory", "memories")] * bool(found.memories)
+    counts += [counted(len(found.facts), "fact")] * bool(found.facts)
+    whole: list[Line] = [listed(found.memories, memory.vault.home.zone)] if found.memories else []
+    whole += [f"{each} (fact)" for each in found.facts]
+    if not dry_run:
+        asked = options.confirm(f"forget {' and '.join(counts)} about {name}", whole, yes=yes)
+        found = memory.account.forget_about(name, by=PERSON)
+        whole = [] if asked else whole
+        back = " ".join(map(str, found.seqs))
+        whole.append((f"{' and '.join(counts)} forgotten; `memfolio undo {back}` takes that back", "bold"))
+    else:
+        whole.append(f"This would forget {' and '.join(counts)}.")
+    whole += yellow(f"{page} names it too, and stays as it is: edit it if you want" for page in found.pages)
+    return Answer({**fields_of(found), "dry_run": dry_run}, whole)
 
 
 def _asked(options: Options, memory: Memory, edit_result: EditResult, *, yes: bool) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,25 @@ class Screen:
         """Something that Rich lays out."""
         self.console.print(thing)
 
+    @contextmanager
+    def paged(self, *, wanted: bool) -> Iterator[None]:
+        """Have what is shown meanwhile paged, where it is longer than the terminal and its keys can be pressed."""
+        if not wanted or not self.is_terminal or not sys.stdin.isatty():
+            yield
+            return
+        with self.console.capture() as heard:
+            yield
+        import subprocess
+
+        from memfolio.config import pager
+
+        text, (program, around) = heard.get(), pager()
+        if not program or text.count("\n") < self.console.height - 1:
+            self.console.file.write(text)
+            return
+        with suppress(BrokenPipeError, KeyboardInterrupt):
+            subprocess.run(program, shell=True, input=text, text=True, env=around, check=False)
+
     def show(self, lines: Lines) -> None:
         """The lines of an answer."""
         for line in [lines] if isinstance(lines, str | tuple) or callable(lines) else lines:
@@ -124,6 +144,8 @@ class Screen:
             from rich.text import Text
 
             self.console.print(Text(text, style=style), soft_wrap=True)
+        elif self.console.is_terminal:  # past the layout, but not past the pager
+            self.console.out(text, highlight=False)
         else:
             self.console.file.write(f"{text}\n")
 

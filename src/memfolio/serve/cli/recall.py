@@ -1,4 +1,4 @@
-"""The commands `recall` and `explain`: what is remembered about a question, and where a memory comes from."""
+"""The commands `recall`, `why` and `explain`: what is remembered about a question, and where a memory comes from."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from memfolio.verbs.documents import hits_document, phase
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from memfolio.govern.account import Because
     from memfolio.index.lookup import Edge
     from memfolio.memory import Memory
     from memfolio.recall.explain import Explanation
@@ -190,6 +191,23 @@ def explain(found: Explanation, memory: Memory) -> Answer:
     for name, told in _branches(found, by, zone).items():
         lines += [f"{'' if number else name:<{MARGIN}}{line}" for number, line in enumerate(told)]
     return Answer(document, lines)
+
+
+def why(found: Because, memory: Memory) -> Answer:
+    zone, lines = memory.vault.home.zone, list[Line]()
+    for each in found.memories:
+        by = next((event for event in each.events if event.deed == "written"), None)
+        lines += ["" if lines else "It rests on what is remembered:", (each.memory.content.strip(), "bold")]
+        told = _branches(each, by, zone)
+        for name in ("written", "made from", "corrects", "corrected by", "since then"):
+            lines += [f"  {'' if number else name:<{MARGIN}}{line}" for number, line in enumerate(told[name])]
+        lines.append((f"  {each.memory.id}  {each.path}", "dim"))
+    if not lines:
+        lines = [
+            "Nothing that is remembered is behind that.",
+            "`memfolio recall` shows what comes nearest.",
+        ]
+    return Answer(fields_of(found), lines)
 
 
 def _branches(found: Explanation, by: Event | None, zone: tzinfo) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Line, Screen, for_people, local, page, picked, seq_of
+from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, for_people, local, page, picked, seq_of
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -19,6 +19,7 @@ from memfolio.types import Action
 from memfolio.vault.paths import CONFIG, GITIGNORE
 
 if TYPE_CHECKING:
+    from memfolio.govern.account import Changes
     from memfolio.govern.undo import Undone
     from memfolio.memory import Memory
     from memfolio.vault.change import UndoResult
@@ -53,11 +54,27 @@ def log(
     done = choose(Action, "action", action.upper()) if action else None
     wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
     entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    rows = []
+    rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
     for each in entries:
-        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or "waits")[:7]
+        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
         rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
     return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
+
+
+def changed(found: Changes, memory: Memory) -> Answer:
+    zone = memory.vault.home.zone
+    span = f"{local(found.since, zone)} to {local(found.until, zone)}"
+    lines: list[Line] = [(f"{span}: {counted(found.count, 'change') if found.count else 'nothing changed'}", "bold")]
+    for group in found.groups:
+        lines.append((f"{group.words}: {group.count}", "cyan"))
+        times = [local(datetime.fromisoformat(each.at), zone) for each in group.newest]
+        shown = zip(times, group.newest, strict=True)
+        lines += [f"  {at}  #{each.seq}  {beginning(each.summary, 90)}" for at, each in shown]
+        if group.count > len(group.newest) > 0:
+            lines.append((f"  and {group.count - len(group.newest)} more", "dim"))
+    if found.count:
+        lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
+    return Answer(fields_of(found), lines)
 
 
 def _draw_entries(screen: Screen, rows: Sequence[Sequence[object]]) -> None:
@@ -176,7 +193,7 @@ def _point(memory: Memory, text: str) -> datetime | str:
     if moment := find_time(text, home.zone, home.now()):
         return moment
     memory.vault.commit()
-    return memory.vault.history.resolve(text)
+    return memory.vault.snapshots.resolve(text)
 
 
 def _newest(memory: Memory, page: str | None) -> int:
@@ -209,7 +226,7 @@ def _names(outcome: UndoResult) -> str:
 
 
 def verify(memory: Memory) -> Answer:
-    return _findings(memory.vault.verify())
+    return findings(memory.vault.verify())
 
 
 def doctor(options: Options) -> Answer:
@@ -220,12 +237,12 @@ def doctor(options: Options) -> Answer:
         options.config()
     except ConfigError as error:
         # Nothing else can be looked at without it.
-        return _findings([Finding("error", "configuration", error.message, error.hint)])
+        return findings([Finding("error", "configuration", error.message, error.hint)])
     with options.memory() as memory:
-        return _findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
+        return findings([*memory.vault.doctor(), *_search(memory), *doors(options, memory.vault.home.root)])
 
 
-def _findings(found: list[Finding]) -> Answer:
+def findings(found: list[Finding]) -> Answer:
     failed = any(each.level == "error" for each in found)
     lines: list[Line] = []
     for each in found:

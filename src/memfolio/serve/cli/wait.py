@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,19 +24,32 @@ class Wait:
         self._words = ""
         self._steps: tuple[int, int | None] = (0, None)
         self._things = "files"
+        self._started, self._first = time.monotonic(), 0
+        """When what is done at the moment was begun, and how much of it was done then."""
 
     def __call__(self, done: int, total: int) -> None:
         """Say how far it is; what follows the last file are the vectors of what stands in them."""
         words = "Making vectors" if done == total else "Reading files"
         with self._lock:
-            self._words, self._steps = words, (0, None) if done == total else (done, total)
-            self._draw()
+            self._turn(words, *((0, None) if done == total else (done, total)))
 
     def step(self, things: str, words: str, done: int, total: int) -> None:
         """Say how far something else is, in its own words."""
         with self._lock:
-            self._words, self._steps, self._things = words, (done, total), things
-            self._draw()
+            self._things = things
+            self._turn(words, done, total)
+
+    def say(self, words: str) -> None:
+        """Say what is being done where nobody knows how much of it there is."""
+        with self._lock:
+            self._turn(words, 0, None)
+
+    def _turn(self, words: str, done: int, total: int | None) -> None:
+        """Show this from now on; what is new has its own time."""
+        if words != self._words or done < self._steps[0]:
+            self._started, self._first = time.monotonic(), done
+        self._words, self._steps = words, (done, total)
+        self._draw()
 
     def start(self, words: str) -> None:
         """Begin to wait: `words` are shown if it takes long."""
@@ -56,14 +70,17 @@ class Wait:
 
     def _appear(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[count]}"))
+        columns = (
+            *(SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[count]}")),
+            *(TimeElapsedColumn(), TextColumn("{task.fields[left]}", style="dim")),
+        )
         with self._lock:
             if self._timer is None or self._timer.finished.is_set():
                 return  # stopped in the moment in which it was to appear
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(self._words, total=None, count="")
+            self._bar.add_task(self._words, total=None, count="", left="")
             self._bar.start()
             self._draw()
 
@@ -71,4 +88,16 @@ class Wait:
         if self._bar is not None:
             done, total = self._steps
             count = "" if total is None else f"{done:,} of {total:,} {self._things}"
-            self._bar.update(self._bar.task_ids[0], description=self._words, completed=done, total=total, count=count)
+            left = time_left(time.monotonic() - self._started, done - self._first, (total or 0) - done)
+            task = self._bar.task_ids[0]
+            self._bar.update(task, description=self._words, completed=done, total=total, count=count, left=left)
+
+
+def time_left(seconds: float, done: int, left: int) -> str:
+    """How long the rest will take if it goes on like this, in words; empty while nobody can tell."""
+    if done <= 0 or left <= 0 or seconds < PATIENCE / 2:
+        return ""
+    rest = seconds * left / done
+    if rest < 90:
+        return f"about {max(1, round(rest))} s left"
+    return f"about {round(rest / 60)} min left" if rest < 5400 else f"about {rest / 3600:.1f} h left"

@@ -1,18 +1,21 @@
-"""Commands that open doors: mcp, serve, hook, install and uninstall for a host, and those below service and tool."""
+"""Commands that open doors: mcp, serve, hook, install, uninstall and pause, and those below service and tool."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
 from memfolio.serve.cli.call import (
     PERSON,
@@ -25,15 +28,17 @@ from memfolio.serve.cli.call import (
     nowhere,
 )
 from memfolio.serve.cli.derive import Text, called
-from memfolio.serve.cli.output import Line, Screen, diff
+from memfolio.serve.cli.output import Line, Screen, diff, local
 from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.memory import Memory
+    from memfolio.serve.hooks.pause import Pause
     from memfolio.serve.install.files import FileChange
     from memfolio.serve.install.hosts import Host, Program
     from memfolio.serve.service import Schedule
+    from memfolio.serve.tokens import Tokens
     from memfolio.vault.past.report import Finding
     from memfolio.verbs.verb import Verb
 
@@ -97,8 +102,10 @@ def serve(
     port: int = 8765,
     allow_host: list[str] | None = None,
     allow_origin: list[str] | None = None,
+    store: Literal["files", "postgres"] | None = None,
+    run_as: str | None = None,
 ) -> Answer:
-    config = options.config(create=in_empty_folder)
+    config = options.config(create=in_empty_folder, store=store, run_as=run_as)
     leave_logging_to_us()
     try:
         from memfolio.serve.http.app import build
@@ -109,9 +116,19 @@ def serve(
     limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
+        _tell_first_token(app.state.hall.tokens, config)
         Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")
         run(server_of(app, limits, app.state.hall.end_streams), door)
     return Answer({}, [])
+
+
+def _tell_first_token(tokens: Tokens, config: Config) -> None:
+    """Make a token for a home in a database that has none, since its first server has nobody else to ask for one."""
+    if config.store == "postgres" and not tokens.all():
+        _, secret = tokens.create("first", config.agent, "admin", now=datetime.now(UTC))
+        Screen().say(secret)
+        beside = f"this token lets {config.agent} do everything; keep it: it is not shown again"
+        Screen(errors=True).say(beside, "yellow")
 
 
 def hook(options: Options, host: str, event: str = "", /, subagents: bool = False) -> Answer:
@@ -127,19 +144,25 @@ def install(
     host: str,
     scope: Literal["user", "project"] = "user",
     tools: str | None = None,
+    tools_only: bool = False,
+    own_home: bool = False,
     dry_run: bool = False,
     without_mcp: bool = False,
     model: bool | None = None,
 ) -> Answer:
+    from memfolio.serve.install.hosts import installed
+
     if tools is not None:
         from memfolio.verbs.verb import tools_of
 
         tools_of(tools)  # says which sets there are, where there is none of this name
-    program = replace(_program(options, scope), tools=tools)
+    if own_home:
+        scope, options = "project", options.further(str(_project_home(options)), None, as_json=False)
+    program = replace(_program(options, scope), tools=tools, is_hooked=not tools_only)
+    if own_home:  # its path is this person's anyway
+        program = replace(program, path=installed())
     client, changes = _changes(host, scope, program)
-    if find_spec("mcp") is None and not without_mcp:
-        hint = "`pip install 'memfolio[mcp]'`, or go on with --without-mcp: tools work once it is installed"
-        raise RefusedError("the tools need a library that is not installed", hint=hint)
+    check_tools(without_mcp=without_mcp, tools_only=tools_only)
     config = options.config(create=anywhere if dry_run else in_empty_folder)
     made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
     if made:  # hooks keep silent where there is no home
@@ -148,8 +171,79 @@ def install(
     words = f"{client.title} uses memfolio: {client.after}" if changes else f"{client.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
-    words += _model_of_host(options, host, wanted=model, dry_run=dry_run)
-    return _applied(host, scope, changes, made + words, dry_run=dry_run)
+    consent = consented(client, config.home, tools_only=tools_only)
+    words += f"\n{consent}" + _model_of_host(options, host, wanted=model, dry_run=dry_run)
+    answer = _applied(host, scope, changes, made + words, dry_run=dry_run)
+    answer.document |= {"home": config.home, "keeps": consent}
+    return answer
+
+
+def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
+    """Refuse before anything is written where tools would not work."""
+    if find_spec("mcp") is not None:
+        return
+    if tools_only:
+        raise RefusedError("the tools need a library that is not installed", hint=INSTALL_MCP)
+    if not without_mcp:
+        hint = f"{INSTALL_MCP}, or go on with --without-mcp: tools work once it is installed"
+        raise RefusedError("the tools need a library that is not installed", hint=hint)
+
+
+def consented(client: Host, home: Path, *, tools_only: bool) -> str:
+    """What is kept from now on, where, and how to stop that."""
+    if tools_only or not client.hooks:
+        return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
+    return (
+        f"From now on your prompts and {client.title}'s answers are kept in {home}. "
+        "`memfolio pause` stops that, everywhere or in one folder; --tools-only does without."
+    )
+
+
+def _project_home(options: Options) -> Path:
+    """The home of the project in this folder: beside the person's own, and named after the project."""
+    root = next((each for each in (Path.cwd(), *Path.cwd().parents) if (each / ".git").exists()), Path.cwd())
+    home = options.config(create=anywhere).home
+    return home.with_name(f"{home.name}-{root.name}")
+
+
+def pause(options: Options, folder: str = "", /, for_: str | None = None, off: bool = False) -> Answer:
+    from memfolio.serve.hooks import pause as pauses
+
+    config, now = options.config(), SystemClock().now()
+    if folder and not Path(folder).expanduser().is_dir():
+        raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
+    if off:
+        ended = pauses.resume(config.home, folder, now)
+        words = "What is said is kept again." if ended else "There was no pause."
+        still = [_paused(each, config) for each in pauses.pauses(config.home, now)]
+        return Answer({"paused": pauses.pauses(config.home, now)}, [words, *still])
+    made = pauses.pause(config.home, folder, now, _span(for_))
+    lines = [_paused(made, config), "What is remembered is still recalled. `memfolio pause --off` ends it."]
+    return Answer({"paused": pauses.pauses(config.home, now)}, lines)
+
+
+def _span(text: str | None) -> timedelta | None:
+    """The time that a pause is to last, as people write it."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)", text.strip().lower())
+    if found is None or not (amount := float(found[1])) or amount > 10_000:
+        raise InputError(f"{text[:40]!r} is no length of time", hint="write it like 30m, 2h, 1d or 1w")
+    unit = next(unit for unit in ("minutes", "hours", "days", "weeks") if unit[0] == found[2][0])
+    return timedelta(**{unit: amount})
+
+
+def _paused(each: Pause, config: Config) -> str:
+    where = f"in {each.folder}" if each.folder else "anywhere"
+    until = local(datetime.fromisoformat(each.until), config.zone) if each.until else ""
+    return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
+
+
+def paused(config: Config) -> list[str]:
+    """A line for every pause of the home that lasts."""
+    from memfolio.serve.hooks.pause import pauses
+
+    return [_paused(each, config) for each in pauses(config.home, SystemClock().now())]
 
 
 def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run: bool) -> str:
@@ -249,6 +343,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
     yield from _model(options)
+    yield from (Finding("note", "pause", line, "`memfolio pause --off` ends it") for line in paused(options.config()))
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)

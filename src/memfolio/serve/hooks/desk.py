@@ -37,6 +37,7 @@ from memfolio.serve.hooks.door import (
 )
 from memfolio.serve.hooks.event import HookEvent, marks_of, turns_of, untold
 from memfolio.serve.hooks.kept import disk_of, drop, note, read_kept, run, waiting
+from memfolio.serve.hooks.pause import is_paused, said_unpaused
 from memfolio.stores.requests import Trigger, TriggerRequest, advice, detect
 from memfolio.tend.retention import Tally, note_told, told_before
 from memfolio.text import estimate_tokens, terms
@@ -61,6 +62,7 @@ WEIGHED = 2_000
 """How many memories the words of a prompt may bring together, before the most common ones are left out."""
 
 
+PAUSED = "Memory is paused here, so this is not kept. Tell the user; `memfolio pause --off` ends the pause."
 LATER = (TriggerRequest.REMEMBER, TriggerRequest.REFLECT)
 """What changes something, and so is done when the prompt is answered."""
 
@@ -121,7 +123,7 @@ def promised(memory: Memory, event: HookEvent) -> str:
     if trigger is None:
         return ""
     if trigger.kind in LATER:
-        return advice(trigger.kind, is_empty=True)
+        return PAUSED if is_paused(memory.vault.config.home, event.folder) else advice(trigger.kind, is_empty=True)
     found = memory.act_on(event.words)
     return found.prompt if found else ""
 
@@ -143,11 +145,11 @@ def take_up(memory: Memory, event: HookEvent, name: str) -> tuple[str, ...]:
             # What is kept on purpose is no turn, so it is given no conversation to belong to.
             memory.act_on(event.words)
         return noted
-    if event.act == CUT and (turns := turns_of(event.transcript)):
+    home = memory.vault.config.home
+    if event.act == CUT and (turns := said_unpaused(home, event.folder, turns_of(event.transcript))):
         memory.flush(turns, session=event.session)
     elif event.act == END and event.session:
-        home = str(memory.vault.config.home)
-        run(["-m", "memfolio.serve.hooks.learn", home, memory.agent, event.session], home)
+        run(["-m", "memfolio.serve.hooks.learn", str(home), memory.agent, event.session], str(home))
     return ()
 
 
@@ -236,7 +238,7 @@ class Desk:
 
     def _asks(self, event: HookEvent) -> bool:
         """Whether the agent is to learn before it stops: once for so many turns, where the person wants that."""
-        if event.act != ANSWER or event.host != ASKING or not event.is_heard:
+        if event.act != ANSWER or event.host != ASKING or not event.is_heard or is_paused(self._home, event.folder):
             return False
         self._unasked[event.session] += 2  # a prompt and its answer
         # Nothing is opened for that: who has just been asked about a prompt has the home open.

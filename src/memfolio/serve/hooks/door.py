@@ -60,6 +60,7 @@ def text_of(answer: dict[str, object]) -> str:
 
 EMPTY = b"{}"
 INSIDE, FOLDER, KEPT, SOCKET, LOG = ".memfolio", ".memfolio/hooks", "new", "socket", "log"
+LOOPBACK = "127.0.0.1"
 STOP = "stop"
 ASKED = "MEMFOLIO_ASKED"
 """Set where memfolio itself asks the host's program (`llm/host.py`): what is said there is nobody's conversation."""
@@ -148,24 +149,44 @@ def _is_ready() -> bool:
 def ask(home: str, parcel: bytes, seconds: float) -> bytes | None:
     """What the warm process answers; empty where it does not in time, None where there is none."""
     folder = os.path.join(home, FOLDER)
-    if sys.platform == "win32" or not is_private(folder):
+    if not is_private(folder):
         return None
     import _socket  # and not `socket`, which takes half as long to import as Python takes to start
 
-    connection, answer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM), None
-    connection.settimeout(seconds)
+    answer, connection = None, None
     try:
         os.chdir(folder)  # the way to a socket may have no more than about 100 letters
-        connection.connect(SOCKET)
+        family, place, token = _place()
+        connection = _socket.socket(family, _socket.SOCK_STREAM)
+        connection.settimeout(seconds)
+        connection.connect(place)
         answer = b""
-        connection.sendall(parcel)
+        connection.sendall(token + parcel)
         connection.shutdown(_socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-    except OSError:
+    except (OSError, ValueError):
         return answer
     finally:
-        connection.close()
+        if connection is not None:
+            connection.close()
     return answer
+
+
+def _place() -> tuple[int, str | tuple[str, int], bytes]:
+    """Where the warm process listens, and what is said first: at a socket, or where there are none at a port.
+
+    Every user of the machine can reach a port, so that a file which only this user can read has a token for it.
+    """
+    import _socket
+
+    if os.lstat(SOCKET).st_mode & 0o170000 == 0o140000:
+        return _socket.AF_UNIX, SOCKET, b""
+    file = os.open(SOCKET, os.O_RDONLY)
+    try:
+        port, _, token = os.read(file, 200).decode("ascii").partition(" ")
+    finally:
+        os.close(file)
+    return _socket.AF_INET, (LOOPBACK, int(port)), f"{token.strip()}\n".encode()
 
 
 def is_private(folder: str) -> bool:
@@ -174,4 +195,6 @@ def is_private(folder: str) -> bool:
         info = os.lstat(folder)
     except OSError:
         return False
-    return info.st_mode & 0o170022 == 0o040000 and (sys.platform == "win32" or info.st_uid == os.geteuid())
+    if sys.platform == "win32":  # what others may do there is not told by these bits, but by the folder's owner
+        return info.st_mode & 0o170000 == 0o040000
+    return info.st_mode & 0o170022 == 0o040000 and info.st_uid == os.geteuid()

@@ -18,8 +18,9 @@ from memfolio.clock import SystemClock
 from memfolio.config import FILE_NAME, load_config
 from memfolio.errors import MemfolioError
 from memfolio.redact.redactor import Redactor
-from memfolio.serve.hooks.door import FOLDER, INSIDE, KEPT, LOG, START
+from memfolio.serve.hooks.door import END, FOLDER, INSIDE, KEPT, LOG, START
 from memfolio.serve.hooks.event import HookEvent
+from memfolio.serve.hooks.pause import is_paused
 from memfolio.settings import PERSONAL, Redaction
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk, Stamp, full_error
@@ -37,6 +38,7 @@ def run(args: Sequence[str], folder: str) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # what that is called on Windows
     )
     process.returncode = 0  # or Python would complain that it still runs
 
@@ -94,6 +96,8 @@ def keep(home: Path, name: str, event: HookEvent | None) -> str:
         note(home, "what the host said makes no sense")
         return ""
     if not event.is_heard or (event.act == START and event.tokens < 0):
+        return ""
+    if event.act not in (START, END) and is_paused(home, event.folder):
         return ""
     disk = disk_of(home)
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -19,6 +21,7 @@ from memfolio.serve.hooks.door import (
     EMPTY,
     FOLDER,
     INSIDE,
+    LOOPBACK,
     MOST_BYTES,
     SOCKET,
     START,
@@ -90,10 +93,10 @@ SLOW = 2.0
 
 
 class Warm:
-    """One such process: the socket it listens at, and the desk that answers."""
+    """One such process: the socket it listens at, what must be said first there, and the desk that answers."""
 
-    def __init__(self, home: Path, listener: socket.socket) -> None:
-        self._home, self._listener, self._desk = home, listener, Desk(home)
+    def __init__(self, home: Path, listener: socket.socket, token: bytes = b"") -> None:
+        self._home, self._listener, self._token, self._desk = home, listener, token, Desk(home)
         self._work, self._over = threading.Event(), threading.Event()
         self._last = time.monotonic()
 
@@ -128,6 +131,8 @@ class Warm:
         connection.settimeout(SLOW)
         try:
             with connection, connection.makefile("rb") as file:
+                if self._token and not hmac.compare_digest(file.readline(200).strip(), self._token):
+                    return
                 if parcel := file.read(MOST_BYTES + 4096):
                     self._serve(connection, parcel)
         except OSError:
@@ -171,17 +176,35 @@ def main(home: Path, idle: float = IDLE) -> None:
         disk.discard(folder / SOCKET)
         sweep(home)
         try:
-            listener = _listening(folder)
-        except (OSError, AttributeError) as error:  # a system or a disk without such sockets
+            listener, token = _listening(home)
+        except OSError as error:
             note(home, f"no process can be kept for the hooks: {error}")
             Desk(home).take_up()
             return
-        Warm(home, listener).run(idle)
+        Warm(home, listener, token).run(idle)
 
 
-def _listening(folder: Path) -> socket.socket:
-    if not is_private(str(folder)):
-        raise PermissionError(f"others can write to {folder}")
+def _listening(home: Path) -> tuple[socket.socket, bytes]:
+    """The socket at which hooks are answered, and the token that they must say first, if any."""
+    if not is_private(str(home / FOLDER)):
+        raise PermissionError(f"others can write to {home / FOLDER}")
+    try:
+        return _at_a_file(home / FOLDER), b""
+    except (OSError, AttributeError):  # a system or a disk without such sockets
+        disk_of(home).discard(home / FOLDER / SOCKET)
+        return _at_a_port(home)
+
+
+def _at_a_port(home: Path) -> tuple[socket.socket, bytes]:
+    """A port of this machine alone; its number and a token stand in a file that only this user can read."""
+    listener, token = socket.socket(socket.AF_INET, socket.SOCK_STREAM), secrets.token_hex(16)
+    listener.bind((LOOPBACK, 0))
+    listener.listen(64)
+    disk_of(home).put(home / FOLDER / SOCKET, f"{listener.getsockname()[1]} {token}".encode())
+    return listener, token.encode()
+
+
+def _at_a_file(folder: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.chdir(folder)  # the way to a socket may have no more than about 100 letters
     before = os.umask(0o077)

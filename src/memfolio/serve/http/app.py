@@ -170,7 +170,7 @@ class ServedMemory:
         """The memory; the first who asks waits until it is open."""
         with self._lock:
             if self._memory is None:
-                self._memory = Memory.open(self._config.home, self._agent, speaker=self._speaker)
+                self._memory = Memory.open(self._config, self._agent, speaker=self._speaker)
                 self._memory.subscribe(self._tell)
             return self._memory
 
@@ -192,7 +192,7 @@ class Hall:
         self._config = config
         self.rooms = OpenByAgent(lambda agent: ServedMemory(config, agent, speaker), now)
         # Held as long as the server runs: what is wrong with the home is known at once.
-        self._first = Memory.open(config.home, config.agent, background=False, speaker=speaker)
+        self._first = Memory.open(config, config.agent, background=False, speaker=speaker)
         self.vault = self._first.vault
         self.tokens = Tokens(self.vault.home)
         self.metrics = Metrics(open_memories=lambda: len(self.rooms))

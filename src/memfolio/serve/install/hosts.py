@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Program:
     options: tuple[str, ...] = ()
     tools: str | None = None
     """The set of tools that its server offers, where that is not left to the server."""
+    is_hooked: bool = True
+    """Whether the host tells it what is said, where it has hooks."""
 
     def args(self, *words: str) -> list[str]:
         return [*words, *self.options]
@@ -88,6 +90,8 @@ class Host:
     """Whether a hook stands by itself, and not in a group."""
     variable: str = ""
     """What names another folder for the files of its own, where the person wants that."""
+    program: str = ""
+    """What a person types to start it."""
     after: str = "start it anew; /mcp and /hooks show memfolio"
     """What is left for the person to do."""
 
@@ -117,7 +121,8 @@ class Host:
             raise InputError(f"{self.title} has no settings for a {scope}", hint="leave out --scope")
         files = {self.servers[scope]: self.servers_of(program)}
         if self.hooks:
-            files[self.hooks] = files.get(self.hooks, {}) | self.hooks_of(program)
+            hooks = self.hooks_of(program) if program.is_hooked else {}
+            files[self.hooks] = files.get(self.hooks, {}) | hooks
         return files
 
     def is_ours(self, path: tuple[str, ...], value: Any) -> bool:
@@ -135,6 +140,15 @@ def _host(name: str, table: dict[str, Any]) -> Host:
 
 
 HOSTS = {name: _host(name, table) for name, table in tomllib.loads(text_of("hosts.toml")).items()}
+
+
+def found(root: Path) -> list[Host]:
+    """The hosts that this user seems to have: their program is on the path, or their folder is there."""
+    return [
+        host
+        for host in HOSTS.values()
+        if shutil.which(host.program) or (root / (host.hooks or host.servers["user"])).parent.is_dir()
+    ]
 
 
 def host_of(name: str) -> Host:
@@ -177,7 +191,9 @@ class Settings:
             hint = "rename or delete that server, then install again"
             raise ConflictError(f"{self.path} has a server {NAME} that runs something else", hint=hint)
         if not self.table:
-            return files.merged_json(text, self.wanted, self.host.is_ours, renewed)
+            hooks_only = lambda path, value: path[0] == "hooks" and self.host.is_ours(path, value)  # noqa: E731
+            bare = text if "hooks" in self.wanted or not text.strip() else files.without_json(text, hooks_only)
+            return files.merged_json(bare, self.wanted, self.host.is_ours, renewed) if self.wanted else bare
         if server is None:
             return files.merged_toml(text, self.table, wanted)
         return files.renewed(text, self.table, renewed(server, wanted))
@@ -214,12 +230,14 @@ def changes(
     `moved` is the folder in which the person has put what the host else keeps in a folder of its own below `root`.
     """
     found = []
-    for name, wanted in host.wanted(scope, program or Program()).items():
+    asked, whole = program or Program(), host.wanted(scope, replace(program or Program(), is_hooked=True))
+    for name, wanted in host.wanted(scope, asked).items():
         path = moved / name.rpartition("/")[2] if moved else root / name
-        settings = Settings(host=host, path=path, wanted=wanted)
+        # A file that had nothing of ours but hooks is left as if it had never been touched.
+        settings = Settings(host=host, path=path, wanted=wanted or whole[name])
         old, saved = (files.read(each, moved or root) for each in (path, files.backup_of(path)))
         try:
-            found.append(settings.installed(old, saved) if program else settings.uninstalled(old, saved))
+            found.append(settings.installed(old, saved) if program and wanted else settings.uninstalled(old, saved))
         except (ValueError, RecursionError) as error:
             kind = "TOML" if settings.table else "JSON"
             hint = f"correct it as {host.title} wants it, then try again; nothing was changed"

@@ -7,10 +7,12 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.arguments import nearest
-from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
+from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError, RefusedError
+from memfolio.serve.hooks.pause import is_paused
 from memfolio.verbs.documents import as_json, told_inside
 from memfolio.verbs.verb import OnProgress, Verb
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 Open = Callable[[], "Memory"]
 AT_ONCE = 8
 """Calls that run at the same time; others wait."""
+RESUME = "ask the person; `memfolio pause --off` ends the pause"
 SCOPE = "write by a token that may read: refuse"
 logger = logging.getLogger(__name__)
 
@@ -87,6 +90,8 @@ class Caller:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
             tool = self._tool(name, arguments, may_write)
+            if tool.scope_for(arguments) != "read" and is_paused(self.memory.vault.config.home, str(Path.cwd())):
+                raise RefusedError("memory is paused, and nothing is kept", hint=RESUME)
             return CallResult(json.loads(as_json({"result": self.asked(tool, arguments, on_progress)})))
         except ProposedError as error:
             return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})

@@ -251,7 +251,7 @@ class Past:
     def _then_and_now(self, path: str | None, to: datetime | str, tip: str) -> tuple[Files, Files]:
         """Files as they should become and as they are, for everything that differs between the two moments."""
         commit = self._commit_at(to)
-        before, after = self._vault.history.files(commit), self._vault.history.files(tip)
+        before, after = self._vault.snapshots.files(commit), self._vault.snapshots.files(tip)
         newest = {write.path for record in self._vault.journal.pending for write in record.writes}
         touched = [each for each in {*before, *after, *newest} if before.get(each) != after.get(each) or each in newest]
         touched = [each for each in touched if is_rolled_back(each) and self._vault.shows(each)]
@@ -260,15 +260,15 @@ class Past:
             if not self._vault.shows(path) or (path not in before and path not in after):
                 raise NotFoundError(f"there is no page {path}", hint="paths are relative to the home")
             touched = [each for each in touched if each == path]
-        then = {each: self._vault.history.read(each, commit=commit) for each in touched}
+        then = {each: self._vault.snapshots.read(each, commit=commit) for each in touched}
         now = {each: self._now(each) for each in touched}
         wanted = restore(then, now, self._state(), self._now, f"{self._vault.home.now():%Y-%m}")
         return wanted, {each: now[each] if each in now else self._now(each) for each in wanted}
 
     def _commit_at(self, to: datetime | str) -> str:
         if isinstance(to, str):
-            return self._vault.history.resolve(to)
-        commit = self._vault.history.at_time(to)
+            return self._vault.snapshots.resolve(to)
+        commit = self._vault.snapshots.at_time(to)
         if commit is None:
             raise NotFoundError(
                 f"the home has no history before {to.isoformat()}", hint="`memfolio log` shows its beginning"
@@ -282,14 +282,14 @@ class Past:
             raise HistoryError(
                 f"git cannot take the newest changes: {self._vault.committer.obstacle}", hint="free git, then try again"
             )
-        tip = self._vault.history.ours()
+        tip = self._vault.snapshots.ours()
         if tip is None:
             raise NotFoundError("the home has no history yet", hint="remember something first")
         return tip
 
     def _versions(self) -> Versions:
         vault = self._vault
-        return Versions(vault.trail, vault.history, list(vault.journal.pending), vault.home.hash)
+        return Versions(vault.trail, vault.snapshots, list(vault.journal.pending), vault.home.hash)
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""

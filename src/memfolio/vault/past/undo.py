@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
 from memfolio.types import Action, Attribution, frozen
@@ -22,8 +23,28 @@ from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by,
 from memfolio.vault.paths import Form, form_of, is_daily_log, is_state, ledger_of
 from memfolio.vault.reconcile import blocks_of
 
-if TYPE_CHECKING:
-    from memfolio.vault.git.history import History
+
+class Snapshots(Protocol):
+    """The home as it was: git's commits of a folder, or whatever keeps the past elsewhere."""
+
+    def ours(self) -> str | None:
+        """The newest state, by its name."""
+
+    def resolve(self, rev: str) -> str:
+        """The full name of a state; NotFoundError where there is none such."""
+
+    def at_time(self, moment: datetime) -> str | None:
+        """The last state of no later than a moment."""
+
+    def files(self, commit: str | None = None) -> dict[str, str]:
+        """The files of a state, each with what differs where its content does."""
+
+    def read(self, path: str, *, commit: str | None = None) -> bytes | None:
+        """A file in a state, by default the newest."""
+
+    def seqs(self) -> Mapping[int, str]:
+        """The state right behind each change."""
+
 
 # What a change did, as bytes: each file's content in front of and behind it, from git or from the journal.
 
@@ -46,7 +67,9 @@ class Version:
 class Versions:
     """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then."""
 
-    def __init__(self, trail: Trail, history: History, waiting: Sequence[Record], hash: Callable[[bytes], str]) -> None:
+    def __init__(
+        self, trail: Trail, history: Snapshots, waiting: Sequence[Record], hash: Callable[[bytes], str]
+    ) -> None:
         self._trail = trail
         self._history = history
         self._waiting = {record.line.seq: record for record in waiting}
@@ -87,11 +110,11 @@ class Versions:
             return self._from_waiting(mark, line.seq)
         commit = self._commits.get(line.seq)
         if commit is None:
-            raise HistoryError(f"git does not have change {line.seq}", hint="run `memfolio verify`")
+            raise HistoryError(f"the history does not have change {line.seq}", hint="run `memfolio verify`")
         return self._from_git(line, mark, commit)
 
     @cached_property
-    def _commits(self) -> dict[int, str]:
+    def _commits(self) -> Mapping[int, str]:
         return self._history.seqs()
 
     def _left_here(self, mark: FileMark) -> bytes | None:

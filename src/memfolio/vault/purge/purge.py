@@ -24,7 +24,6 @@ from memfolio.vault.purge.needles import Needles, parts_of
 from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
 from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, unpack_file
 from memfolio.vault.reconcile import TORN, blob_id
-from memfolio.vault.survey import look_over
 from memfolio.vault.vault import PURGE as NAME
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[
     hits: list[str] = []
     for oid, data in objects(vault.history) if (home / ".git").exists() else ():
         count += 1
-        if scrub.fine.are_in(_unpacked(data)):
+        if scrub.fine.are_in(unpacked(data)):
             hits.append(oid)
     foreign = _foreign_objects(vault, scrub) if hits and scrub.agents is not None else frozenset()
     found += [FOREIGN if oid in foreign else f"git object {oid}" for oid in hits]
@@ -172,14 +171,14 @@ def walk(folder: Path) -> Iterator[Path]:
 
 def _has(path: Path, needles: Needles) -> bool:
     try:
-        return path.is_file() and needles.are_in(_unpacked(path.read_bytes()))
+        return path.is_file() and needles.are_in(unpacked(path.read_bytes()))
     except FileNotFoundError:
         return False
     except OSError:
         return True
 
 
-def _unpacked(data: bytes) -> bytes:
+def unpacked(data: bytes) -> bytes:
     return unpack_file(f"any.md{SUFFIX}", data)[1] if data.startswith(GZIP) else data
 
 
@@ -229,7 +228,7 @@ def purge(
     build themselves when they are needed.
     """
     check_attribution(by)
-    wanted, mode, whose = list(ids), _mode(quotes), None if agents is None else frozenset(agents)
+    wanted, mode, whose = list(ids), mode_of(quotes), None if agents is None else frozenset(agents)
     with _alone(vault):
         if job := load(vault.home):
             _carry_out(vault, job, rebuild)
@@ -238,10 +237,10 @@ def purge(
             plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
-            job = _allowed(vault, PurgeJob(target=plan.target, by=by, rewrites=not why_not))
+            job = allowed(vault, PurgeJob(target=plan.target, by=by, rewrites=not why_not))
             _begin(vault, job)
             with _begun():
-                seqs = _clean_files(vault, job)
+                seqs = clean_files(vault, job)
         with _begun():
             more, history, proof = _carry_out(vault, job, rebuild)
         plan = replace(plan, history=history.files if history else {})
@@ -253,7 +252,7 @@ def _planner(vault: Vault, mode: Quotes, why_not: str, agents: frozenset[str] | 
     own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
     reach = Scrub(frozenset(), Needles(frozenset()), agents=agents)
     return Planner(
-        files={path: data for path, data in _files(vault).items() if not reach.is_foreign(path)},
+        files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
         past=lambda: () if why_not else (each for each in versions(vault.history) if not reach.is_foreign(each[0])),
         quotes=mode,
         own=own,
@@ -262,7 +261,7 @@ def _planner(vault: Vault, mode: Quotes, why_not: str, agents: frozenset[str] | 
     )
 
 
-def _mode(quotes: str) -> Quotes:
+def mode_of(quotes: str) -> Quotes:
     try:
         return Quotes(quotes)
     except ValueError as error:
@@ -294,7 +293,7 @@ def _alone(vault: Vault) -> Iterator[None]:
         yield
 
 
-def _allowed(vault: Vault, job: PurgeJob) -> PurgeJob:
+def allowed(vault: Vault, job: PurgeJob) -> PurgeJob:
     """The purge under the name in which it may be made; raises PolicyError where it may not.
 
     The policy is asked before anything is begun, and about all that will be written: nothing stops a purge later on.
@@ -351,9 +350,8 @@ def _commit(vault: Vault) -> None:
         raise RefusedError(f"git is in somebody's hands: {obstacle}", hint="finish what is under way, then purge")
 
 
-def _files(vault: Vault) -> dict[str, bytes]:
-    paths = look_over(vault.home.root).files
-    return {path: data for path in paths if (data := vault.journal.read(path)) is not None}
+def files_of(vault: Vault) -> dict[str, bytes]:
+    return {path: data for path in vault.paths() if (data := vault.journal.read(path)) is not None}
 
 
 def _carry_out(
@@ -362,7 +360,7 @@ def _carry_out(
     """Every step of a purge that is in the journal, which is dropped behind the last one."""
     scrub, history = job.target.scrub(), None
     with vault.writer.ready():
-        seqs = _clean_files(vault, job)
+        seqs = clean_files(vault, job)
         if job.rewrites:
             _commit(vault)
             vault.history.refresh_index()
@@ -373,13 +371,13 @@ def _carry_out(
             vault.journal.pending.clear()  # git has no use for the bytes, and the trail knows the rest
         vault.journal.rewrite()
         _sweep(vault, scrub)
-        left = _clean_cache(vault, job, rebuild)
+        left = clean_cache(vault, job, rebuild)
         proof = prove(vault, scrub, left, job.unsought())
         drop(vault.home)
     return seqs, history, proof
 
 
-def _clean_files(vault: Vault, job: PurgeJob) -> tuple[int, ...]:
+def clean_files(vault: Vault, job: PurgeJob) -> tuple[int, ...]:
     """Take the memories out of the files and leave a mark for each, as one change; as two where state has their text.
 
     What a person saves meanwhile is looked at again.
@@ -396,7 +394,7 @@ def _clean_files(vault: Vault, job: PurgeJob) -> tuple[int, ...]:
 
 
 def _operations(vault: Vault, job: PurgeJob, scrub: Scrub) -> tuple[Operation, ...]:
-    files = _files(vault)
+    files = files_of(vault)
     after = {path: scrub(path, data) for path, data in files.items()}
     pages = [_page(vault, path, files[path], after[path]) for path in files if after[path] != files[path]]
     marked = forgotten_by(lasting_lines(files), {PURGE})
@@ -455,7 +453,7 @@ def _is_fragment(path: str) -> bool:
     return path.startswith(f"{INTERNAL}/{TORN}/") or path.endswith(".tmp")
 
 
-def _clean_cache(vault: Vault, job: PurgeJob, rebuild: Rebuild | None) -> list[str]:
+def clean_cache(vault: Vault, job: PurgeJob, rebuild: Rebuild | None) -> list[str]:
     """Let no index outlive the purge; one that another process is building from older files is not used."""
     target = job.target
     vault.home.note_purged()

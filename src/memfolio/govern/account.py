@@ -1,0 +1,237 @@
+"""What a person asks their memory for: what changed, why something was said, and to forget everything about a thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from memfolio.arguments import ANY_ID
+from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.recall.query import check_text
+from memfolio.types import Action, Attribution, MemoryItem, frozen
+from memfolio.vault.past.past import Past
+from memfolio.vault.past.view import TrailEntry, TrailFilter
+
+if TYPE_CHECKING:
+    from memfolio.govern.gate import Gate
+    from memfolio.govern.rooms import GovernedFacts
+    from memfolio.recall.explain import Explanation
+    from memfolio.recall.searcher import Searcher
+    from memfolio.vault.vault import Vault
+
+USUAL = timedelta(days=7)
+AT_ONCE = 200
+MOST = 10_000
+"""How many changes are looked through, and how many memories go at once."""
+BEHIND = 3
+"""Memories that are named as the reason for one thing that was said."""
+AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
+
+DEEDS = {
+    "remembered": "kept on purpose",
+    "said": "turns of conversations",
+    "learned": "learned and summed up",
+    "known": "facts, rules and cases",
+    "changed": "corrected and changed",
+    "edited": "edited by hand",
+    "forgotten": "forgotten and archived",
+    "decided": "proposed and decided",
+    "taken back": "taken back",
+    "kept up": "settings and maintenance",
+}
+"""What changes do to a memory, in the order in which people ask about it, and in words."""
+_BY_ACTION = {
+    Action.DELETE: "forgotten",
+    Action.ARCHIVE: "forgotten",
+    Action.PURGE: "forgotten",
+    Action.DECAY: "forgotten",
+    Action.REVERT: "taken back",
+    Action.RESTORE: "taken back",
+    Action.PROPOSE: "decided",
+    Action.COMMIT: "decided",
+    Action.REJECT: "decided",
+    Action.ALERT: "kept up",
+    Action.ACK: "kept up",
+}
+
+
+@frozen
+class ChangeGroup:
+    """Changes of one sort, newest first."""
+
+    deed: str
+    words: str
+    count: int
+    newest: tuple[TrailEntry, ...]
+
+
+@frozen
+class Changes:
+    """What changed in a time, sorted by what was done."""
+
+    since: datetime
+    until: datetime
+    count: int
+    groups: tuple[ChangeGroup, ...]
+
+
+@frozen
+class Because:
+    """What is behind something that was said; nothing where it is not remembered."""
+
+    text: str
+    memories: tuple[Explanation, ...]
+
+
+@frozen
+class ForgottenAbout:
+    """What is forgotten about a person or thing, or would be."""
+
+    name: str
+    memories: tuple[MemoryItem, ...]
+    facts: tuple[str, ...]
+    pages: tuple[str, ...]
+    """Pages that name it, which are nobody's to rewrite but their writer's."""
+    seqs: tuple[int, ...] = ()
+    """The changes that it was done as; none in a dry run."""
+    diff: str = ""
+    hint: str = ""
+
+
+class MemoryAccount:
+    """Answers for one agent's memory."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        searcher: Searcher,
+        agent: str,
+        audit: Past,
+        gate: Gate,
+        *,
+        recall: Callable[..., Any],
+        explain: Callable[[str], Explanation],
+        forget: Callable[..., Any],
+        facts: Callable[[], GovernedFacts],
+    ) -> None:
+        self._vault, self._searcher, self._agent, self._audit, self._gate = vault, searcher, agent, audit, gate
+        self._recall, self._explain, self._forget, self._facts = recall, explain, forget, facts
+
+    def changed(self, since: datetime | None = None, until: datetime | None = None, limit: int = 5) -> Changes:
+        """What changed since a time, a week ago where none is named: remembered, learned, corrected, forgotten.
+
+        Of each sort the newest `limit` changes are told, with their numbers, by which they can be undone.
+        """
+        end = until or self._vault.home.now()
+        start = since or end - USUAL
+        if start > end:
+            raise InputError("that time is over before it begins", hint="since is the earlier of the two")
+        found = list(self._between(start, end))
+        groups = []
+        for deed, words in DEEDS.items():
+            if some := [each for each in found if deed_of(each) == deed]:
+                groups.append(ChangeGroup(deed=deed, words=words, count=len(some), newest=tuple(some[:limit])))
+        return Changes(since=start, until=end, count=len(found), groups=tuple(groups))
+
+    def _between(self, start: datetime, end: datetime) -> Iterator[TrailEntry]:
+        before: int | None = None
+        for _ in range(0, MOST, AT_ONCE):
+            entries = self._audit.entries(TrailFilter(), limit=AT_ONCE, before=before)
+            for each in entries:
+                at = datetime.fromisoformat(each.at)
+                if at < start:
+                    return
+                if at <= end:
+                    yield each
+            if len(entries) < AT_ONCE:
+                return
+            before = entries[-1].seq
+
+    def why(self, text: str) -> Because:
+        """Why something was said: the memories behind it, who said them and when, and what became of them since.
+
+        `text` is what was said, or a memory's id; ids that it cites are taken at their word.
+        """
+        said = check_text("text", text).strip()
+        cited = dict.fromkeys(each for each in ANY_ID.findall(said) if self._searcher.find(each))
+        fits = self._vault.config.recall.fits
+        ids = [*cited] or [hit.memory.id for hit in self._recall(said, limit=BEHIND, min_fit=fits)]
+        return Because(text=said, memories=tuple(filter(None, map(self._explained, ids))))
+
+    def _explained(self, id: str) -> Explanation | None:
+        try:
+            return self._explain(id)
+        except NotFoundError:  # a page's passage or a fact, which has no provenance of its own
+            return None
+
+    def forget_about(
+        self, name: str, *, dry_run: bool = False, confirmed: bool = False, by: Attribution | None = None
+    ) -> ForgottenAbout:
+        """Forget every memory that names a person or thing, and retract the facts about it.
+
+        Pages that people and agents wrote are left as they are, and told. To an agent it only shows what would go,
+        until `confirmed` says that the person agreed.
+        """
+        name = check_text("name", name).strip()
+        is_shown = self._gate.acts_as_agent and not confirmed
+        dry_run, more = dry_run or is_shown, {"by": by} if by else {}
+        described = self._searcher.described(name, most=MOST)
+        facts = self._about(name)
+        pages = self._pages(name)
+        if not described and not facts:
+            named = f"; {', '.join(pages[:3])} names it" if pages else ""
+            hint = "say it as it is written there"
+            raise NotFoundError(f"nothing is remembered about {name[:60]!r}{named}", hint=hint)
+        memories, diff, seqs = tuple[MemoryItem, ...](), "", list[int]()
+        if described:
+            done = self._forget([each.item.id for _, each in described], dry_run=dry_run, **more)
+            memories, diff = tuple(done.memories), done.diff
+            seqs += [done.receipt.seq] if done.receipt else []
+        if facts and not dry_run:
+            seqs += self._retract(facts, more)
+        hint, told = AGREE if is_shown else "", tuple(facts.values())
+        return ForgottenAbout(
+            name=name, memories=memories, facts=told, pages=pages, seqs=tuple(seqs), diff=diff, hint=hint
+        )
+
+    def _retract(self, facts: Iterable[str], more: Mapping[str, Any]) -> list[int]:
+        """Retract facts; returns the numbers of the changes."""
+        before = [each.seq for each in self._audit.log(limit=1)]
+        for each in facts:
+            self._facts().retract(each, **more)
+        newest = self._audit.log(TrailFilter(path=f"agents/{self._agent}/knowledge"), limit=AT_ONCE)
+        return sorted(entry.seq for entry in newest if entry.seq > max(before, default=0))
+
+    def _about(self, name: str) -> dict[str, str]:
+        """The agent's own facts that have it as subject or object, by their ids."""
+        found, retract = dict[str, str](), self._facts().retract
+        for place in ("subject", "object"):
+            with suppress(NotFoundError, ConflictError):
+                going = retract(**{place: name}, dry_run=True)  # type: ignore[arg-type]
+                found |= {each.id: " ".join(each.triple) for each in going}
+        return found
+
+    def _pages(self, name: str) -> tuple[str, ...]:
+        hits = self._recall(name, limit=50)
+        naming = (hit for hit in hits if name.casefold() in hit.memory.content.casefold())
+        return tuple(dict.fromkeys(hit.path for hit in naming if hit.memory.id.startswith("P-")))
+
+
+def deed_of(entry: TrailEntry) -> str:
+    """What a change did, as a person would say."""
+    if entry.action in _BY_ACTION:
+        return _BY_ACTION[entry.action]
+    if entry.trigger == "edit":
+        return "edited"
+    if any("/knowledge/" in path for path in entry.paths):
+        return "known"
+    if entry.trigger in ("observe", "hook"):
+        return "said"
+    if not any(path.startswith(("agents/", "shared/")) for path in entry.paths):
+        return "kept up"
+    if entry.action is Action.APPEND:
+        is_meant = entry.actor == "human" or entry.actor.startswith(("agent", "bot:trigger-remember"))
+        return "remembered" if is_meant else "learned"
+    return "changed"

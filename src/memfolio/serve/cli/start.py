@@ -1,0 +1,143 @@
+"""The first command: init makes a home, connects hosts to it, and ends with a memory that is recalled."""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memfolio.config import load_config
+from memfolio.errors import RefusedError
+from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
+from memfolio.serve.cli.output import Line, Screen
+from memfolio.serve.cli.world import check_tools, consented, install
+
+if TYPE_CHECKING:
+    from memfolio.config import Config
+    from memfolio.serve.install.hosts import Host
+
+QUESTION = "Whose memory is this?"
+NONE = "none"
+NEXT = 'Next: `memfolio remember "…"`, `memfolio import FOLDER` for notes you have, `memfolio open` to look at it all.'
+
+
+@dataclass(slots=True, kw_only=True)
+class Beginning:
+    """What is to be made: where, whose, and for which hosts."""
+
+    options: Options
+    owner: str | None
+    hosts: list[Host]
+    tools_only: bool
+    yes: bool
+
+    @property
+    def config(self) -> Config:
+        return self.options.config(create=anywhere)
+
+    def lines(self) -> list[Line]:
+        """What will be kept and where, before anything is."""
+        home = self.config.home
+        kept = "is a home already, and stays as it is" if is_home(self.config) else "will hold the memory"
+        lines: list[Line] = [f"{home} {kept}: Markdown files, their history in git, nothing elsewhere but a cache."]
+        lines += [consented(host, home, tools_only=self.tools_only) for host in self.hosts]
+        return lines
+
+
+def init(
+    options: Options,
+    folder: str = "",
+    /,
+    owner: str | None = None,
+    host: list[str] | None = None,
+    tools_only: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+) -> Answer:
+    from memfolio.serve.install.hosts import host_of
+
+    asks = not (yes or dry_run or options.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+    named = [host_of(each) for each in host or () if each != NONE]
+    options = options.further(folder or None, None, as_json=False)
+    plan = Beginning(options=options, owner=owner, hosts=named, tools_only=tools_only, yes=yes)
+    if asks:
+        _ask(plan, where=not (folder or options.home), hosts=host is None)
+    if plan.hosts:
+        check_tools(without_mcp=False, tools_only=tools_only)
+    existed = is_home(plan.config)
+    _check_folder(plan.config.home, existed=existed, yes=plan.yes)
+    if dry_run:
+        return Answer(_document(plan, created=not existed, dry_run=True), plan.lines())
+    return _make(plan, existed=existed)
+
+
+def _ask(plan: Beginning, *, where: bool, hosts: bool) -> None:
+    """At most three questions, each of which an option answers; then what will be kept, and where."""
+    from memfolio.serve.install.hosts import found, host_of
+
+    screen = Screen(errors=True)
+    if where:
+        chosen = typer.prompt("Where is the memory to be kept?", default=str(plan.config.home), err=True)
+        plan.options = plan.options.further(chosen, None, as_json=False)
+    home = plan.config.home
+    if not is_home(plan.config) and not in_empty_folder(home) and not (home / ".git").exists():
+        typer.confirm(f"{home} has other files in it. Keep memories beside them?", abort=True, err=True)
+        plan.yes = True
+    if plan.owner is None and not is_home(plan.config):
+        plan.owner = typer.prompt("Whose memory is it? Your name", default=getpass.getuser(), err=True)
+    there = found(Path.home()) if hosts else []
+    if not there:
+        screen.show(plan.lines())
+        return
+    plan.hosts = there
+    screen.show(plan.lines())
+    usual = " ".join(each.name for each in there)
+    said = typer.prompt(f"Which hosts are to be connected? Names, or {NONE}", default=usual, err=True)
+    plan.hosts = [host_of(each) for each in said.replace(",", " ").split() if each != NONE]
+
+
+def _check_folder(home: Path, *, existed: bool, yes: bool) -> None:
+    """Refuse to write among somebody's files where nobody agreed to that."""
+    if existed or yes or in_empty_folder(home):
+        return
+    if (home / ".git").exists():
+        hint = "take another folder with --home, or say --yes: then every change of the memory is a commit there"
+        raise RefusedError(f"{home} is a git repository of something else", hint=hint)
+    hint = "take another folder with --home, or say --yes: then memories are kept beside them"
+    raise RefusedError(f"{home} has other files in it", hint=hint)
+
+
+def _make(plan: Beginning, *, existed: bool) -> Answer:
+    """Make the home, connect the hosts, and ask the memory its first question."""
+    with plan.options.memory(create=anywhere) as memory:
+        home, agent, first = memory.vault.config.home, memory.agent, None
+        if plan.owner:
+            day = memory.vault.home.now().astimezone(memory.vault.home.zone)
+            text = f"This memory belongs to {plan.owner}, who set it up on {day.day} {day:%B %Y}."
+            memory.remember(text, type="fact", importance=0.7, key="init-owner")
+            first = next((hit.memory for hit in memory.recall(QUESTION, limit=1)), None)
+    lines: list[Line] = [f"{home} {'was a home already' if existed else 'is a home now'}"]
+    connected: list[dict[str, Any]] = []
+    for host in plan.hosts:
+        answer = install(plan.options, host.name, tools_only=plan.tools_only)
+        connected.append(answer.document)
+        lines += answer.lines if isinstance(answer.lines, Sequence) and not isinstance(answer.lines, str) else []
+    if first:
+        lines += ["", (f"You ask: {QUESTION}", "dim"), (f"  {first.content}", "bold"), (f"  {first.id}", "dim")]
+    lines += ["", NEXT] if first or plan.hosts else []
+    if home != load_config().home:
+        lines.append(f"Other commands find it with `export MEMFOLIO_HOME={shlex.quote(str(home))}` or --home.")
+    told = {"id": first.id, "content": first.content} if first else None
+    return Answer(_document(plan, created=not existed) | {"agent": agent, "hosts": connected, "first": told}, lines)
+
+
+def _document(plan: Beginning, *, created: bool, dry_run: bool = False) -> dict[str, Any]:
+    document = {"home": plan.config.home, "agent": plan.config.agent, "created": created}
+    named = {"owner": plan.owner, "hosts": [{"host": each.name} for each in plan.hosts], "first": None}
+    return document | named | {"dry_run": dry_run}

@@ -1,0 +1,112 @@
+"""What a person asks for: what changed, why something was said, and to forget everything about somebody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio import InputError, Memory, NotFoundError
+from memfolio.clock import SettableClock
+from memfolio.govern.account import Changes
+from memfolio.serve.cli.call import PERSON
+
+START = datetime(2026, 11, 2, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def groups(found: Changes) -> dict[str, list[str]]:
+    return {each.deed: [entry.summary for entry in each.newest] for each in found.groups}
+
+
+def test_changes_are_told_by_what_was_done_for_a_week_or_another_time(home: Path) -> None:
+    clock = SettableClock(START)
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
+        tea = memory.remember("Alex prefers tea")
+        clock.advance(days=6)
+        memory.observe("user", "Kim lives in Berlin", session="s")
+        memory.correct(tea.id, "Alex prefers coffee")
+        clock.advance(days=3)
+        memory.facts.assert_("Kim", "likes", "bees")
+        memory.forget(memory.remember("The bins go out on Monday").id)
+        found = memory.account.changed()
+        assert groups(found) == {
+            "remembered": ["The bins go out on Monday"],
+            "said": ["Kim lives in Berlin"],
+            "known": ["assert Kim likes bees"],
+            "changed": ["correct Alex prefers coffee"],
+            "forgotten": ["forget The bins go out on Monday"],
+        }
+        assert found.count == 5
+        assert (found.since, found.until) == (clock.now() - 7 * DAY, clock.now())
+        early = memory.account.changed(since=START - DAY, until=START + DAY)
+        assert groups(early)["remembered"] == ["Alex prefers tea"]
+        assert memory.account.changed(since=START - 2 * DAY, until=START - DAY).count == 0
+        assert memory.account.changed(limit=0).count == 5
+        with pytest.raises(InputError):
+            memory.account.changed(since=START, until=START - DAY)
+
+
+def test_changes_of_more_than_one_page_are_all_counted(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(230):
+            memory.observe("user", f"turn {number}", session="s")
+        [said] = [each for each in memory.account.changed(limit=2).groups if each.deed == "said"]
+        assert (said.count, [each.summary for each in said.newest]) == (230, ["turn 229", "turn 228"])
+
+
+def test_why_names_who_said_it_and_what_it_was_before(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        tea = memory.remember("Alex prefers tea")
+        coffee = memory.correct(tea.id, "Alex prefers coffee")
+        [found] = memory.account.why("I made coffee, since Alex prefers coffee").memories
+        assert found.memory.id == coffee.id
+        assert [each.id for each in found.supersedes] == [tea.id]
+        assert next(event.deed for event in found.events) == "written"
+        cited = memory.account.why(f"You like tea [{tea.id}]")
+        assert [each.memory.id for each in cited.memories] == [tea.id]
+        assert memory.account.why("The moon is made of cheese").memories == ()
+
+
+def test_everything_about_somebody_is_forgotten_and_can_be_taken_back(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.remember("Kim keeps bees on the roof")
+        memory.remember("Alex met Kim in Bergen")
+        memory.remember("Alex prefers tea")
+        memory.facts.assert_("Kim", "likes", "honey")
+        memory.facts.assert_("Alex", "knows", "Kim")
+        (home / "agents/main/USER.md").write_text("Kim is a friend.\n", encoding="utf-8")
+        memory.sync()
+        shown = memory.account.forget_about("Kim", dry_run=True)
+        assert (len(shown.memories), len(shown.facts), shown.seqs) == (2, 2, ())
+        assert shown.pages == ("agents/main/USER.md",)
+        assert memory.recall("bees")
+        done = memory.account.forget_about("Kim")
+        left = {hit.memory.content for hit in memory.recall("Kim", limit=20)}
+        assert left <= {"Kim is a friend.", "Alex prefers tea"}
+        assert memory.facts.query(subject="Kim") == []
+        assert (home / "agents/main/USER.md").read_text() == "Kim is a friend.\n"
+        memory.audit.undo(done.seqs, by=PERSON)
+        assert {"Kim keeps bees on the roof", "Alex met Kim in Bergen"} <= {
+            hit.memory.content for hit in memory.recall("Kim", limit=20)
+        }
+        with pytest.raises(NotFoundError):
+            memory.account.forget_about("Nobody in particular")
+
+
+def test_more_memories_than_a_description_may_mean_are_forgotten_at_once(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.observe_many([{"role": "user", "content": f"Kim said {n}", "session": "s"} for n in range(150)])
+        assert len(memory.account.forget_about("Kim").memories) == 150
+        assert memory.recall("Kim") == []
+
+
+def test_agent_is_shown_what_would_go_until_the_person_agreed(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="agent") as memory:
+        memory.remember("Kim keeps bees")
+        shown = memory.account.forget_about("Kim")
+        assert "agree" in shown.hint
+        assert memory.recall("bees")
+        memory.account.forget_about("Kim", confirmed=True)
+        assert not memory.recall("bees")

@@ -1,0 +1,207 @@
+"""The first day: init asks little and says what it keeps, install asks for consent, help fits a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory
+from memfolio.serve.cli.app import WORDS, first, short_help
+from memfolio.serve.cli.derive import below, listed
+from memfolio.serve.install.hosts import HOSTS
+from tests.serve.calls import PROGRAM, Run, RunJson, terminal
+
+HOOKED = [host for host in HOSTS.values() if host.hooks]
+
+
+def talk(*args: str, answers: list[str]) -> tuple[int, str]:
+    """A conversation at a terminal: whenever a line ends in a question, the next answer is typed."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvpe(PROGRAM, [str(PROGRAM), *args], os.environ | {"TERM": "dumb"})
+    heard, left = b"", list(answers)
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        heard += part
+        if left and heard.rstrip(b" ").endswith((b"]:", b"]: ")):
+            os.write(terminal, left.pop(0).encode() + b"\n")
+            heard += b" "
+    os.close(terminal)
+    assert not left, heard
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), heard.decode()
+
+
+@pytest.fixture
+def user(settled: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a user who has Codex and nothing of memfolio."""
+    monkeypatch.delenv("MEMFOLIO_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    (home.parent / ".codex").mkdir()
+    return home.parent
+
+
+def test_init_asks_three_things_says_what_it_keeps_and_ends_with_a_memory(user: Path) -> None:
+    status, heard = talk("init", answers=["", "Alex", ""])
+    assert status == 0, heard
+    assert heard.count("?") == 4  # three questions, and the one that the memory answers
+    plan, done = heard.split("Which hosts are to be connected?")
+    assert f"{user / 'memfolio'} will hold the memory" in plan
+    assert "your prompts and Codex's answers are kept in" in plan
+    assert "`memfolio pause` stops that" in plan
+    assert "[codex]" in done
+    assert "This memory belongs to Alex" in done
+    assert (user / ".codex/config.toml").exists()
+    assert (user / "memfolio/memfolio.toml").exists()
+
+
+def test_nothing_is_written_before_the_last_answer(user: Path) -> None:
+    before = sorted(user.rglob("*"))
+    status, _ = talk("init", answers=["", "Alex", "\x03"])
+    assert status != 0
+    assert sorted(user.rglob("*")) == before
+
+
+def test_init_asks_before_it_writes_into_a_folder_of_other_things(user: Path) -> None:
+    (user / "notes").mkdir()
+    (user / "notes/mine.md").write_text("mine")
+    status, heard = talk("init", str(user / "notes"), answers=["n"])
+    assert status == 1, heard
+    assert "has other files in it. Keep memories beside them?" in heard
+    assert [path.name for path in (user / "notes").iterdir()] == ["mine.md"]
+
+
+def test_every_answer_is_a_flag_and_nobody_is_asked_without_a_terminal(user: Path, cli: Run, cli_json: RunJson) -> None:
+    made = cli_json("init", user / "mine", "--owner", "Kim", "--host", "codex", "--host", "gemini")
+    assert (made["created"], made["owner"]) == (True, "Kim")
+    assert made["home"] == str(user / "mine")
+    assert [each["host"] for each in made["hosts"]] == ["codex", "gemini"]
+    assert "belongs to Kim" in made["first"]["content"]
+    assert "belongs to Kim" in cli("recall", "Whose memory is this?", "--home", user / "mine")
+    again = cli_json("init", user / "mine", "--owner", "Kim")
+    assert (again["created"], again["first"]["id"]) == (False, made["first"]["id"])
+
+
+def test_init_without_a_terminal_refuses_a_folder_of_other_things(home: Path, cli: Run) -> None:
+    home.mkdir()
+    (home / "mine.md").write_text("mine")
+    assert "has other files in it" in cli("init", status=5)
+    assert [path.name for path in home.iterdir()] == ["mine.md"]
+    cli("init", "--yes")
+    assert (home / "memfolio.toml").exists()
+
+
+def test_dry_run_says_what_would_be_kept_and_keeps_nothing(user: Path, cli: Run) -> None:
+    before = sorted(user.rglob("*"))
+    said = cli("init", "--dry-run", "--host", "codex", "--owner", "Alex")
+    assert "will hold the memory" in said
+    assert "your prompts and Codex's answers are kept" in said
+    assert sorted(user.rglob("*")) == before
+
+
+@pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
+def test_install_says_in_one_line_what_is_kept_where_and_how_to_pause(host, cli: Run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    [line] = [each for each in cli("install", host.name).splitlines() if "From now on" in each]
+    assert f"prompts and {host.title}'s answers are kept in {home}" in line
+    assert "memfolio pause" in line
+
+
+@pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
+def test_tools_only_leaves_no_hook_and_takes_those_that_were_there_away(host, cli: Run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    user = home.parent
+    others = {path for path in user.rglob("*") if path.is_file()}
+    cli("install", host.name)
+    assert "Nothing that you say is kept by itself" in cli("install", host.name, "--tools-only")
+    written = {path for path in user.rglob("*") if path.is_file() and home not in path.parents} - others
+    texts = [path.read_text() for path in written if ".memfolio" not in path.parts and "cache" not in path.parts]
+    assert not any(f"hook {host.name}" in text for text in texts)
+    assert any('"mcp"' in text for text in texts)
+    assert "already" in cli("install", host.name, "--tools-only")
+    cli("uninstall", host.name)
+
+
+def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = home.parent / "acme"
+    (project / "src").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", project], check=True)
+    monkeypatch.chdir(project)
+    made = cli_json("install", "claude-code", "--own-home")
+    assert made["home"] == str(home.with_name(f"{home.name}-acme"))
+    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["memfolio"]
+    assert server["args"] == ["mcp", "--home", made["home"]]
+    assert Path(made["home"], "memfolio.toml").exists()
+
+
+def test_missing_library_is_named_before_anything_is_written(user: Path) -> None:
+    # Python without its site-packages but for a folder that has all of them except one.
+    code = "import sys; sys.modules['mcp'] = None; from memfolio.serve.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    before = sorted(user.rglob("*"))
+    command = [sys.executable, "-c", code, "init", "--owner", "Alex", "--host", "codex"]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 5, done.stdout
+    assert "pip install 'memfolio[mcp]'" in done.stderr
+    assert sorted(user.rglob("*")) == before
+
+
+# Help.
+
+
+@pytest.mark.parametrize("args", [[], ["--help"], ["-h"], ["help"]])
+def test_help_fits_a_screen_and_names_a_dozen_commands_that_there_are(cli: Run, args: list[str]) -> None:
+    lines = cli(*args).splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    named = [name for heading, commands in first().items() if heading != WORDS for name in commands]
+    assert 12 <= len(named) <= 13
+    assert set(named) <= set(listed())
+
+
+def test_all_commands_are_listed_on_request(cli: Run) -> None:
+    said = cli("--help", "--all")
+    assert all(f" {name} " in said for name in listed())
+    assert "--help --all" in short_help()
+
+
+@pytest.mark.parametrize("group", [name for name in listed() if below(name)])
+def test_help_of_every_group_has_an_example(cli: Run, group: str) -> None:
+    assert f"Example: memfolio {group}" in " ".join(cli(group, "--help").split())
+
+
+def test_words_that_people_type_are_understood(cli: Run, cli_json: RunJson) -> None:
+    item = cli_json("add", "Alex prefers tea")
+    assert "Alex prefers tea" in cli("search", "tea")
+    assert "Alex prefers tea" in cli("list")
+    cli("edit", item["id"], "Alex prefers coffee")
+    assert "Alex prefers coffee" in cli("find", "coffee")
+    assert "forgotten" in cli("delete", "coffee", "--yes")
+    assert "memfolio.toml" in cli("config", status=2)
+    assert cli("web", "--help") == cli("open", "--help")
+    assert all(meant[0].startswith(":") or meant[0] in listed() for meant in first()[WORDS].values())
+
+
+# Pages of a terminal.
+
+
+def test_long_answers_are_paged_at_a_terminal_and_short_ones_are_not(
+    cli: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "sed s/^/PAGED:/")
+    with Memory.open(home, background=False) as memory:
+        for number in range(50):
+            memory.observe("user", f"turn {number}", session="s")
+    assert terminal(80, "log", "--limit", "45").count("PAGED:") > 45
+    assert "turn 49" in terminal(80, "log", "--limit", "45")
+    assert terminal(80, "show").count("PAGED:") > 50
+    assert "PAGED" not in terminal(80, "log", "--limit", "5")
+    assert "PAGED" not in cli("log", "--limit", "45")
