@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,15 +16,30 @@ import pytest
 
 from memfolio.vault.disk import Disk, FileLock
 from memfolio.vault.postgres.database import HomeDatabase
-from memfolio.vault.postgres.server import OwnServer
+from memfolio.vault.postgres.server import OwnServer, program
 
 USER = "nobody"
 """Whom the server runs as where the tests run as root."""
 
 
+def reach_programs(folder: Path) -> None:
+    """Copy PostgreSQL's programs to where the server's user may go, if the tests run in a folder of root's own."""
+    try:
+        subprocess.run([program("postgres"), "--version"], user=USER, cwd="/", check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        package = Path(program("postgres")).parents[2]
+        for each in package.parent.glob(f"{package.name}*"):
+            if not each.name.endswith(".dist-info"):
+                shutil.copytree(each, folder / "programs" / each.name, symlinks=True, dirs_exist_ok=True)
+        sys.path.insert(0, str(folder / "programs"))
+        os.environ["PYTHONPATH"] = str(folder / "programs")  # for processes that start the server themselves
+
+
 def new_server(folder: Path) -> OwnServer:
     """A server in a folder below one that its user may pass."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        reach_programs(folder.parent)
     os.chmod(folder.parent, 0o755)
     return OwnServer(folder, USER if os.geteuid() == 0 else None)
 
