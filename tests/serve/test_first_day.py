@@ -141,6 +141,7 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["memfolio"]
     assert server["args"] == ["mcp", "--home", made["home"]]
     assert Path(made["home"], "memfolio.toml").exists()
+    assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
 
 
 def test_missing_library_is_named_before_anything_is_written(user: Path) -> None:

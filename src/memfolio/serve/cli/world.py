@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +19,7 @@ import typer
 
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
+from memfolio.machine import default_home
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
@@ -195,8 +198,14 @@ def consented(client: Host, home: Path, *, tools_only: bool) -> str:
         return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
     return (
         f"From now on your prompts and {client.title}'s answers are kept in {home}. "
-        "`memfolio pause` stops that, everywhere or in one folder; --tools-only does without."
+        f"`{pausing(home)}` stops that, everywhere or in one folder; --tools-only does without."
     )
+
+
+def pausing(home: Path, *further: str) -> str:
+    """The command that pauses this home, and no other."""
+    where = () if home == default_home(os.environ) else ("--home", str(home))
+    return shlex.join(["memfolio", *where, "pause", *further])
 
 
 def _project_home(options: Options) -> Path:
@@ -214,12 +223,23 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
     if off:
         ended = pauses.resume(config.home, folder, now)
-        words = "What is said is kept again." if ended else "There was no pause."
-        still = [_paused(each, config) for each in pauses.pauses(config.home, now)]
-        return Answer({"paused": pauses.pauses(config.home, now)}, [words, *still])
+        still = pauses.pauses(config.home, now)
+        words = [f"Ended the pause {f'of {each.folder}' if each.folder else 'everywhere'}." for each in ended]
+        last = [_paused(each, config) for each in still] or [f"What is said is kept again in {config.home}."] * bool(
+            ended
+        )
+        return Answer({"paused": still}, [*(words or [f"There was no such pause of {config.home}."]), *last])
     made = pauses.pause(config.home, folder, now, _span(for_))
-    lines = [_paused(made, config), "What is remembered is still recalled. `memfolio pause --off` ends it."]
+    lines = [
+        _paused(made, config),
+        f"This pauses the home {config.home} and no other; what it remembers is still recalled. {_ends(made, config)}.",
+    ]
     return Answer({"paused": pauses.pauses(config.home, now)}, lines)
+
+
+def _ends(each: Pause, config: Config) -> str:
+    """How to end this pause; one of everything has no command that leaves those of folders."""
+    return f"`{pausing(config.home, *([each.folder] if each.folder else []), '--off')}` ends it"
 
 
 def _span(text: str | None) -> timedelta | None:
@@ -239,11 +259,11 @@ def _paused(each: Pause, config: Config) -> str:
     return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
 
 
-def paused(config: Config) -> list[str]:
-    """A line for every pause of the home that lasts."""
+def paused(config: Config) -> dict[str, str]:
+    """A line for every pause of the home that lasts, with how to end it."""
     from memfolio.serve.hooks.pause import pauses
 
-    return [_paused(each, config) for each in pauses(config.home, SystemClock().now())]
+    return {_paused(each, config): _ends(each, config) for each in pauses(config.home, SystemClock().now())}
 
 
 def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run: bool) -> str:
@@ -343,7 +363,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
     yield from _model(options)
-    yield from (Finding("note", "pause", line, "`memfolio pause --off` ends it") for line in paused(options.config()))
+    yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
