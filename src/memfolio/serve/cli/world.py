@@ -174,9 +174,10 @@ def install(
     words = f"{client.title} uses memfolio: {client.after}" if changes else f"{client.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
-    consent = consented(client, config.home, tools_only=tools_only)
+    when = "As before," if not (changes or made) else connecting(client) if dry_run else "From now on"
+    consent = consented(client, config.home, when, tools_only=tools_only)
     words += f"\n{consent}" + _model_of_host(options, host, wanted=model, dry_run=dry_run)
-    answer = _applied(host, scope, changes, made + words, dry_run=dry_run)
+    answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
     answer.document |= {"home": config.home, "keeps": consent}
     return answer
 
@@ -192,20 +193,25 @@ def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
         raise RefusedError("the tools need a library that is not installed", hint=hint)
 
 
-def consented(client: Host, home: Path, *, tools_only: bool) -> str:
-    """What is kept from now on, where, and how to stop that."""
+def connecting(client: Host) -> str:
+    """The condition under which something is kept, while nothing is decided."""
+    return f"If you connect {client.title},"
+
+
+def consented(client: Host, home: Path, when: str, *, tools_only: bool) -> str:
+    """What is kept from when on, where, and how to stop that."""
     if tools_only or not client.hooks:
         return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
     return (
-        f"From now on your prompts and {client.title}'s answers are kept in {home}. "
-        f"`{pausing(home)}` stops that, everywhere or in one folder; --tools-only does without."
+        f"{when} your prompts and {client.title}'s answers are kept in {home}. "
+        f"`{command_for(home, 'pause')}` stops that, everywhere or in one folder; --tools-only does without."
     )
 
 
-def pausing(home: Path, *further: str) -> str:
-    """The command that pauses this home, and no other."""
+def command_for(home: Path, *words: str) -> str:
+    """A command as it is typed for this home, and no other."""
     where = () if home == default_home(os.environ) else ("--home", str(home))
-    return shlex.join(["memfolio", *where, "pause", *further])
+    return shlex.join(["memfolio", *where, *words])
 
 
 def _project_home(options: Options) -> Path:
@@ -225,10 +231,10 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         ended = pauses.resume(config.home, folder, now)
         still = pauses.pauses(config.home, now)
         words = [f"Ended the pause {f'of {each.folder}' if each.folder else 'everywhere'}." for each in ended]
-        last = [_paused(each, config) for each in still] or [f"What is said is kept again in {config.home}."] * bool(
-            ended
-        )
-        return Answer({"paused": still}, [*(words or [f"There was no such pause of {config.home}."]), *last])
+        if ended and not still:
+            words.append(f"What is said is kept again in {config.home}.")
+        words = words or [f"There was no such pause of {config.home}."]
+        return Answer({"paused": still}, [*words, *(_paused(each, config) for each in still)])
     made = pauses.pause(config.home, folder, now, _span(for_))
     lines = [
         _paused(made, config),
@@ -239,7 +245,7 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
 
 def _ends(each: Pause, config: Config) -> str:
     """How to end this pause; one of everything has no command that leaves those of folders."""
-    return f"`{pausing(config.home, *([each.folder] if each.folder else []), '--off')}` ends it"
+    return f"`{command_for(config.home, 'pause', *([each.folder] if each.folder else []), '--off')}` ends it"
 
 
 def _span(text: str | None) -> timedelta | None:
@@ -337,7 +343,9 @@ def _program(options: Options, scope: str) -> Program:
     return Program(path=installed(), options=arguments) if is_own else Program(options=arguments)
 
 
-def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool) -> Answer:
+def _applied(
+    host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool, preview: str = ""
+) -> Answer:
     """Make the changes, or show them."""
     from memfolio.serve.install import files
 
@@ -348,8 +356,8 @@ def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dr
         kept = f", what was there is in {files.backup_of(each.path).name}" if each.saved is not None else ""
         done = f"{each.path} {'deleted' if each.new is None else 'written'}{kept}"
         lines.append(diff(each.diff) if dry_run else (done, "dim"))
-    if not (changes and dry_run):
-        lines.append((words, "bold"))
+    if told := preview if changes and dry_run else words:
+        lines.append((told, "bold"))
     shown = [{"path": str(each.path), "deleted": each.new is None, "diff": each.diff} for each in changes]
     document = {"host": host, "changed": bool(changes) and not dry_run, "dry_run": dry_run, "files": shown}
     return Answer(document, lines)
@@ -368,6 +376,11 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
     yield from _hooks(home)
+
+
+def is_connected(options: Options, host: Host) -> bool:
+    """Whether this user's files of a host have anything of memfolio, or cannot be read."""
+    return any(_door(options, host))
 
 
 def _door(options: Options, host: Host) -> Iterator[Finding]:
