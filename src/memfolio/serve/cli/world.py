@@ -254,7 +254,10 @@ def _span(text: str | None) -> timedelta | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)", text.strip().lower())
     if found is None or not (amount := float(found[1])) or amount > 10_000:
-        raise InputError(f"{text[:40]!r} is no length of time", hint="write it like 30m, 2h, 1d or 1w")
+        raise InputError(
+            f"{text[:40]!r} is not a duration (try 2h or 3d)",
+            hint="m, h, d and w stand for minutes, hours, days and weeks",
+        )
     unit = next(unit for unit in ("minutes", "hours", "days", "weeks") if unit[0] == found[2][0])
     return timedelta(**{unit: amount})
 
