@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -19,7 +18,6 @@ import typer
 
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.machine import default_home
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
@@ -210,7 +208,10 @@ def consented(client: Host, home: Path, when: str, *, tools_only: bool) -> str:
 
 def command_for(home: Path, *words: str) -> str:
     """A command as it is typed for this home, and no other."""
-    where = () if home == default_home(os.environ) else ("--home", str(home))
+    from memfolio.config import load_config
+
+    usual = load_config(text="").home  # without its settings, which need not be right for those of another home
+    where = () if home == usual else ("--home", str(home))
     return shlex.join(["memfolio", *where, *words])
 
 
