@@ -1,4 +1,4 @@
-"""Notes outside of the home: found where they lie, as they are, and never written to."""
+"""Notes outside of the home: searched in place, as they are, and never written to."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def talk(*args: str, answers: list[str]) -> tuple[int, str]:
         if not part:
             break
         heard += part
-        if left and heard.rstrip(b" ").endswith((b"]:", b"]: ")):
+        if left and heard.rstrip(b" ").endswith((b"]:", b"?:")):
             os.write(terminal, left.pop(0).encode() + b"\n")
             heard += b" "
     os.close(terminal)
@@ -55,10 +55,10 @@ def user(settled: None, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_init_asks_three_things_says_what_it_keeps_and_ends_with_a_memory(user: Path) -> None:
     status, heard = talk("init", answers=["", "Alex", ""])
     assert status == 0, heard
-    assert heard.count("?") == 4  # three questions, and the one that the memory answers
+    assert heard.count("?") == 3  # two of the three questions, and the one that the memory answers
     plan, done = heard.split("Which hosts are to be connected?")
     assert f"{user / 'memfolio'} will hold the memory" in plan
-    assert "your prompts and Codex's answers are kept in" in plan
+    assert "If you connect Codex, your prompts and Codex's answers are kept in" in plan
     assert "`memfolio pause` stops that" in plan
     assert "[codex]" in done
     assert "This memory belongs to Alex" in done
@@ -76,9 +76,12 @@ def test_nothing_is_written_before_the_last_answer(user: Path) -> None:
 def test_init_asks_before_it_writes_into_a_folder_of_other_things(user: Path) -> None:
     (user / "notes").mkdir()
     (user / "notes/mine.md").write_text("mine")
-    status, heard = talk("init", str(user / "notes"), answers=["n"])
-    assert status == 1, heard
+    status, heard = talk("init", str(user / "notes"), answers=["n", str(user / "mine"), "Alex", "codx", "none"])
+    assert status == 0, heard
     assert "has other files in it. Keep memories beside them?" in heard
+    assert "there is no host 'codx'" in heard
+    assert (user / "mine/memfolio.toml").exists()
+    assert not (user / ".codex/config.toml").exists()
     assert [path.name for path in (user / "notes").iterdir()] == ["mine.md"]
 
 
@@ -102,17 +105,32 @@ def test_init_without_a_terminal_refuses_a_folder_of_other_things(home: Path, cl
     assert (home / "memfolio.toml").exists()
 
 
+def test_init_without_a_terminal_says_which_hosts_could_be_connected(user: Path, cli: Run) -> None:
+    assert "Found Codex, not connected; `memfolio install codex` connects Codex." in cli("init")
+    assert f"`memfolio --home {user / 'mine'} install codex`" in cli("init", user / "mine")
+    assert "Found" not in cli("init", "--host", "none")
+    cli("install", "codex")
+    assert "Found" not in cli("init")
+
+
 def test_dry_run_says_what_would_be_kept_and_keeps_nothing(user: Path, cli: Run) -> None:
     before = sorted(user.rglob("*"))
     said = cli("init", "--dry-run", "--host", "codex", "--owner", "Alex")
     assert "will hold the memory" in said
-    assert "your prompts and Codex's answers are kept" in said
+    assert "If you connect Codex, your prompts and Codex's answers are kept" in said
+    assert f"{user / '.codex/config.toml'} would be written" in said
+    assert f"{user / '.codex/hooks.json'} would be written" in said
     assert sorted(user.rglob("*")) == before
 
 
 @pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
 def test_install_says_in_one_line_what_is_kept_where_and_how_to_pause(host, cli: Run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    kept = f"your prompts and {host.title}'s answers are kept in {home}"
+    assert f"If you connect {host.title}, {kept}" in cli("install", host.name, "--dry-run")
     [line] = [each for each in cli("install", host.name).splitlines() if "From now on" in each]
+    again = cli("install", host.name)
+    assert f"As before, {kept}" in again
+    assert "From now on" not in again
     assert f"prompts and {host.title}'s answers are kept in {home}" in line
     assert "memfolio pause" in line
 
@@ -141,6 +159,7 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["memfolio"]
     assert server["args"] == ["mcp", "--home", made["home"]]
     assert Path(made["home"], "memfolio.toml").exists()
+    assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
 
 
 def test_missing_library_is_named_before_anything_is_written(user: Path) -> None:

@@ -105,8 +105,8 @@ def test_home_is_not_made_in_a_repository_of_something_else_unless_that_is_wante
     assert "is a git repository of something else" in cli("init", status=5)
     (home / ".git").rmdir()
     subprocess.run(["git", "init", "-q", str(home)], check=True)
-    assert cli("init", "--yes") == f"{home} is a home now\n"
-    assert cli("init") == f"{home} was a home already\n"
+    assert cli("init", "--yes") == f"created a home in {home}\n"
+    assert cli("init") == f"{home} is already a home\n"
 
 
 def files_below(*folders: Path) -> dict[str, bytes | None]:

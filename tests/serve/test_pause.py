@@ -103,6 +103,24 @@ def test_status_and_doctor_show_a_pause(filled: Path, cli: Run, cli_json: RunJso
     assert "Nothing that is said" not in cli("status")
 
 
+def test_pause_names_its_home_and_how_to_end_that_one_alone(filled: Path, cli: Run, tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other home"
+    work.mkdir()
+    cli("pause", "--for", "2h")
+    told = cli("pause", work)
+    assert f"This pauses the home {filled} and no other" in told
+    assert f"`memfolio pause {work} --off` ends it" in told
+    assert f"`memfolio pause {work} --off`" in cli("doctor")
+    ended = cli("pause", work, "--off")
+    assert f"Ended the pause of {work}." in ended
+    assert "kept again" not in ended
+    assert "Nothing that is said anywhere is kept until" in ended
+    assert f"Ended the pause everywhere.\nWhat is said is kept again in {filled}.\n" == cli("pause", "--off")
+    assert cli("pause", "--off") == f"There was no such pause of {filled}.\n"
+    cli("init", other)
+    assert f"`memfolio --home '{other}' pause --off` ends it" in cli("--home", other, "pause")
+
+
 @pytest.mark.parametrize("args", [["pause", "/no/such/folder"], ["pause", "--for", "ever"], ["pause", "--for", "0h"]])
 def test_pause_that_cannot_be_meant_is_refused(filled: Path, cli: Run, args: list[str]) -> None:
     cli(*args, status=2)

@@ -204,7 +204,7 @@ def status(found: Status, memory: Memory) -> Answer:
     zone = memory.vault.home.zone
     hooks = health(found.home) if memory.vault.scope is None else Health()
     waiting = [f"{counted(hooks.waiting, 'event')} of hosts wait to be taken up"] if hooks.waiting else []
-    pauses = paused(memory.vault.config) if memory.vault.scope is None else []
+    pauses = list(paused(memory.vault.config)) if memory.vault.scope is None else []
     notes = yellow([*_concerns(found), *waiting, *pauses, *(f"hook: {safe(line)}" for line in hooks.troubles)])
     document = {**fields_of(found), "hooks": hooks, "paused": pauses}
     return Answer(document, [lambda screen: _draw_status(screen, found, zone), *notes])

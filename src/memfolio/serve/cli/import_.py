@@ -211,8 +211,11 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
         change = memory.notes.stop if stop else memory.notes.watch
         done = change(folder.expanduser(), dry_run=dry_run, by=PERSON)
         embedded = _embedded(options, memory, dry_run=dry_run or stop)
-    seq, would = seq_of(done), "would be" if dry_run else "are"
-    state = f"{would} found no more" if stop else f"{would} found where they lie"
+    seq = seq_of(done)
+    if stop:
+        state = "would no longer be searched" if dry_run else "are no longer searched"
+    else:
+        state = "would be searched in place" if dry_run else "are searched in place"
     rest = f"; `memfolio undo {seq}` takes that back" if seq else ". Nothing was changed." if dry_run else ""
     lines = [*_missing(embedded), *_watched(done), (f"{counted(done.notes, 'note')} {state}{rest}", "bold")]
     return Answer({**picked(done, FOLDER), **_document(embedded), "seq": seq, "dry_run": dry_run}, lines)

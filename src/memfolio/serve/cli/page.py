@@ -50,7 +50,7 @@ def opened(options: Options, config: Config, page: str = "", *, shows: bool = Tr
     lines: list[Line] = [
         "Open this within a minute; it lets one browser in, once:\n",
         (url, "bold"),
-        (f"\nA browser that does not find that name: {plain}", "dim"),
+        (f"\nIf your browser cannot open that address: {plain}", "dim"),
     ]
     return Answer(document, lines)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from memfolio.config import load_config
-from memfolio.errors import RefusedError
+from memfolio.errors import InputError, RefusedError
 from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
 from memfolio.serve.cli.output import Line, Screen
-from memfolio.serve.cli.world import check_tools, consented, install
+from memfolio.serve.cli.world import check_tools, command_for, connecting, consented, install, is_connected
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -46,7 +46,7 @@ class Beginning:
         home = self.config.home
         kept = "is a home already, and stays as it is" if is_home(self.config) else "will hold the memory"
         lines: list[Line] = [f"{home} {kept}: Markdown files, their history in git, nothing elsewhere but a cache."]
-        lines += [consented(host, home, tools_only=self.tools_only) for host in self.hosts]
+        lines += [consented(host, home, connecting(host), tools_only=self.tools_only) for host in self.hosts]
         return lines
 
 
@@ -60,12 +60,9 @@ def init(
     dry_run: bool = False,
     yes: bool = False,
 ) -> Answer:
-    from memfolio.serve.install.hosts import host_of
-
     asks = not (yes or dry_run or options.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
-    named = [host_of(each) for each in host or () if each != NONE]
     options = options.further(folder or None, None, as_json=False)
-    plan = Beginning(options=options, owner=owner, hosts=named, tools_only=tools_only, yes=yes)
+    plan = Beginning(options=options, owner=owner, hosts=_named(host or ()), tools_only=tools_only, yes=yes)
     if asks:
         _ask(plan, where=not (folder or options.home), hosts=host is None)
     if plan.hosts:
@@ -73,33 +70,66 @@ def init(
     existed = is_home(plan.config)
     _check_folder(plan.config.home, existed=existed, yes=plan.yes)
     if dry_run:
-        return Answer(_document(plan, created=not existed, dry_run=True), plan.lines())
-    return _make(plan, existed=existed)
+        return _shown(plan, existed=existed)
+    return _make(plan, existed=existed, found=[] if host or asks else _unconnected(plan.options))
+
+
+def _shown(plan: Beginning, *, existed: bool) -> Answer:
+    """What would be made: the home, and the files of hosts that would be written."""
+    hosts = [install(plan.options, each.name, tools_only=plan.tools_only, dry_run=True).document for each in plan.hosts]
+    files = [f"{file['path']} would be written" for each in hosts for file in each["files"]]
+    return Answer(_document(plan, created=not existed, dry_run=True) | {"hosts": hosts}, [*plan.lines(), *files])
+
+
+def _unconnected(options: Options) -> list[Host]:
+    """The hosts that this user has and that do not use memfolio."""
+    from memfolio.serve.install.hosts import found
+
+    return [each for each in found(Path.home()) if not is_connected(options, each)]
 
 
 def _ask(plan: Beginning, *, where: bool, hosts: bool) -> None:
     """At most three questions, each of which an option answers; then what will be kept, and where."""
-    from memfolio.serve.install.hosts import found, host_of
+    from memfolio.serve.install.hosts import found
 
     screen = Screen(errors=True)
-    if where:
-        chosen = typer.prompt("Where is the memory to be kept?", default=str(plan.config.home), err=True)
-        plan.options = plan.options.further(chosen, None, as_json=False)
-    home = plan.config.home
-    if not is_home(plan.config) and not in_empty_folder(home) and not (home / ".git").exists():
-        typer.confirm(f"{home} has other files in it. Keep memories beside them?", abort=True, err=True)
-        plan.yes = True
+    _ask_where(plan, where=where)
     if plan.owner is None and not is_home(plan.config):
-        plan.owner = typer.prompt("Whose memory is it? Your name", default=getpass.getuser(), err=True)
+        plan.owner = typer.prompt("Your name", default=getpass.getuser(), err=True)
     there = found(Path.home()) if hosts else []
-    if not there:
-        screen.show(plan.lines())
-        return
-    plan.hosts = there
+    plan.hosts = there or plan.hosts
     screen.show(plan.lines())
-    usual = " ".join(each.name for each in there)
-    said = typer.prompt(f"Which hosts are to be connected? Names, or {NONE}", default=usual, err=True)
-    plan.hosts = [host_of(each) for each in said.replace(",", " ").split() if each != NONE]
+    while there:
+        usual = " ".join(each.name for each in there)
+        said = typer.prompt(f"Which hosts are to be connected? Names, or {NONE}", default=usual, err=True)
+        try:
+            plan.hosts = _named(said.replace(",", " ").split())
+        except InputError as error:
+            screen.say(f"{error.message}; {error.hint}", "yellow")
+        else:
+            return
+
+
+def _ask_where(plan: Beginning, *, where: bool) -> None:
+    """Ask for a folder until there is one that is empty, a home, or agreed to."""
+    usual: str | None = str(plan.config.home)
+    while True:
+        if where:
+            chosen = typer.prompt("Where is the memory to be kept?", default=usual, err=True)
+            plan.options = plan.options.further(chosen, None, as_json=False)
+        home = plan.config.home
+        if is_home(plan.config) or in_empty_folder(home) or (home / ".git").exists():
+            return
+        if typer.confirm(f"{home} has other files in it. Keep memories beside them?", err=True):
+            plan.yes = True
+            return
+        where, usual = True, None
+
+
+def _named(names: Sequence[str]) -> list[Host]:
+    from memfolio.serve.install.hosts import host_of
+
+    return [host_of(each) for each in names if each != NONE]
 
 
 def _check_folder(home: Path, *, existed: bool, yes: bool) -> None:
@@ -113,8 +143,8 @@ def _check_folder(home: Path, *, existed: bool, yes: bool) -> None:
     raise RefusedError(f"{home} has other files in it", hint=hint)
 
 
-def _make(plan: Beginning, *, existed: bool) -> Answer:
-    """Make the home, connect the hosts, and ask the memory its first question."""
+def _make(plan: Beginning, *, existed: bool, found: Sequence[Host]) -> Answer:
+    """Make the home, connect the hosts, and ask the memory its first question; `found` could be connected, too."""
     with plan.options.memory(create=anywhere) as memory:
         home, agent, first = memory.vault.config.home, memory.agent, None
         if plan.owner:
@@ -122,7 +152,10 @@ def _make(plan: Beginning, *, existed: bool) -> Answer:
             text = f"This memory belongs to {plan.owner}, who set it up on {day.day} {day:%B %Y}."
             memory.remember(text, type="fact", importance=0.7, key="init-owner")
             first = next((hit.memory for hit in memory.recall(QUESTION, limit=1)), None)
-    lines: list[Line] = [f"{home} {'was a home already' if existed else 'is a home now'}"]
+    lines: list[Line] = [f"{home} is already a home" if existed else f"created a home in {home}"]
+    if found:
+        names, command = ", ".join(each.title for each in found), command_for(home, "install", found[0].name)
+        lines.append(f"Found {names}, not connected; `{command}` connects {found[0].title}.")
     connected: list[dict[str, Any]] = []
     for host in plan.hosts:
         answer = install(plan.options, host.name, tools_only=plan.tools_only)

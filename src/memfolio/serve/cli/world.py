@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -171,9 +172,10 @@ def install(
     words = f"{client.title} uses memfolio: {client.after}" if changes else f"{client.title} uses memfolio already"
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
-    consent = consented(client, config.home, tools_only=tools_only)
+    when = "As before," if not (changes or made) else connecting(client) if dry_run else "From now on"
+    consent = consented(client, config.home, when, tools_only=tools_only)
     words += f"\n{consent}" + _model_of_host(options, host, wanted=model, dry_run=dry_run)
-    answer = _applied(host, scope, changes, made + words, dry_run=dry_run)
+    answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
     answer.document |= {"home": config.home, "keeps": consent}
     return answer
 
@@ -189,14 +191,28 @@ def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
         raise RefusedError("the tools need a library that is not installed", hint=hint)
 
 
-def consented(client: Host, home: Path, *, tools_only: bool) -> str:
-    """What is kept from now on, where, and how to stop that."""
+def connecting(client: Host) -> str:
+    """The condition under which something is kept, while nothing is decided."""
+    return f"If you connect {client.title},"
+
+
+def consented(client: Host, home: Path, when: str, *, tools_only: bool) -> str:
+    """What is kept from when on, where, and how to stop that."""
     if tools_only or not client.hooks:
         return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
     return (
-        f"From now on your prompts and {client.title}'s answers are kept in {home}. "
-        "`memfolio pause` stops that, everywhere or in one folder; --tools-only does without."
+        f"{when} your prompts and {client.title}'s answers are kept in {home}. "
+        f"`{command_for(home, 'pause')}` stops that, everywhere or in one folder; --tools-only does without."
     )
+
+
+def command_for(home: Path, *words: str) -> str:
+    """A command as it is typed for this home, and no other."""
+    from memfolio.config import load_config
+
+    usual = load_config(text="").home  # without its settings, which need not be right for those of another home
+    where = () if home == usual else ("--home", str(home))
+    return shlex.join(["memfolio", *where, *words])
 
 
 def _project_home(options: Options) -> Path:
@@ -214,12 +230,23 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
     if off:
         ended = pauses.resume(config.home, folder, now)
-        words = "What is said is kept again." if ended else "There was no pause."
-        still = [_paused(each, config) for each in pauses.pauses(config.home, now)]
-        return Answer({"paused": pauses.pauses(config.home, now)}, [words, *still])
+        still = pauses.pauses(config.home, now)
+        words = [f"Ended the pause {f'of {each.folder}' if each.folder else 'everywhere'}." for each in ended]
+        if ended and not still:
+            words.append(f"What is said is kept again in {config.home}.")
+        words = words or [f"There was no such pause of {config.home}."]
+        return Answer({"paused": still}, [*words, *(_paused(each, config) for each in still)])
     made = pauses.pause(config.home, folder, now, _span(for_))
-    lines = [_paused(made, config), "What is remembered is still recalled. `memfolio pause --off` ends it."]
+    lines = [
+        _paused(made, config),
+        f"This pauses the home {config.home} and no other; what it remembers is still recalled. {_ends(made, config)}.",
+    ]
     return Answer({"paused": pauses.pauses(config.home, now)}, lines)
+
+
+def _ends(each: Pause, config: Config) -> str:
+    """How to end this pause; one of everything has no command that leaves those of folders."""
+    return f"`{command_for(config.home, 'pause', *([each.folder] if each.folder else []), '--off')}` ends it"
 
 
 def _span(text: str | None) -> timedelta | None:
@@ -228,7 +255,10 @@ def _span(text: str | None) -> timedelta | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)", text.strip().lower())
     if found is None or not (amount := float(found[1])) or amount > 10_000:
-        raise InputError(f"{text[:40]!r} is no length of time", hint="write it like 30m, 2h, 1d or 1w")
+        raise InputError(
+            f"{text[:40]!r} is not a duration (try 2h or 3d)",
+            hint="m, h, d and w stand for minutes, hours, days and weeks",
+        )
     unit = next(unit for unit in ("minutes", "hours", "days", "weeks") if unit[0] == found[2][0])
     return timedelta(**{unit: amount})
 
@@ -239,11 +269,11 @@ def _paused(each: Pause, config: Config) -> str:
     return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
 
 
-def paused(config: Config) -> list[str]:
-    """A line for every pause of the home that lasts."""
+def paused(config: Config) -> dict[str, str]:
+    """A line for every pause of the home that lasts, with how to end it."""
     from memfolio.serve.hooks.pause import pauses
 
-    return [_paused(each, config) for each in pauses(config.home, SystemClock().now())]
+    return {_paused(each, config): _ends(each, config) for each in pauses(config.home, SystemClock().now())}
 
 
 def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run: bool) -> str:
@@ -317,7 +347,9 @@ def _program(options: Options, scope: str) -> Program:
     return Program(path=installed(), options=arguments) if is_own else Program(options=arguments)
 
 
-def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool) -> Answer:
+def _applied(
+    host: str, scope: str, changes: list[FileChange], words: str, *, dry_run: bool, preview: str = ""
+) -> Answer:
     """Make the changes, or show them."""
     from memfolio.serve.install import files
 
@@ -328,8 +360,8 @@ def _applied(host: str, scope: str, changes: list[FileChange], words: str, *, dr
         kept = f", what was there is in {files.backup_of(each.path).name}" if each.saved is not None else ""
         done = f"{each.path} {'deleted' if each.new is None else 'written'}{kept}"
         lines.append(diff(each.diff) if dry_run else (done, "dim"))
-    if not (changes and dry_run):
-        lines.append((words, "bold"))
+    if told := preview if changes and dry_run else words:
+        lines.append((told, "bold"))
     shown = [{"path": str(each.path), "deleted": each.new is None, "diff": each.diff} for each in changes]
     document = {"host": host, "changed": bool(changes) and not dry_run, "dry_run": dry_run, "files": shown}
     return Answer(document, lines)
@@ -343,11 +375,16 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
     yield from _model(options)
-    yield from (Finding("note", "pause", line, "`memfolio pause --off` ends it") for line in paused(options.config()))
+    yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
     yield from _hooks(home)
+
+
+def is_connected(options: Options, host: Host) -> bool:
+    """Whether this user's files of a host have anything of memfolio, or cannot be read."""
+    return any(_door(options, host))
 
 
 def _door(options: Options, host: Host) -> Iterator[Finding]:

@@ -92,7 +92,7 @@ class Host:
     """What names another folder for the files of its own, where the person wants that."""
     program: str = ""
     """What a person types to start it."""
-    after: str = "start it anew; /mcp and /hooks show memfolio"
+    after: str = "restart it; /mcp and /hooks show memfolio"
     """What is left for the person to do."""
 
     def servers_of(self, program: Program) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
         message = f"change {anchor.seq} is not what commit {anchor.commit[:10]} vouches for"
         yield Finding("error", "trail", message, "the trail was rewritten: restore audit/ from git")
     if anchors and not wrong:
-        yield Finding("ok", "trail", f"vouched for by {counted(len(anchors), 'commit')}")
+        yield Finding("ok", "trail", f"confirmed by {counted(len(anchors), 'commit')}")
 
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
