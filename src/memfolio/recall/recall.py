@@ -28,7 +28,7 @@ from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
 from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import Hit, Reason, is_short_question
+from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -259,7 +259,7 @@ class Search:
 
     def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
         """What these rows say, the best of them first."""
-        scores, near = weighing.scores, weighing.shares.get("vector", {})
+        scores, turns, near = weighing.scores, weighing.turns, weighing.shares.get("vector", {})
         best, most, nearest = order[0], max(scores[order[0]], LEAST), max(near.values(), default=0.0) or 1.0
         nearby = self._likeness(best, order[1:])
         return [
@@ -270,6 +270,7 @@ class Search:
                 fit=scores[row] / most,
                 likeness=nearby.get(row, 0.0),
                 meaning=near.get(row, 0.0) / nearest,
+                page=(row // APART, turns[row].file) if turns[row].id.startswith(WRITTEN) else None,
             )
             for row in order
         ]
@@ -294,7 +295,8 @@ class Search:
             parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
             texts = self._read(list(candidates.turns), partial(beginnings, most=most))
-            echoing = echoes(texts, asked) if ranking.echo else frozenset[int]()
+            said = {row: text for row, text in texts.items() if not candidates.turns[row].id.startswith(WRITTEN)}
+            echoing = echoes(said, asked) if ranking.echo else frozenset[int]()
             if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
                 return candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
@@ -420,7 +422,8 @@ class Search:
                 digests += [row for _, row in self._newest(replace(within, level=level), limit)]
             events |= {row: at for at, row in self._newest(within, MANY_EVENTS)}
         looks = self._read([*digests, *events], memory_columns)
-        asking = echoes({row: look.content for row, look in looks.items()}, self.query.text)
+        said = {row: look.content for row, look in looks.items() if look.source != "note"}
+        asking = echoes(said, self.query.text)
         telling = {row for row, look in looks.items() if not is_bare(look.source, look.content)} - asking
         digests = [row for row in dict.fromkeys(digests) if row in telling]
         best = sorted(telling - set(digests), key=lambda row: (-looks[row].importance, events[row], row))
