@@ -31,6 +31,7 @@ AGREE = "show the person what would go; when they agree, call it again with conf
 
 DEEDS = {
     "remembered": "kept on purpose",
+    "imported": "imported",
     "said": "turns of conversations",
     "learned": "learned and summed up",
     "known": "facts, rules and cases",
@@ -228,6 +229,8 @@ def deed_of(entry: TrailEntry) -> str:
         return _BY_ACTION[entry.action]
     if entry.trigger == "edit":
         return "edited"
+    if entry.trigger == "import":
+        return "imported"
     if any("/knowledge/" in path for path in entry.paths):
         return "known"
     if entry.trigger in ("observe", "hook"):

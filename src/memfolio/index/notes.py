@@ -60,7 +60,7 @@ _NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified 
 
 
 class NoteBlock(NamedTuple):
-    """A part of a note that stands for itself: a paragraph, a table, a numbered list, an item of another with all that is below."""
+    """A part of a note that stands for itself: a paragraph, a table, a numbered list, an item of another."""
 
     text: str
     line: int
