@@ -65,12 +65,6 @@ class Said(NamedTuple):
     fit: float = 1.0
     likeness: float = 0.0
     meaning: float = 0.0
-    page: tuple[int, int] | None = None
-    """The note or page that it is a part of; None for what stands for itself."""
-
-    def is_beside(self, other: Said) -> bool:
-        """Whether both are parts of one text, which holds as a whole."""
-        return self.page is not None and self.page == other.page and self.at[0] == other.at[0]
 
 
 @cache
@@ -273,7 +267,6 @@ class Matter:
         """Which one takes the place of the first, by its place; None where none does."""
         old = said[0]
         later = [nth for nth, each in enumerate(said) if each.speaker == old.speaker and each.at > old.at]
-        later = [nth for nth in later if not said[nth].is_beside(old)]
         later = [nth for nth in later if self._is_near(said[nth]) or max(said[nth].likeness, said[nth].meaning) > 0]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
@@ -284,7 +277,7 @@ class Matter:
         new, best = said[0], range(1, min(len(said), BEST))
         older = [nth for nth in best if said[nth].speaker == new.speaker and said[nth].at < new.at]
         older = [nth for nth in older if not self._is_of_another(_read(said[nth].text[:READ]), _read(new.text[:READ]))]
-        older = [nth for nth in older if self._is_near(said[nth]) and not said[nth].is_beside(new)]
+        older = [nth for nth in older if self._is_near(said[nth])]
         found = [nth for nth in older if self.score(said[nth], new._replace(likeness=said[nth].likeness)) > least]
         return max(found, key=lambda nth: said[nth].at, default=None)
 

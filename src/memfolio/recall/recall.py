@@ -24,7 +24,7 @@ from memfolio.index.lookup import (
     overview,
 )
 from memfolio.index.rows import from_us, of_kept, to_us
-from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
+from memfolio.index.search import ARCHIVED, DORMANT, Filter, TurnColumns, frequencies, size
 from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
@@ -241,7 +241,8 @@ class Search:
         # Asked for what was so before, and with the older one found best already, nothing has to move.
         if wanted != weighing.best(1, told)[0]:
             weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
-        return {turns[new].id: (turns[old].id,)}
+        # Parts of one text hold together, whichever of them answers better.
+        return {} if _are_parts_of_one(new, old, turns) else {turns[new].id: (turns[old].id,)}
 
     def _pair(
         self,
@@ -259,7 +260,7 @@ class Search:
 
     def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
         """What these rows say, the best of them first."""
-        scores, turns, near = weighing.scores, weighing.turns, weighing.shares.get("vector", {})
+        scores, near = weighing.scores, weighing.shares.get("vector", {})
         best, most, nearest = order[0], max(scores[order[0]], LEAST), max(near.values(), default=0.0) or 1.0
         nearby = self._likeness(best, order[1:])
         return [
@@ -270,7 +271,6 @@ class Search:
                 fit=scores[row] / most,
                 likeness=nearby.get(row, 0.0),
                 meaning=near.get(row, 0.0) / nearest,
-                page=(row // APART, turns[row].file) if turns[row].id.startswith(WRITTEN) else None,
             )
             for row in order
         ]
@@ -440,6 +440,12 @@ class Search:
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
+
+
+def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) -> bool:
+    """Whether both stand in one note or page, and were written at the same time."""
+    one, two = ((nth // APART, turns[nth].file, turns[nth].happened_at) for nth in (row, other))
+    return one == two and turns[row].id.startswith(WRITTEN)
 
 
 def _speaker(look: MemoryColumns) -> str:
