@@ -16,7 +16,7 @@ from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
 ROOMS = (
-    "agents audit cases core facts graph inference mind ontology procedures proposals questions reason reflections "
+    "account agents audit cases core facts graph inference mind notes ontology procedures proposals questions reason reflections "
     "rules runs typedb"
 ).split()
 NOT_AWAITED = {*ROOMS, "subscribe"}

@@ -84,7 +84,7 @@ def test_each_shell_gets_its_script(shell: str) -> None:
 
 
 def test_help_offers_to_install_completion(cli: Run) -> None:
-    said = cli("--help")
+    said = cli("--help", "--all")
     assert "--install-completion" in said
     assert "--show-completion" in said
 
@@ -96,7 +96,7 @@ def test_example_that_begins_with_another_program_is_shown_as_it_is_typed(cli: R
 
 
 def test_help_lists_the_commands_in_panels_and_in_order(cli: Run) -> None:
-    said = cli("--help")
+    said = cli("--help", "--all")
     places = [said.index(f"─ {panel} ") for panel in dict.fromkeys(row.panel for row in listed().values())]
     assert places == sorted(places)
     assert re.findall(r"^│ ([a-z]+) ", said, re.MULTILINE) == list(listed())

@@ -36,7 +36,7 @@ def missing(home: Path) -> int:
 
 def test_import_returns_with_every_memory_embedded(home: Path, cli_json: RunJson, tmp_path: Path) -> None:
     document = cli_json("import", notes(tmp_path / "notes"), "--from", "markdown")
-    assert document["taken"] == document["embedded"] == DAYS * A_DAY
+    assert (document["pages"], document["embedded"]) == (DAYS, DAYS * A_DAY)
     assert (document["not_embedded"], document["degraded"]) == (0, [])
     assert missing(home) == 0
     assert cli_json("recall", "what is there to drink", "--limit", 1)["degraded"] == []
@@ -66,7 +66,7 @@ def test_import_and_tend_go_on_without_an_embedder_and_say_so(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     document = cli_json("import", notes(tmp_path / "notes"), "--from", "markdown")
-    assert (document["taken"], document["embedded"], document["not_embedded"]) == (DAYS * A_DAY, 0, DAYS * A_DAY)
+    assert (document["pages"], document["embedded"], document["not_embedded"]) == (DAYS, 0, DAYS * A_DAY)
     assert why in document["degraded"][0]
     [agent] = cli_json("tend")["agents"]
     [job] = [each for each in agent["done"] if each["job"] == "embed"]

@@ -23,7 +23,7 @@ from memfolio.serve.http.server import Limits, listen, server_of
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tokens import Tokens
 from memfolio.verbs.verb import tools_of
-from tests.pages import ROOT, Step, blocks, by_bash, pages, run_step, steps, surroundings
+from tests.pages import ROOT, Step, blocks, here, pages, run_step, steps, surroundings
 from tests.serve.http.conftest import in_thread
 
 ASKED = re.compile(r'memfolio (recall|context) "([^"]+)"(?: --limit \d+)?')
@@ -102,7 +102,7 @@ def test_example_holds_at_every_door(page: Path, tmp_path: Path, monkeypatch: py
         if block.language == "python":
             exec(compile(block.text, str(page), "exec"), names)
         for place, step in enumerate(steps(block.text) if block.language == "console" else []):
-            run_step(step, by_bash)
+            run_step(step, here)
             if found := answer(step):
                 # In a copy: what is asked at the doors leaves traces that the page does not show.
                 copy = shutil.copytree(tmp_path / "home", tmp_path / f"copy-{number}-{place}", symlinks=True)

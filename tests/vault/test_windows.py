@@ -42,6 +42,7 @@ def test_day_of_a_memory(home: Path) -> None:
         seq = memory.audit.log(limit=1)[0].seq
         memory.audit.undo([seq], by=PERSON)
         assert memory.recall("What does Alex drink?")[0].memory.content == "Alex prefers coffee"
+        assert memory.vault.commit() == 0
         assert all(finding.level != "error" for finding in memory.vault.verify())
         assert disk.refused == []
     with opened(home) as (memory, disk):

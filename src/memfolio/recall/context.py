@@ -15,7 +15,6 @@ from memfolio.index.database import Connection
 from memfolio.index.graph import named
 from memfolio.index.lookup import EntityProfile, profiles
 from memfolio.index.read_files import body_text, entity_id
-from memfolio.index.search import size
 from memfolio.learn.learned import moment
 from memfolio.recall import query
 from memfolio.recall.current import asks_before
@@ -326,11 +325,6 @@ LEAST_BUDGET = 50
 MOST_BUDGET = 1_000_000
 TOKENS_PER_HIT = 165
 """For how many tokens of the budget one memory is shown at most."""
-HANDFUL, EASE = 8, 0.19
-"""Up to how many memories a home is tiny, and how much less then has to fit.
-
-Chosen by hand on a few questions, not fitted to cases as `recall.fits` is.
-"""
 FEWEST_HITS, MOST_HITS = 16, 100
 """What a small budget may show, and what the largest may."""
 MOST_PROFILES = 8
@@ -539,8 +533,7 @@ class _Composer:
         known = self._request.known
         most = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
         now, zone = self._request.situation.now, self._vault.home.zone
-        # In a home of a handful of memories the nearest costs a line, and whoever tries memfolio out asks there.
-        ease = EASE if sum(index.read(size) for index in self._searcher.indexes()) <= HANDFUL else 1.0
+        ease = self._searcher.ease()
         least = ease * self._weights.least * (self._weights.broad if is_broad(text) else 1)
         query = Query.from_args(question, now=now, zone=zone, limit=min(MOST_HITS, most + len(known)), min_fit=least)
         # Facts and events have places of their own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -25,7 +25,7 @@ from memfolio.index.lookup import Located, Place, by_id, by_ids, by_rows, lines_
 from memfolio.index.maintenance import dormant
 from memfolio.index.notes import NOTE
 from memfolio.index.rows import to_us
-from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, has_private, is_known, matches
+from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, has_private, is_known, matches, size
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
@@ -113,6 +113,11 @@ BY_THE_WAY = 0.02
 MEMORIES = Filter(forms=("memory", NOTE), include=(ARCHIVED,))
 _PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
 EVERY_PROJECT = "all"
+HANDFUL, EASE = 8, 0.19
+"""Up to how many memories a home is tiny, and how much less then has to fit.
+
+Chosen by hand on a few questions, not fitted to cases as `recall.fits` is.
+"""
 MANY = 100
 """How many memories one description can mean at most."""
 
@@ -195,6 +200,17 @@ class Searcher:
         """Be ready to follow what is about to be written."""
         self.index.prepare()
 
+    def ease(self) -> float:
+        """How much of the usual fit is enough here.
+
+        In a home of a handful of memories the nearest costs a line, and whoever tries memfolio out asks there.
+        """
+        return EASE if sum(index.read(size) for index in self.indexes()) <= HANDFUL else 1.0
+
+    def _fits(self, hits: Sequence[Hit], least: float) -> bool:
+        """Whether any of the hits is likely to answer."""
+        return any(hit.fit >= least and not hit.is_question for hit in hits)
+
     def recall(self, query: Query, ranking: Ranking | None = None) -> Hits:
         """The memories that answer a question, and what could not take part in answering it.
 
@@ -205,11 +221,11 @@ class Searcher:
             ranking = ranking or self._vault.config.recall
             hits, question, waiting = self._find(query, ranking)
         took = (time.perf_counter() - started) * 1000
-        missing = f"vectors: {waiting:,} of the memories have none yet"
+        missing = f"{counted(waiting, 'memory is', 'memories are')} not embedded yet; search by meaning skips them"
         degraded = (*self.degraded(), *([missing] if waiting and not self.vectorizer.trouble else []))
         return Hits(
             hits,
-            fits=any(hit.fit >= ranking.fits and not hit.is_question for hit in hits),
+            fits=self._fits(hits, ranking.fits) or bool(hits and self._fits(hits, self.ease() * ranking.fits)),
             degraded=degraded,
             took_ms=round(took, 3),
             intent=question.intent.value,
