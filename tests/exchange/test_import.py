@@ -420,6 +420,20 @@ def test_imported_page_is_found_with_its_own_date(memory: Memory, tmp_path: Path
     assert hit.memory.event_time == datetime(2021, 5, 4, tzinfo=UTC)
 
 
+def test_import_of_pages_is_told_as_that_in_the_log_and_among_what_changed(memory: Memory, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("bees", "tea"):
+        (notes / f"{name}.md").write_text(f"Kim likes {name}.\n")
+    take_in(memory, source_of(notes), notes)
+    assert memory.audit.log(limit=1)[0].summary == "imported 2 pages from markdown"
+    [group] = [each for each in memory.account.changed().groups if each.deed != "kept up"]
+    assert (group.deed, [each.summary for each in group.newest]) == ("imported", ["imported 2 pages from markdown"])
+    talk = Things(Sheet(ref="p", path="memory/notes/p.md", text="Ida likes figs.\n"), *TALK)
+    take_in(memory, talk, tmp_path)
+    assert memory.audit.log(limit=1)[0].summary == "imported 1 page and memories from things"
+
+
 def test_export_of_strangers_is_not_taken_as_a_whole(memory: Memory, home: Path, tmp_path: Path) -> None:
     memory.remember("tea")
     export(memory, tmp_path / "e.tar.gz", "archive")

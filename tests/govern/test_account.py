@@ -69,6 +69,17 @@ def test_why_names_who_said_it_and_what_it_was_before(home: Path) -> None:
         assert memory.account.why("The moon is made of cheese").memories == ()
 
 
+def test_question_asked_before_is_not_why_something_was_said(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.remember("Kim prefers calls in the morning")
+        for number in range(4):
+            memory.observe("user", "Does Priya like jazz?", session=f"s-{number}")
+        assert "Does Priya like jazz?" in [hit.memory.content for hit in memory.recall("Priya likes jazz")]
+        assert memory.account.why("Priya likes jazz").memories == ()
+        told = memory.observe("user", "Priya likes jazz more than anything", session="t")
+        assert [each.memory.id for each in memory.account.why("Priya likes jazz").memories] == [told.id]
+
+
 def test_everything_about_somebody_is_forgotten_and_can_be_taken_back(home: Path) -> None:
     with Memory.open(home, background=False, speaker="owner") as memory:
         memory.remember("Kim keeps bees on the roof")

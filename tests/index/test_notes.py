@@ -125,6 +125,21 @@ def test_day_is_read_item_by_item_and_a_list_of_words_elsewhere_is_one_block() -
     assert flour.heading == ("Pancakes", "Ingredients:")
 
 
+@pytest.mark.parametrize("name", ["Release.md", "2026-11-03.md"])
+def test_numbered_list_is_one_block_in_its_order_however_long_its_items_are(name: str) -> None:
+    steps = [f"{nth}. {what} and wait until everything about that is green again" for nth, what in enumerate("abc", 1)]
+    before, found, after = read(name, "Careful.\n\n" + "\n".join(steps) + "\n\nThen rest.\n")
+    assert found.item.content == "\n".join(steps)
+    assert (before.item.content, after.item.content) == ("Careful.", "Then rest.")
+
+
+def test_items_of_a_numbered_list_that_have_ids_are_blocks_that_links_lead_to() -> None:
+    long = "Open the valve behind the boiler and wait for a minute"
+    first, second, link = read("Steps.md", f"1. {long} ^open\n2. Close it\n\nSee [[#^open]]\n")
+    assert [first.item.content, second.item.content] == [long, "Close it"]
+    assert link.item.attributes["refers_to"] == [first.item.id]
+
+
 def test_outline_of_logseq_is_read_with_its_properties_ids_and_references() -> None:
     block, inner = "6511e6a2-1111-4222-8333-abcdefabcdef", "6511e6a2-1111-4222-8333-abcdefabcd00"
     text = (

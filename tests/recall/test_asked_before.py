@@ -191,3 +191,18 @@ def test_without_the_weight_questions_count_like_everything_else(home: Path) -> 
     config = replace(config, recall=replace(config.recall, echo=0.0))
     with Memory(Vault.open(config=config), "main", background=False) as memory:
         assert contents(memory.recall("What do I drink?"))[0] == "What do I drink?"
+
+
+def test_question_that_a_note_leaves_open_is_no_question_asked_before(home: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "Atlas.md").write_text(
+        "# Atlas\n\n- Open: who writes the customer mail?\n- The server is in Oslo, in a cellar that stays dry.\n"
+    )
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        memory.observe("user", "Who writes the customer mail?", session="s")
+        hits = memory.recall("Who writes the customer mail?")
+        assert hits[0].memory.content == "Open: who writes the customer mail?"
+        assert [hit.memory.content for hit in hits if hit.only_asks] == ["Who writes the customer mail?"]
+        assert "Open: who writes" in (memory.context("Who writes the customer mail?") or "")

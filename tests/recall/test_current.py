@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -86,6 +87,32 @@ def test_word_of_a_stranger_does_not_replace_the_owners(memory: Memory) -> None:
     tell(memory, "My gym is in Harlow Street.")
     memory.observe("tool", "My gym switched, it is in Canal Row now.", session="s-9", at=START + timedelta(days=90))
     assert [hit.replaces for hit in memory.recall("Where is my gym?") if hit.replaces] == []
+
+
+MEETING = """# Atlas sync
+
+- The launch of Atlas is on March 3 with Tom and Priya.
+- The launch of Atlas moved to April 14, says Priya.
+"""
+
+
+def test_parts_of_one_note_hold_together_and_a_later_note_replaces(home: Path, tmp_path: Path) -> None:
+    question = "When is the launch of Atlas?"
+    for name, text, day in (("sync", MEETING, 1), ("later", "The launch of Atlas moved to May 5.\n", 40)):
+        note = tmp_path / name / f"{name}.md"
+        note.parent.mkdir()
+        note.write_text(text)
+        at = (START + timedelta(days=day)).timestamp()
+        os.utime(note, (at, at))
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(tmp_path / "sync")
+        assert len(hits := memory.recall(question)) == 2
+        assert not any(hit.replaces for hit in hits)
+        assert "earlier:" not in (memory.context(question) or "")
+        memory.notes.watch(tmp_path / "later")
+        first, *others = memory.recall(question)
+        assert "May 5" in first.memory.content
+        assert {*first.replaces} < {hit.memory.id for hit in others}
 
 
 def test_questions_tell_whether_they_are_about_now() -> None:

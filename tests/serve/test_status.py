@@ -53,6 +53,18 @@ def test_people_get_a_page_that_fits(cli: Run) -> None:
     assert "orphans" not in said
 
 
+def test_imported_notes_are_counted_as_notes_and_taken_back_as_pages(cli: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("bees", "tea"):
+        (notes / f"{name}.md").write_text(f"Kim likes {name}.\n")
+    cli("import", str(notes))
+    assert "notes      2 blocks that can be found" in cli("status")
+    said = cli("undo", "--source", "import:markdown", "--dry-run")
+    assert "2 pages from there" in said
+    assert "memories" not in said
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.usefixtures("lived")
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -27,7 +27,7 @@ def test_folder_is_watched_listed_and_ended(cli: Run, cli_json: RunJson, home: P
     ]
     assert "lathe" in cli("recall", "lathe")
     assert f"{folder / 'bad.md'} is not text" in cli("watch")
-    assert "see `memfolio watch`" in cli("status")
+    assert "2 blocks that can be found" in cli("status")
     assert cli_json("watch", folder)["seq"] is None
     ended = cli_json("watch", "--stop", folder)
     assert ended["seq"]

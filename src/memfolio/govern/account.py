@@ -25,12 +25,13 @@ USUAL = timedelta(days=7)
 AT_ONCE = 200
 MOST = 10_000
 """How many changes are looked through, and how many memories go at once."""
-BEHIND = 3
-"""Memories that are named as the reason for one thing that was said."""
+BEHIND, LOOKED_AT = 3, 12
+"""Memories that are named as the reason for one thing that was said, and among how many they are looked for."""
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
 DEEDS = {
     "remembered": "kept on purpose",
+    "imported": "imported",
     "said": "turns of conversations",
     "learned": "learned and summed up",
     "known": "facts, rules and cases",
@@ -157,7 +158,10 @@ class MemoryAccount:
         said = check_text("text", text).strip()
         cited = dict.fromkeys(each for each in ANY_ID.findall(said) if self._searcher.find(each))
         fits = self._vault.config.recall.fits
-        ids = [*cited] or [hit.memory.id for hit in self._recall(said, limit=BEHIND, min_fit=fits)]
+        found = () if cited else self._recall(said, limit=LOOKED_AT, min_fit=fits)
+        # To have asked for something is no reason to say it.
+        telling = [hit.memory.id for hit in found if not (hit.only_asks or hit.is_question)]
+        ids = [*cited] or telling[:BEHIND]
         return Because(text=said, memories=tuple(filter(None, map(self._explained, ids))))
 
     def _explained(self, id: str) -> Explanation | None:
@@ -225,6 +229,8 @@ def deed_of(entry: TrailEntry) -> str:
         return _BY_ACTION[entry.action]
     if entry.trigger == "edit":
         return "edited"
+    if entry.trigger == "import":
+        return "imported"
     if any("/knowledge/" in path for path in entry.paths):
         return "known"
     if entry.trigger in ("observe", "hook"):

@@ -52,6 +52,7 @@ _REFERENCE = re.compile(r"\(\(([0-9a-f-]{36})\)\)|\[\[([^\[\]|#\n]*)#\^([A-Za-z0
 _TAG = re.compile(r"(?<![\w/&#])#(?:\[\[([^\[\]\n]{1,100})\]\]|([\w/-]*[^\W\d][\w/-]*))")
 _NO_TAGS = re.compile(r"(?s)(`{1,3}|~~~).*?\1|https?://\S+|\[\[[^\]\n]*\]\]")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
+_NUMBERED = re.compile(r"[ \t]*[0-9]{1,9}[.)][ \t]")
 _NESTED = re.compile(r"(?m)^[ \t]*[-*+][ \t]")
 _JOURNAL = re.compile(r"([0-9]{4})_([0-9]{2})_([0-9]{2})")
 _NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified cssclass cssclasses public".split()}
@@ -59,7 +60,7 @@ _NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified 
 
 
 class NoteBlock(NamedTuple):
-    """A part of a note that stands for itself: a paragraph, a table, an item of a list with all that is below it."""
+    """A part of a note that stands for itself: a paragraph, a table, a numbered list, an item of another."""
 
     text: str
     line: int
@@ -151,7 +152,7 @@ def _properties(text: str) -> Fields:
 
 
 def _blocks(text: str, *, joins_lists: bool) -> list[NoteBlock]:
-    """The blocks of a note in order; with `joins_lists`, a list of nothing but short items is one."""
+    """The blocks of a note in order; a numbered list is one, with `joins_lists` also one of short items."""
     body = Body(text)
     sections = list(sections_of(body.text))
     heads, found = [section.head for section in sections], list[NoteBlock]()
@@ -178,13 +179,20 @@ def _grouped(
         items = pieces[at : at + _list_length(text, pieces, at)]
         if not items and pieces[at].content.endswith(":") and _list_length(text, pieces, at + 1):
             lead, at = (pieces[at].content,), at + 1
-        elif joins_lists and items and all(len(each.content) < SHORT for each in items):
+        elif items and (_are_steps(text, items) or (joins_lists and all(len(each.content) < SHORT for each in items))):
             yield items, lead
             lead, at = (), at + len(items)
         else:
             for piece in items or pieces[at : at + 1]:
                 yield [piece], lead
             lead, at = (), at + max(1, len(items))
+
+
+def _are_steps(text: str, items: Sequence[HandWrittenNote]) -> bool:
+    """Whether a list is numbered, so that its items tell something in their order; one with ids is its items."""
+    raw = text[items[0].start : items[-1].end]
+    is_named = _LOGSEQ_ID.search(raw) or any(_BLOCK_ID.search(text[each.start : each.end]) for each in items[:-1])
+    return len(items) > 1 and not is_named and all(_NUMBERED.match(text, each.start) for each in items)
 
 
 def _list_length(text: str, pieces: Sequence[HandWrittenNote], at: int) -> int:

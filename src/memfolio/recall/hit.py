@@ -115,6 +115,8 @@ def _piece(sentence: str, start: int, end: int) -> str:
 # What recall finds, and why.
 
 MARKS = ("?", "？")
+WRITTEN = ("N-", "P-")
+"""With which the ids of parts of notes and pages begin: a question in them is left open, and was asked of nobody."""
 SHORT = 15
 """Words up to which a question is no more than one."""
 SNIPPET = 80
@@ -166,7 +168,7 @@ class Hit:
     @property
     def is_question(self) -> bool:
         """Whether it is one short question, which alone is no reason to tell anything."""
-        return is_short_question(self.memory.content)
+        return not self.memory.id.startswith(WRITTEN) and is_short_question(self.memory.content)
 
     @property
     def snippet(self) -> str:

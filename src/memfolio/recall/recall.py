@@ -24,11 +24,11 @@ from memfolio.index.lookup import (
     overview,
 )
 from memfolio.index.rows import from_us, of_kept, to_us
-from memfolio.index.search import ARCHIVED, DORMANT, Filter, frequencies, size
+from memfolio.index.search import ARCHIVED, DORMANT, Filter, TurnColumns, frequencies, size
 from memfolio.index.vectors import likeness
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import Hit, Reason, is_short_question
+from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -241,7 +241,8 @@ class Search:
         # Asked for what was so before, and with the older one found best already, nothing has to move.
         if wanted != weighing.best(1, told)[0]:
             weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
-        return {turns[new].id: (turns[old].id,)}
+        # Parts of one text hold together, whichever of them answers better.
+        return {} if _are_parts_of_one(new, old, turns) else {turns[new].id: (turns[old].id,)}
 
     def _pair(
         self,
@@ -294,7 +295,8 @@ class Search:
             parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
             texts = self._read(list(candidates.turns), partial(beginnings, most=most))
-            echoing = echoes(texts, asked) if ranking.echo else frozenset[int]()
+            said = {row: text for row, text in texts.items() if not candidates.turns[row].id.startswith(WRITTEN)}
+            echoing = echoes(said, asked) if ranking.echo else frozenset[int]()
             if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
                 return candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
@@ -420,7 +422,8 @@ class Search:
                 digests += [row for _, row in self._newest(replace(within, level=level), limit)]
             events |= {row: at for at, row in self._newest(within, MANY_EVENTS)}
         looks = self._read([*digests, *events], memory_columns)
-        asking = echoes({row: look.content for row, look in looks.items()}, self.query.text)
+        said = {row: look.content for row, look in looks.items() if look.source != "note"}
+        asking = echoes(said, self.query.text)
         telling = {row for row, look in looks.items() if not is_bare(look.source, look.content)} - asking
         digests = [row for row in dict.fromkeys(digests) if row in telling]
         best = sorted(telling - set(digests), key=lambda row: (-looks[row].importance, events[row], row))
@@ -437,6 +440,12 @@ class Search:
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
+
+
+def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) -> bool:
+    """Whether both stand in one note or page, and were written at the same time."""
+    one, two = ((nth // APART, turns[nth].file, turns[nth].happened_at) for nth in (row, other))
+    return one == two and turns[row].id.startswith(WRITTEN)
 
 
 def _speaker(look: MemoryColumns) -> str:

@@ -258,7 +258,7 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
     if blocks := counts.forms.get("note"):
-        yield "notes", f"{counted(blocks, 'block')} in watched folders, see `memfolio watch`"
+        yield "notes", f"{counted(blocks, 'block')} that can be found"
     if items := counts.forms.get("mind"):
         yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:

@@ -16,7 +16,7 @@ from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
 from memfolio.types import Action
-from memfolio.vault.paths import CONFIG, GITIGNORE
+from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 
 if TYPE_CHECKING:
     from memfolio.govern.account import Changes
@@ -135,7 +135,8 @@ def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool
     zone, asked = memory.vault.home.zone, False
     if not dry_run and not yes:
         seen = undone(dry_run=True)
-        deed = f"take back {counted(len(seen.memories), 'memory', 'memories')} of {source} in {len(seen.paths)} files"
+        came = _came(seen, len(seen.memories), f" in {counted(len(seen.paths), 'file')}")
+        deed = f"take back {came} of {source}"
         asked = options.confirm(deed, list(_undone(seen, zone)), yes=len(seen.memories) == 1)
     found = undone(dry_run=dry_run)
     ids, seqs = [each.id for each in found.memories], [each.seq for each in found.receipts]
@@ -155,10 +156,16 @@ def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool
     return Answer(document, [*lines, (done if seqs else "Nothing was changed.", "bold")])
 
 
+def _came(found: Undone, memories: int, files: str = "") -> str:
+    """How many memories are taken back, or pages where these are all that came."""
+    pages = sum(1 for path in found.paths if form_of(path) is Form.PAGE)
+    return counted(pages, "page") if pages and not memories else counted(memories, "memory", "memories") + files
+
+
 def _undone(found: Undone, zone: tzinfo) -> Iterator[Line]:
     """The difference, what goes along with what came from the source, and what stays."""
     yield difference(for_people(found.diff))
-    yield f"{counted(found.roots, 'memory', 'memories')} from there", "bold"
+    yield f"{_came(found, found.roots)} from there", "bold"
     for words, memories in (
         ("made of that, and going along:", found.memories[found.roots :]),
         ("staying, since a person confirmed, pinned or wrote it:", found.kept),

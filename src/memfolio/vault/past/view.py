@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Any
 
+from memfolio.text import counted
 from memfolio.types import Action, frozen
 from memfolio.vault.journal import FileMark, TrailLine, to_bytes, to_text
 from memfolio.vault.lines import record_of, split_lines
@@ -449,6 +450,8 @@ class View:
             return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
         if line.about:
             return _taken_back(line.about)
+        if line.by.trigger == "import" and line.action is not Action.APPEND and (words := _imported(line)):
+            return words
         if deeds := self.deeds(line):
             return deeds[0] if len(deeds) == 1 else f"{len(deeds)} memories: {deeds[0]}"
         words = self.words(line)
@@ -485,6 +488,15 @@ class View:
         logs = [mark for mark in line.files if form_of(mark.path) is Form.LOG]
         blocks = [block for mark in logs for side in self._walk.differing(line, mark) for block in side]
         return [_deed(record, {each: text for each, text in blocks if each}) for record in once]
+
+
+def _imported(line: TrailLine) -> str:
+    """What an import of pages brought; nothing where it corrected a memory."""
+    pages = sum(1 for path in line.paths if form_of(path) is Form.PAGE)
+    if not pages or not any("/meta/imports/" in path for path in line.paths):
+        return ""
+    more = " and memories" if any(each.startswith("M-") for each in line.ids) else ""
+    return f"imported {counted(pages, 'page')}{more} from {(line.by.source or '').removeprefix('import:')}"
 
 
 def _new_words(taken: Blocks, put: Blocks) -> str:
