@@ -16,8 +16,8 @@ from memfolio import AsyncMemory, Memory, NotFoundError
 from memfolio.vault.vault import Vault
 
 ROOMS = (
-    "account agents audit cases core facts graph inference mind notes ontology procedures proposals questions reason reflections "
-    "rules runs typedb"
+    "account agents audit cases core facts graph inference mind notes ontology procedures proposals questions reason "
+    "reflections rules runs typedb"
 ).split()
 NOT_AWAITED = {*ROOMS, "subscribe"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))

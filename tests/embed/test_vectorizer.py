@@ -567,4 +567,5 @@ def test_a_question_does_not_wait_for_missing_vectors_and_says_that_they_are(hom
         hits = memory.recall("tea number 7")
         assert hits[0].memory.content == "tea number 7"
         assert memory.searcher.index.read(count_pending) == 500 - vectorizer.SOME
-        assert hits.degraded == (f"{500 - vectorizer.SOME} memories are not embedded yet; search by meaning skips them",)
+        missing = f"{500 - vectorizer.SOME} memories are not embedded yet"
+        assert hits.degraded == (f"{missing}; search by meaning skips them",)
