@@ -62,7 +62,7 @@ WEIGHED = 2_000
 """How many memories the words of a prompt may bring together, before the most common ones are left out."""
 
 
-PAUSED = "Memory is paused here, so this is not kept. Tell the user; `memfolio pause --off` ends the pause."
+PAUSED = "Memory is paused here, so this is not kept. Tell the user; `memfolio doctor` shows how to end the pause."
 LATER = (TriggerRequest.REMEMBER, TriggerRequest.REFLECT)
 """What changes something, and so is done when the prompt is answered."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Open = Callable[[], "Memory"]
 AT_ONCE = 8
 """Calls that run at the same time; others wait."""
-RESUME = "ask the person; `memfolio pause --off` ends the pause"
+RESUME = "ask the person; `memfolio doctor` shows how to end the pause"
 SCOPE = "write by a token that may read: refuse"
 logger = logging.getLogger(__name__)
 
