@@ -8,7 +8,7 @@ CODE   := $(wildcard src tests tools bench)
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-long test-page check size bench ablation docs dist lock clean
+.PHONY: help install demo test test-long test-page check size bench ablation docs pictures dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ ablation: install ## Write what each strategy is worth into docs/recall.md: make
 
 docs: $(VENV)/.installed-dev ## Check that the documentation is complete, linked and runs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_surface.py $(ARGS)
+
+pictures: $(VENV)/.installed-dev ## Make the pictures of README and docs from the real program
+	$(BIN)/python -m tools.terminal
+	$(BIN)/python -m tools.screenshots
 
 dist: $(VENV)/.installed-dev ## Build the wheel and the source distribution into dist/
 	rm -rf dist build/lib

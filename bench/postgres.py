@@ -1,16 +1,20 @@
 """A home in PostgreSQL beside what it is made of: each figure a ratio within one run, since machines differ.
 
-    python -m bench.postgres [--writes 200] [--homes 200]
+    python -m bench.postgres [--writes 200] [--homes 200] [--carried 10000] [--commit-ms 2]
 
-The server is one of its own in a folder that is thrown away; as root it runs as `nobody`.
+The server is one of its own in a folder that is thrown away; as root it runs as `nobody`. How costly a commit is
+decides what writes are compared with: they are measured on the disk as it is, and once more with commits that take
+`--commit-ms` longer, as those to a synchronous standby do.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -18,23 +22,30 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psycopg
 
 from memfolio.config import Config, load_config
 from memfolio.memory import Memory
+from memfolio.serve.http.app import MOST_HOMES
+from memfolio.vault.postgres.carry import export_home, import_home
 from memfolio.vault.postgres.database import HomeDatabase, migrate
 from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 
 CLIENTS = 8
+TEXT = "Alice drinks green tea in the morning, and coffee on Sundays " * 4
+NUMBERS = itertools.count()
 BURN = "import time; t = time.perf_counter(); n = 0\nwhile time.perf_counter() - t < 2: n += 1\nprint(n)"
 ASK = """
 import sys, time
 from memfolio.memory import Memory
+from memfolio.serve.http.app import MOST_HOMES
 with Memory.open(sys.argv[1], background=False) as memory:
     memory.recall("warm up")
     print("ready", flush=True); sys.stdin.readline()
@@ -63,12 +74,10 @@ def seconds(work: Callable[[int], object], count: int, clients: int = 1) -> floa
                 return
             work(number)
 
-    threads = [threading.Thread(target=run) for _ in range(clients)]
     began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        for each in [pool.submit(run) for _ in range(clients)]:
+            each.result()  # work that failed must not count as quick
     return time.perf_counter() - began
 
 
@@ -90,36 +99,46 @@ class Bench:
         vault.config = replace(vault.config, cache=self.folder / cache / name)
         return self.stack.enter_context(Memory(vault, "main", background=False))
 
-    def writes(self, count: int) -> None:
+    def prepare_writes(self) -> None:
+        """The homes that are written to, and the table for bare inserts."""
         with psycopg.connect(self.server.owner_url, autocommit=True) as conn:
             conn.execute("CREATE TABLE bare (n bigint, data bytea)")
-        text = b"Alice drinks green tea in the morning, and coffee on Sundays " * 4
-        local = threading.local()
-
-        def insert(number: int) -> None:
-            if not hasattr(local, "conn"):
-                local.conn = self.stack.enter_context(psycopg.connect(self.server.owner_url, autocommit=True))
-            local.conn.execute("INSERT INTO bare VALUES (%s, %s)", [number, text])
-
-        one = self.memory("writer")
-        many = [self.memory(f"writer-{number}") for number in range(CLIENTS)]
-        for memory in (one, *many):
+        # Opened before anything is measured, since connecting costs more than an insert.
+        self.free = [
+            self.stack.enter_context(psycopg.connect(self.server.owner_url, autocommit=True)) for _ in range(CLIENTS)
+        ]
+        self.one = self.memory("writer")
+        self.many = [self.memory(f"writer-{number}") for number in range(CLIENTS)]
+        for memory in (self.one, *self.many):
             memory.remember("warm up")
+
+    def slow_down(self, milliseconds: float) -> None:
+        """Have each commit take so much longer."""
+        with (self.server.folder / "data" / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"commit_delay = {int(milliseconds * 1000)}\ncommit_siblings = 0\n")
+        assert self.server.pid
+        os.kill(self.server.pid, signal.SIGHUP)
+        time.sleep(0.5)
+
+    def insert(self, number: int) -> None:
+        conn = self.free.pop()
+        conn.execute("INSERT INTO bare VALUES (%s, %s)", [number, TEXT.encode()])
+        self.free.append(conn)
+
+    def writes(self, count: int, turns: int = 5) -> None:
         ratios: dict[int, list[float]] = {1: [], CLIENTS: []}
-        group: list[float] = []
-        for turn in range(3):
-            bare = seconds(insert, count)
-            alone = seconds(lambda n, turn=turn: one.remember(f"{turn} {n} {text.decode()}"), count)  # type: ignore[misc]
+        group, bares = list[float](), list[float]()
+        for _ in range(turns):
+            bare = seconds(self.insert, count)
+            alone = seconds(lambda n: self.one.remember(f"{next(NUMBERS)} {TEXT}"), count)
+            bares.append(bare / count)
             ratios[1].append(alone / bare)
-            bare = seconds(insert, count, CLIENTS)
-            spread = seconds(
-                lambda n, turn=turn: many[n % CLIENTS].remember(f"{turn} {n} {text.decode()}"),  # type: ignore[misc]
-                count,
-                CLIENTS,
-            )
+            bare = seconds(self.insert, count, CLIENTS)
+            spread = seconds(lambda n: self.many[n % CLIENTS].remember(f"{next(NUMBERS)} {TEXT}"), count, CLIENTS)
             ratios[CLIENTS].append(spread / bare)
-            together = seconds(lambda n, turn=turn: one.remember(f"{turn} all {n}"), count, CLIENTS)  # type: ignore[misc]
+            together = seconds(lambda n: self.one.remember(f"{next(NUMBERS)} {TEXT}"), count, CLIENTS)
             group.append(alone / together)
+        print(f"a bare insert takes {statistics.median(bares) * 1000:.2f} ms", flush=True)
         for clients, found in ratios.items():
             ratio = statistics.median(found)
             what = f"remember beside a bare insert, {clients} connection{'s' if clients > 1 else ''}"
@@ -143,6 +162,10 @@ class Bench:
             ratios.append(took["postgres"] / took["files"])
         ratio = statistics.median(ratios)
         say("recall in a warm home beside one in files", f"{ratio:.2f} times", "at most 1.3", holds=ratio <= 1.3)
+        asking = [seconds(lambda n: homes["postgres"].vault.refresh(), 200) / 200 for _ in range(5)]
+        share = statistics.median(asking) / (took["postgres"] / 50)
+        figure = f"{statistics.median(asking) * 1000:.2f} ms, {share:.0%} of it"
+        say("  of which asking whether others wrote", figure, "", holds=None)
         small = self.memory("small")
         for number in range(100):
             small.remember(f"small note {number}")
@@ -167,6 +190,54 @@ class Bench:
             "all",
             holds=True,
         )
+
+    def notifying(self, count: int) -> None:
+        """What a hint to other servers would cost: with each write, and ten times a second beside the writes."""
+
+        def insert_and_tell(number: int) -> None:
+            conn = self.free.pop()
+            with conn.pipeline():
+                conn.execute("INSERT INTO bare VALUES (%s, %s)", [number, TEXT.encode()])
+                conn.execute("SELECT pg_notify('home', %s)", [str(number)])
+            self.free.append(conn)
+
+        def hint(stop: threading.Event) -> None:
+            with psycopg.connect(self.server.owner_url, autocommit=True) as conn:
+                while not stop.wait(0.1):
+                    conn.execute("SELECT pg_notify('home', 'hint')")
+
+        found: dict[str, list[float]] = {"with each write": [], "ten times a second": []}
+        for _ in range(5):
+            bare = seconds(self.insert, count, CLIENTS)
+            found["with each write"].append(seconds(insert_and_tell, count, CLIENTS) / bare)
+            stop = threading.Event()
+            hinting = threading.Thread(target=hint, args=(stop,))
+            hinting.start()
+            found["ten times a second"].append(seconds(self.insert, count, CLIENTS) / bare)
+            stop.set()
+            hinting.join()
+        for when, ratios in found.items():
+            what = f"bare inserts, {CLIENTS} connections, NOTIFY {when}"
+            say(what, f"{statistics.median(ratios):.2f} times", "", holds=None)
+
+    def carry(self, count: int) -> None:
+        """A home from a folder into the database and back."""
+        home = self.folder / "files" / "carried"
+        with Memory.open(home, background=False) as memory:
+            for first in range(0, count, 1000):
+                texts = [f"note {first + number} about the garden and its {number} trees" for number in range(1000)]
+                memory.observe_many([{"role": "user", "content": text} for text in texts])
+        config = replace(self.config("carried"), home=home)
+        target = self.folder / "back"
+        ways: dict[str, Callable[[], object]] = {
+            "into the database": partial(import_home, config),
+            "and back": partial(export_home, config, target),
+        }
+        for way, work in ways.items():
+            began = time.perf_counter()
+            work()
+            took = (time.perf_counter() - began) * 100_000 / count
+            say(f"100,000 memories {way}, from {count:,}", f"{took:.1f} s", "at most 60 s", holds=took <= 60)
 
     def two_servers(self) -> None:
         burnt = [self._together([sys.executable, "-c", BURN], n, waits=False) for n in (1, 2)]
@@ -221,6 +292,16 @@ class Bench:
         say(f"migrating with {count} homes beside 10", f"{ratio:.2f} times", "does not grow", holds=ratio < 2)
         for vault in held:
             vault.close()
+        self._open_homes(min(count, 50))
+
+    def _open_homes(self, count: int) -> None:
+        """What a home takes that is open and was asked something, as a server keeps a hundred of them."""
+        self.memory("asked").recall("trees")
+        rss = _resident()
+        for number in range(count):
+            self.memory(f"known-{number}").recall("trees")
+        total = (_resident() - rss) / count * MOST_HOMES / 2**30
+        say(f"{MOST_HOMES} homes open, from {count} (small ones)", f"{total:.2f} GB", "at most 1 GB", holds=total <= 1)
 
     def _planning(self, database: HomeDatabase, vault: PostgresVault) -> float:
         sql = "EXPLAIN (SUMMARY, FORMAT JSON) SELECT path, version, seq, size, hash FROM memfolio.files WHERE home = %s"
@@ -238,6 +319,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--writes", type=int, default=200)
     parser.add_argument("--homes", type=int, default=200)
+    parser.add_argument("--carried", type=int, default=10_000)
+    parser.add_argument("--commit-ms", type=float, default=2)
     given = parser.parse_args()
     os.environ["MEMFOLIO_PROJECTS"] = "false"
     base = Path(tempfile.mkdtemp(prefix="memfolio-bench-"))
@@ -248,8 +331,14 @@ def main() -> None:
         server.start()
         with ExitStack() as stack:
             bench = Bench(server, base, stack)
+            bench.prepare_writes()
             bench.writes(given.writes)
+            bench.slow_down(given.commit_ms)
+            bench.writes(given.writes)
+            bench.slow_down(0)
+            bench.notifying(given.writes)
             bench.recalls(300)
+            bench.carry(given.carried)
             bench.two_servers()
             bench.many_homes(given.homes)
     finally:

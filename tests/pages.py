@@ -7,6 +7,8 @@ A page runs from top to bottom in a folder and a home of its own:
   plain calls of memfolio after the first are made in this process, which is quicker. It must exit with 0, or with N
   where the line ends in `# exit N`. A command goes on in the next line after a backslash. The lines below it must occur
   in its output, whole and in this order; `…` stands for anything, blanks count as one;
+- in the README, which is read first, nothing may be left out either: every line of the output is shown, and `…` by
+  itself stands for any number of lines;
 - every other block (`sh`, `markdown`, `text`, `toml`, …) is only shown.
 """
 
@@ -118,6 +120,19 @@ def missing(shown: list[str], output: str) -> str | None:
     return None
 
 
+def unshown(shown: list[str], output: str) -> str | None:
+    """The first line that is not both shown and real, at the same place; `…` by itself stands for any lines."""
+    real, wanted = [line for line in output.splitlines() if line.strip()], [line for line in shown if line.strip()]
+    while wanted and wanted[0].strip() != "…":
+        if not real or not matches(wanted[0], real[0]):
+            return wanted[0]
+        del wanted[0], real[0]
+    if not wanted:
+        return next(iter(real), None)
+    rest = wanted[1:]
+    return None if any(unshown(rest, "\n".join(real[at:])) is None for at in range(len(real) + 1)) else rest[0]
+
+
 def surroundings(folder: Path) -> dict[str, str]:
     """The environment in which a page runs: its own user, home and cache, plain output, UTC."""
     return {
@@ -134,10 +149,10 @@ def surroundings(folder: Path) -> dict[str, str]:
     }
 
 
-def run_step(step: Step, run: Run) -> None:
+def run_step(step: Step, run: Run, lacking: Callable[[list[str], str], str | None] = missing) -> None:
     status, output = run(step.command)
     assert status == step.status, f"$ {step.command}\nexit {status}\n{output}"
-    lost = missing(step.shown, output)
+    lost = lacking(step.shown, output)
     assert lost is None, f"$ {step.command}\ndoes not show: {lost}\nbut:\n{output}"
 
 
@@ -176,5 +191,5 @@ def run_page(page: Path) -> None:
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
         elif block.language == "console":
             for step in steps(block.text):
-                run_step(step, run)
+                run_step(step, run, unshown if page.name == "README.md" else missing)
                 run = here if page.parent.name == "docs" else by_bash  # README and the first of each page: as a person

@@ -19,7 +19,7 @@ ROOMS = (
     "account agents audit cases core facts graph inference mind notes ontology procedures proposals questions reason "
     "reflections rules runs typedb"
 ).split()
-NOT_AWAITED = {*ROOMS, "subscribe"}
+NOT_AWAITED = {*ROOMS, "subscribe", "heard_by"}
 PUBLIC = sorted(name for name in dir(Memory) if not name.startswith("_"))
 VERBS = [name for name in PUBLIC if name not in NOT_AWAITED]
 

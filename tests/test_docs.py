@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -22,6 +25,7 @@ from tests.pages import (
     run_step,
     steps,
     surroundings,
+    unshown,
 )
 from tools import reference
 
@@ -99,6 +103,18 @@ def test_readme_names_the_two_commands() -> None:
     assert "make test" in text
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_picture_of_a_terminal_is_made_from_what_the_program_prints(tmp_path: Path) -> None:
+    made, shown = tmp_path / "terminal.svg", (DOCS / "terminal.svg").read_text(encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "tools.terminal", made], cwd=ROOT, check=True, timeout=120)
+    for picture in (made.read_text(encoding="utf-8"), shown):
+        words = " ".join(ElementTree.fromstring(picture).itertext()).replace("\N{NO-BREAK SPACE}", " ")
+        for line in ("Kim keeps bees on the roof.", "2 notes are searched in place", "It rests on what is remembered:"):
+            assert line in re.sub(r"\s+", " ", words)
+        assert not re.search(r"/(?:tmp|home|work|root|Users)\b", words)
+        assert len(picture) < 40_000
+
+
 def test_console_block_is_read_as_commands_with_their_output() -> None:
     found = steps("$ one \\\n  --two\nshown\n\n$ three # exit 4\n")
     assert found == [Step(command="one    --two", shown=["shown"]), Step(command="three", status=4)]
@@ -116,6 +132,14 @@ def test_shown_lines_must_come_whole_and_in_order() -> None:
     assert missing(["a", "…", "c"], "a\nb\nc") is None
     assert missing(["c", "a"], "a\nb\nc") == "a"
     assert missing(["b"], "abc") == "b"
+
+
+def test_readme_shows_every_line_of_the_output() -> None:
+    assert unshown(["a", "…", "c"], "a\nb\nb\nc\n") is None
+    assert unshown(["a"], "a\nb\n") == "b"
+    assert unshown([], "a\n") == "a"
+    assert unshown(["a", "b"], "a\n") == "b"
+    assert unshown(["…", "c"], "a\nb\n") == "c"
 
 
 @pytest.mark.parametrize(

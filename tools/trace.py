@@ -38,15 +38,17 @@ def traced(call: Callable[[], Any]) -> Touched:
 
 
 def files_touched() -> dict[str, Touched]:
-    """What the second `remember`, `recall` and `forget` run."""
+    """What the second `remember`, `recall` and `forget` run; what the index files of a write is part of that."""
     with tempfile.TemporaryDirectory() as folder, Memory.open(Path(folder) / "home") as memory:
         ids = [memory.remember(f"Alex keeps note {number} about tea in the blue folder.").id for number in range(10)]
         memory.recall("where is the note about tea?")
         memory.forget(ids[0])
+        file = memory.searcher.index.catch_up
+        file()
         return {
-            "remember": traced(lambda: memory.remember("Alex moved to Lisbon in spring.")),
+            "remember": traced(lambda: (memory.remember("Alex moved to Lisbon in spring."), file())),
             "recall": traced(lambda: memory.recall("which folder has the notes about tea?")),
-            "forget": traced(lambda: memory.forget(ids[1])),
+            "forget": traced(lambda: (memory.forget(ids[1]), file())),
         }
 
 

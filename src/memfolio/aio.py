@@ -59,11 +59,12 @@ class AsyncMemory:
         background: bool = True,
         speaker: str | None = None,
         project: str | Path | Project | None = None,
+        audience: str | None = None,
     ) -> Self:
         """Open a home as `Memory.open` does; one that nobody waits for any more is closed again."""
         thread = ThreadPoolExecutor(1)
         given: dict[str, Any] = {"clock": clock, "embedder": embedder, "background": background, "speaker": speaker}
-        opening = thread.submit(Memory.open, home, agent, project=project, **given)
+        opening = thread.submit(Memory.open, home, agent, project=project, audience=audience, **given)
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
@@ -158,6 +159,10 @@ class AsyncMemory:
     def subscribe(self, callback: Callable[[TrailLine], None]) -> Callable[[], None]:
         """As `Memory.subscribe`; the callback comes on a worker thread."""
         return self.memory.subscribe(callback)
+
+    def heard_by(self, audience: str | None) -> Self:
+        """As `Memory.heard_by`, which needs no waiting."""
+        return type(self)(self.memory.heard_by(audience))
 
     async def __aenter__(self) -> Self:
         return self

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from memfolio.errors import ContentError, InputError
+from memfolio.errors import ContentError, InputError, MemfolioError
 from memfolio.types import DEFAULT_KINDS, EMPTY, Kind, Origin, Store, Type, check_token
 from memfolio.vault.fields import Draft, check_fraction, check_text, utc
 from memfolio.vault.lines import plain_object
@@ -20,6 +20,7 @@ E = TypeVar("E", bound=StrEnum)
 TURN = ("role", "content", "session", "user", "at", "attributes", "source", "project", "audience")
 FIELDS = frozenset(TURN)
 EVERYBODY = "all"
+FEW = 6
 ANY_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 OUTSIDE = re.compile(
     r"(?:tool|function)s?(?:[-_.:].*|results?|calls?|outputs?|responses?)?"
@@ -48,7 +49,7 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
         content=_content("content", content),
         role=role,
         session=None if session is None else _token("session", session),
-        user=None if user is None else _text("user", user),
+        user=None if user is None else check_string("user", user),
         event_time=None if at is None else _moment("at", at),
         attributes=_attributes("attributes", attributes) if attributes is not None else EMPTY,
         store=Store.SHORT_TERM,
@@ -68,8 +69,7 @@ def _check_turn(turn: Mapping[str, Any]) -> None:
     if not isinstance(turn, (dict, Mapping)):
         raise InputError(f"a turn is a {type(turn).__name__}", hint="pass a dictionary with a role and a content")
     if not turn.keys() <= FIELDS:
-        unknown = next(str(name) for name in turn if name not in FIELDS)
-        raise InputError(f"a turn has no {unknown!r}", hint=nearest(unknown, TURN))
+        check_known("a turn has no", turn, TURN)
     for name in ("role", "content"):
         if turn.get(name) is None:
             raise InputError(f"a turn lacks its {name}", hint="every turn needs a role and a content")
@@ -77,12 +77,18 @@ def _check_turn(turn: Mapping[str, Any]) -> None:
 
 def one_id(value: object) -> str:
     """`value` if it can name one memory."""
-    text = _text("an id", value).strip()
+    text = check_string("an id", value).strip()
     if not text:
         raise InputError("no memory is named", hint="name one by its id, or describe it")
     if len(ANY_ID.findall(text)) > 1:
         raise InputError(f"{text[:80]!r} names more than one memory", hint="name one at a time")
     return text
+
+
+def ids_in(what: str | Sequence[str]) -> list[str]:
+    """The ids that something to be forgotten is named by; none where it is described."""
+    named = [what] if isinstance(what, str) else list(what)
+    return named if all(ANY_ID.fullmatch(each.strip()) for each in named) else []
 
 
 def text_of(value: object) -> str:
@@ -105,9 +111,22 @@ def choose(choices: type[E], name: str, value: Any) -> E:
         raise InputError(f"unknown {name} {str(value)[:40]!r}", hint=nearest(str(value), known)) from error
 
 
+def check_known(
+    problem: str, names: Iterable[object], known: Iterable[str], error: type[MemfolioError] = InputError
+) -> None:
+    """Refuse the first name that is not known; `problem` begins the message, such as "a fact has no"."""
+    choices = list(known)
+    for name in names:
+        if name not in choices:
+            raise error(f"{problem} {str(name)[:40]!r}", hint=nearest(str(name), choices))
+
+
 def nearest(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, 1, cutoff=0.5)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+    """A hint for a word that is not known: the nearest one that is, and all where they are few."""
+    close, every = get_close_matches(word, known, 1, cutoff=0.6), f"known are {', '.join(known)}"
+    if not close:
+        return every
+    return f"did you mean {close[0]}? {every}" if len(known) <= FEW else f"did you mean {close[0]}?"
 
 
 def _content(_: str, value: object) -> str:
@@ -116,14 +135,15 @@ def _content(_: str, value: object) -> str:
     return check_text(value)
 
 
-def _text(name: str, value: object) -> str:
+def check_string(name: str, value: object) -> str:
+    """`value` if it is text, also an empty one."""
     if not isinstance(value, str):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
     return value
 
 
 def _token(name: str, value: object) -> str:
-    return _known_token(name, _text(name, value))
+    return _known_token(name, check_string(name, value))
 
 
 _known_token = lru_cache(maxsize=256)(check_token)
@@ -132,22 +152,16 @@ _known_token = lru_cache(maxsize=256)(check_token)
 
 def _audience(name: str, value: object) -> str | None:
     """Who may hear something; `all` is everybody."""
-    text = _text(name, value).strip()
+    text = check_string(name, value).strip()
     if not text:
         raise InputError(f"{name} is empty", hint=f"name a person, room:NAME, or {EVERYBODY}")
     return None if text == EVERYBODY else text
 
 
-def _fraction(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} {str(value)[:40]!r} is not a number from 0 to 1", hint="1 is the most")
-    return check_fraction(name, value)
-
-
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass a list of tags")
-    tags = tuple(_text("a tag", tag).strip().lstrip("#").strip() for tag in value)
+    tags = tuple(check_string("a tag", tag).strip().lstrip("#").strip() for tag in value)
     if not all(tags):
         raise InputError("a tag is empty", hint="leave it out")
     return tuple(dict.fromkeys(tags))
@@ -168,10 +182,10 @@ def _attributes(name: str, value: object) -> Mapping[str, Any]:
 CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "content": _content,
     **{each.__name__.lower(): partial(choose, each) for each in (Type, Kind, Store, Origin)},
-    **dict.fromkeys(("importance", "confidence"), _fraction),
+    **dict.fromkeys(("importance", "confidence"), check_fraction),
     **dict.fromkeys(("role", "session", "source", "project"), _token),
     "audience": _audience,
-    **dict.fromkeys(("user", "key"), _text),
+    **dict.fromkeys(("user", "key"), check_string),
     **dict.fromkeys(("at", "valid_from", "valid_until"), _moment),
     "tags": _tags,
     "attributes": _attributes,

@@ -51,7 +51,7 @@ _PROTECTING = ("redact", "policy")
 
 _PLAIN = {key.name for key in KEYS if "." not in key.name}
 
-_PLACE = ("store", "database_url", "database_user", "database_folder")
+_PLACE = ("store", "database_url", "database_user", "database_folder", "audience")
 """What says where a home is, as its folder does, and not how it is: arguments and `MEMFOLIO_…`, no settings."""
 
 _ALIKE = 0.9
@@ -146,7 +146,7 @@ def load_config(
 
 
 def _place(environ: Mapping[str, str], overrides: Mapping[str, object]) -> dict[str, Any]:
-    """Where the home is kept: in a folder, or in which database."""
+    """Where the home is kept, in a folder or in which database, and who listens."""
     found: dict[str, Any] = {name: overrides.get(name) or environ.get(variable_of(name), "") for name in _PLACE}
     found["store"] = found["store"] or "files"
     if found["store"] not in ("files", "postgres"):
@@ -155,10 +155,10 @@ def _place(environ: Mapping[str, str], overrides: Mapping[str, object]) -> dict[
     return found | {"database_folder": expand(folder, environ)}
 
 
-def again(config: Config, *, agent: str | None = None, speaker: str | None = None) -> Config:
-    """The configuration of the same home, read anew for another agent or speaker."""
-    given = {name: getattr(config, name) for name in _PLACE}
-    return load_config(config.home, overrides={"agent": agent, "speaker": speaker, **given})
+def again(config: Config, **given: str | None) -> Config:
+    """The configuration of the same home, read anew for another agent, speaker or audience."""
+    kept = {name: getattr(config, name) for name in _PLACE}
+    return load_config(config.home, overrides=kept | {name: each for name, each in given.items() if each is not None})
 
 
 def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:

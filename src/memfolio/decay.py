@@ -19,6 +19,7 @@ from memfolio.types import Store
 DAY = 86_400_000_000
 """Microseconds."""
 
+_VAULT = Store.VAULT.value
 SLOWER = 0.8
 """The power of the days in the form of Ebbinghaus."""
 
@@ -52,17 +53,20 @@ def relevance(life: DecayInput, now: int, decay: Decay) -> float:
     """From 1, as if it were of today, down to 0."""
     if _is_kept(life):
         return 1.0
-    return min(1.0, _begin(life, decay) * math.exp(-_rate(life, decay) * _days(life, now) ** power(decay)))
+    begin, rate = _course(life, decay)
+    return min(1.0, begin * math.exp(-rate * _days(life, now) ** power(decay)))
 
 
 def days_until(life: DecayInput, now: int, least: float, decay: Decay) -> float | None:
     """The days until the relevance falls below `least`, 0 when it has; None when it never does."""
     if relevance(life, now, decay) < least:
         return 0.0
-    rate = 0.0 if _is_kept(life) else _rate(life, decay)
-    if rate == 0 or least <= 0:
+    if _is_kept(life) or least <= 0:
         return None
-    left = math.log(_begin(life, decay) / least) / rate
+    begin, rate = _course(life, decay)
+    if rate == 0:
+        return None
+    left = math.log(begin / least) / rate
     total: float = max(0.0, left) ** (1 / power(decay))
     return max(0.0, total - _days(life, now))
 
@@ -82,22 +86,26 @@ def phase(relevance: float, decay: Decay) -> Phase:
 
 
 def _is_kept(life: DecayInput) -> bool:
-    return bool(life.pinned) or life.form != "memory" or life.store == Store.VAULT
+    return bool(life.pinned) or life.form != "memory" or life.store == _VAULT
 
 
 def _days(life: DecayInput, now: int) -> float:
-    return max(0, now - max(life.created_at, life.accessed_at or 0)) / DAY
+    used_at = life.accessed_at
+    since = life.created_at if used_at is None or used_at < life.created_at else used_at
+    return (now - since) / DAY if now > since else 0.0
 
 
-def _begin(life: DecayInput, decay: Decay) -> float:
-    """The relevance on the day of the last use; above 1 there is something in reserve."""
-    return _base(life, decay) * (1 + math.log2(1 + life.access_count) / decay.use)
+def _course(life: DecayInput, decay: Decay) -> tuple[float, float]:
+    """The relevance on the day of the last use, above 1 where there is something in reserve, and the share lost a day.
 
-
-def _rate(life: DecayInput, decay: Decay) -> float:
-    """People write rates by hand: what is no number does not count, and nothing grows with time."""
-    own, usual = life.decay_rate, getattr(decay, life.kind)
-    return max(0.0, usual if own is None or not math.isfinite(own) else own)
+    People write rates by hand: what is no number does not count, and nothing grows with time.
+    """
+    begin, uses, rate = _base(life, decay), life.access_count, life.decay_rate
+    if uses:
+        begin *= 1 + math.log2(1 + uses) / decay.use
+    if rate is None or not math.isfinite(rate):
+        rate = getattr(decay, life.kind)
+    return begin, max(0.0, rate)
 
 
 def _base(life: DecayInput, decay: Decay) -> float:

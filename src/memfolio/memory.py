@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memfolio.arguments import ANY_ID, TURN, draft_of, one_id, text_of, turn_of
+from memfolio.arguments import ANY_ID, TURN, check_string, draft_of, ids_in, one_id, text_of, turn_of
 from memfolio.clock import Clock
 from memfolio.config import Config, again, load_config
 from memfolio.embed.embedder import Embedder
-from memfolio.errors import MemfolioError, PolicyError, RefusedError
+from memfolio.errors import MemfolioError, RefusedError
 from memfolio.govern.gate import Gate, once_for_agents, proposable
-from memfolio.govern.proposals import PROPOSER, Proposal, Proposals, ProposedCall, carry_out, intent_of, propose_instead
+from memfolio.govern.proposals import PROPOSER, Proposal, ProposedCall, carry_out, intent_of
 from memfolio.index.index import Progress
 from memfolio.index.lookup import Located
 from memfolio.index.rows import to_us
-from memfolio.learn.rules import says_of_speaker
 from memfolio.policy import Deed
 from memfolio.recall.context import Context, Request, compose
 from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
-from memfolio.recall.query import Query, check_number, check_text, telling
+from memfolio.recall.query import Query, check_number, telling
 from memfolio.recall.searcher import Searcher
-from memfolio.rooms import Rooms
+from memfolio.rooms import Rooms, for_owner
 from memfolio.state import Op
 from memfolio.status import Cost, Status, cost_of, status_of
 from memfolio.stores import edit
@@ -87,14 +84,18 @@ class Memory(Rooms):
         self.agent = check_agent(agent)
         self.project = project = project if vault.config.projects else None
         """The project that is worked on: what is said belongs to it, and others are not asked unless they are named."""
+        self.audience: str | None = None
+        """Who listens, see `heard_by`; None is the owner."""
+        self.whole: Memory = self
+        """The same memory as its owner hears it."""
+        self._heard: dict[str, Self] = {}
         self.gate = Gate(vault, self.agent, find=lambda ids: self.searcher.known(ids), speaker=speaker)
         # The searcher comes later and needs the vault: it is looked up when a path is asked about.
         scope = (lambda path: self.searcher.may_read(path)) if self.gate.is_limited else None
         self.vault = vault.under(self.gate, scope, speaker=speaker, place=self._placed if project else None)
         """The vault as this agent may use it; others may share the one that it was given."""
-        self.searcher: Searcher = Searcher(
-            self.vault, self.agent, embedder=embedder, background=background, projects=project.keys if project else ()
-        )
+        projects = project.keys if project else ()
+        self.searcher = Searcher(self.vault, self.agent, embedder=embedder, background=background, projects=projects)
         self._origin = Origin.OWNER if self.vault.speaker == Origin.OWNER else Origin.AGENT
         self._attendant = Attendant(self._hear_others) if background and vault.config.learn.enabled else None
         self._is_mirrored = background and bool(vault.config.typedb.url)
@@ -112,52 +113,47 @@ class Memory(Rooms):
         background: bool = True,
         speaker: str | None = None,
         project: str | Path | Project | None = None,
+        audience: str | None = None,
     ) -> Self:
-        """Open a home, creating what is missing; what is not named comes from the environment, else the defaults.
+        """Open a home, creating what is missing; arguments default to the environment, then the configuration.
 
-        A home is named by its folder, or by a configuration that says where it is kept.
-        With `background`, a thread makes vectors and another one notices edits of the files; without, both happen when
-        something is asked. `embedder` takes the place of the configured one. `speaker` is "owner" where a person
-        speaks through this object, "agent" where nobody may be taken for one; else changes say who makes them.
-        `project` is a folder of the project that is worked on: then what belongs to other projects is left out.
+        `home` is a folder or a configuration. With `background`, one thread makes vectors and another notices edits of
+        the files; without it, both happen when something is asked. `embedder` replaces the configured one. `speaker`
+        is "owner" if a person speaks through this object, "agent" if only an agent does; otherwise changes name their
+        actor. With `project`, a folder, memories of other projects are left out. With `audience`, a person or `room:…`,
+        everything that they may not hear is left out (see `heard_by`).
         """
-        if isinstance(home, Config):
-            config = again(home, agent=agent, speaker=speaker)
-        else:
-            config = load_config(home, overrides={"agent": agent, "speaker": speaker})
+        given = {"agent": agent, "speaker": speaker, "audience": telling("audience", audience)}
+        config = again(home, **given) if isinstance(home, Config) else load_config(home, overrides=given)
         vault = Vault.open(config=config, clock=clock)
         try:
             place = project if project is None or isinstance(project, Project) else project_of(project)
-            return cls(vault, config.agent, embedder=embedder, background=background, project=place)
+            memory = cls(vault, config.agent, embedder=embedder, background=background, project=place)
+            return memory.heard_by(config.audience or None)
         except MemfolioError:
             vault.close()
             raise
 
     def close(self) -> None:
         """Bring what waits into git and let go of the home."""
+        if self.whole is not self:
+            return self.whole.close()
         if self._attendant is not None:
             self._attendant.close()
         if self._mirror is not None:
             self._mirror.close()
         self.searcher.close()
         self.vault.close()
+        return None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _carry_out(self, intent: ProposedCall) -> object:
         return carry_out(self, intent)
-
-    @contextmanager
-    def _proposals_of(self, agent: str) -> Iterator[Proposals]:
-        config, clock, speaker = self.vault.config, self.vault.home.clock, self.vault.speaker
-        with type(self).open(config, agent, clock=clock, background=False, speaker=speaker) as memory:
-            yield memory.proposals
 
     # Noting and finding.
 
@@ -176,8 +172,7 @@ class Memory(Rooms):
     ) -> MemoryItem:
         """Note one turn of a conversation as it happens; `source` is where its words come from, such as a web page.
 
-        `project` is the one that it belongs to, `audience` who may hear it: a person, `room:…` or "all"; by default the
-        user who says it, and whoever takes part in the session.
+        `audience` may hear it: a person, `room:…` or "all"; by default the user and the participants of the session.
         """
         given = (role, content, session, user, at, attributes, source, project, audience)
         turn = dict(zip(TURN, given, strict=True))
@@ -221,6 +216,8 @@ class Memory(Rooms):
         `tier` is another name for `store`. Whose word it is follows from who speaks, unless `origin` says otherwise.
         Without a key, an agent that says the same again on the same day gets the memory that is there.
         """
+        if key is not None and self.audience is not None:
+            key = f"{self.audience} {key}"  # the same key of somebody else is another one
         draft = draft_of(
             content=text,
             type=type,
@@ -242,11 +239,6 @@ class Memory(Rooms):
             audience=audience,
         )
         return self._add([draft], REMEMBERER, key=key)[0]
-
-    def _placed(self, draft: Draft) -> Draft:
-        """A memory with the project in which it was said, unless it is about the person who said it."""
-        is_persons = draft.type in (Type.PREFERENCE, Type.EMOTION) or says_of_speaker(draft.content)
-        return draft if self.project is None or is_persons else draft._replace(project=self.project.id)
 
     def _add(self, drafts: Sequence[Draft], by: Attribution, *, key: str | None = None) -> list[MemoryItem]:
         self.searcher.prepare()
@@ -363,8 +355,8 @@ class Memory(Rooms):
             self.vault, prompt, budget=budget, user=user, task=task, topics=topics, include=include, known=known
         )
         # Without an audience the user listens, and hears what was said to them and to all.
-        searcher = self.searcher.heard_by(audience or request.situation.user)
-        return compose(searcher, self.vault, self.agent, request, self._reminded)
+        heard = self.heard_by(audience or request.situation.user)
+        return compose(heard.searcher, heard.vault, self.agent, request, heard._reminded)
 
     def get(self, id: str) -> MemoryItem | None:
         """The memory with this id, also from the archive: its `fate` says why it is there.
@@ -390,29 +382,33 @@ class Memory(Rooms):
     def forget(
         self, what: str | Sequence[str], *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
     ) -> EditResult:
-        """Cut a memory out of its log into the archive and leave a tombstone, so that it stays forgotten.
+        """Move a memory from its log to the archive and leave a tombstone, so that it stays forgotten.
 
-        What was made of it alone goes along, and so do a summary that tells of it and the lines of pages that cite it,
-        all as one change.
-        `what` is an id, or a description: then the memory that has all its words is meant, or with `every` all of them;
-        a shared one only where none of the agent's own fits. Several are a list of ids. To an agent a description only
-        shows all that fit, until it names the id of one. `dry_run` only shows what would go.
+        Memories derived from it alone, summaries of it and lines of pages that cite it go with it, as one change.
+        `what` is an id, several ids, or a description: then the memory with all its words, or with `every` each one;
+        a shared one only if none of the agent's own matches. For an agent, a description only shows what matches.
         """
         # Asked for only where a description is given: the answer may need the agent's file.
-        by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent
+        by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent or self.audience is not None
+        if self.audience is not None and (ids := ids_in(what)):
+            meant = tuple(self.searcher.require(each)[1].item for each in ids)
+            return replace(self.whole.forget(ids, dry_run=dry_run, by=by), memories=meant, diff="")
         forget = partial(edit.forget_meant, self.vault, self.searcher, what, by)
-        return forget(is_agent=is_agent, every=every, dry_run=dry_run)
+        done = forget(is_agent=is_agent, every=every, dry_run=dry_run)
+        return done if self.audience is None else replace(done, diff="")  # around a memory stand others' words
 
     @proposable("restore")
     def restore(self, id: str, *, dry_run: bool = False, by: Attribution | None = None) -> EditResult:
         """Bring back a memory that was forgotten or archived."""
+        if self.audience is not None:
+            item = self.searcher.require(id)[1].item
+            return replace(self.whole.restore(id, dry_run=dry_run, by=by), memories=(item,), diff="")
         return edit.restore(self.vault, self.searcher, id, _by(by, FORGETTER, "restore"), dry_run=dry_run)
 
     def correct(self, id: str, text: str, *, base: str | None = None, by: Attribution | None = None) -> MemoryItem:
-        """Remember `text` in the place of a memory that is wrong; that one is superseded and stays readable.
+        """Replace a wrong memory by `text`, together with what was derived from it; it stays readable as superseded.
 
-        It takes the place of what was made of that one, too. What somebody else changed meanwhile is kept beside it, as
-        far as the two do not overlap: `base` is what the writer saw, else what the memory that is named says.
+        Concurrent changes that do not overlap are merged: `base` is the text that the writer saw, if not the present.
         """
         return self.update(id, text, base=base, by=by).memory
 
@@ -424,6 +420,12 @@ class Memory(Rooms):
         """
         from memfolio.govern.update import update
 
+        if self.audience is not None:
+            self.searcher.require(id)
+            done = self.whole.update(id, text, base=base, by=by)
+            known = self.searcher.known({*done.superseded, *(each.id for each in done.conflicts)})
+            conflicts = tuple(each for each in done.conflicts if each.id in known)
+            return replace(done, superseded=tuple(filter(known.get, done.superseded)), conflicts=conflicts, diff="")
         return update(self.vault, self.searcher, id, text, _by(by, REMEMBERER, "correct"), base=base)
 
     @proposable("confirm")
@@ -445,14 +447,23 @@ class Memory(Rooms):
         from memfolio.tend.retention import RETAINER, archive_one, retain
 
         if id is None:
-            return retain(
-                job_changes(self.vault, self.searcher, dry_run=dry_run), self.searcher.index, below, by or RETAINER
-            )
+            self._check_owner("archive")
+            changes = job_changes(self.vault, self.searcher, dry_run=dry_run)
+            return retain(changes, self.searcher.index, below, by or RETAINER)
         index, found = self.searcher.require(id)
         paths = self.searcher.places(index, found.item.id)
-        return archive_one(self.vault, found, paths, by or ARCHIVER, dry_run=dry_run)
+        done = archive_one(self.whole.vault, found, paths, by or ARCHIVER, dry_run=dry_run)
+        return done if self.audience is None else replace(done, diff="")
 
-    def purge(self, *what: str, dry_run: bool = False, quotes: str = "refuse", by: Attribution = PURGER) -> Purged:
+    @for_owner
+    def purge(
+        self,
+        *what: str,
+        dry_run: bool = False,
+        quotes: str = "refuse",
+        by: Attribution = PURGER,
+        on_progress: OnProgress | None = None,
+    ) -> Purged:
         """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
 
         `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
@@ -461,7 +472,8 @@ class Memory(Rooms):
         self.gate.check(Deed.PURGE, check_attribution(by))
         # What cannot be undone is never left to a guess of an agent.
         is_shown = self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what)
-        return edit.purge(self.vault, self.searcher, what, by, dry_run=dry_run or is_shown, quotes=quotes)
+        purged = partial(edit.purge, self.vault, self.searcher, what, by, quotes=quotes)
+        return purged(dry_run=dry_run or is_shown, on_progress=on_progress)
 
     def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
         """Say that these memories were opened, cited or relied on, which keeps them awake; being found does not."""
@@ -482,9 +494,10 @@ class Memory(Rooms):
         """Everything that an agent should know when a conversation begins."""
         from memfolio.stores.session_context import load_context
 
-        context = load_context(self.vault, self.searcher.heard_by(user), user=user, session=session)
-        reminders = self._agenda(" ".join(filter(None, (context.task, *context.topics))))
-        return replace(context, proposals=self.proposals.for_context(), reminders=reminders)
+        heard = self.heard_by(user)
+        context = load_context(heard.vault, heard.searcher, user=user, session=session)
+        reminders = heard._agenda(" ".join(filter(None, (context.task, *context.topics))))
+        return replace(context, proposals=heard.proposals.for_context(), reminders=reminders)
 
     def save_context(
         self,
@@ -511,7 +524,11 @@ class Memory(Rooms):
         from memfolio.govern.reflection.log import due
         from memfolio.tend.sessions import Ended, hear_out
 
-        ended = Ended(only=[check_token("session", check_text("session", session))], is_over=True, again=True)
+        session = check_token("session", check_string("session", session))
+        if self.audience is not None:  # what is learned may bear on what they do not hear
+            self._check_session(session)
+            return self.whole.end_session(session, dry_run=dry_run) and None
+        ended = Ended(only=[session], is_over=True, again=True)
         with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
             heard = hear_out(changes, self.searcher.index, self.vault.config.learn, ended, model=self._model)
         # A long conversation is reason enough for a reflection.
@@ -538,6 +555,7 @@ class Memory(Rooms):
         now, by = self.vault.home.now(), replace(BY, session=session)
         return write(self.vault, self.agent, checkpoint, now=now, by=by).path
 
+    @for_owner
     def learn(
         self,
         statements: Sequence[Mapping[str, Any]] = (),
@@ -593,6 +611,9 @@ class Memory(Rooms):
         """
         from memfolio.stores.flush import flush
 
+        if self.audience is not None:
+            self._check_session(session)
+            user = user or self.audience
         save = partial(flush, self.vault, self.searcher, transcript, model=self._model, dry_run=dry_run)
         project = self.project.id if self.project else ""
         return save(session=session, user=user, compaction=compaction, source=source, project=project)
@@ -629,15 +650,17 @@ class Memory(Rooms):
         """
         from memfolio.stores.triggers import act_on
 
-        text, reflect = check_text("text", text), partial(self._reflected, False)
-        searcher, recall = self.searcher.heard_by(telling("user", user)), partial(self.recall, audience=user)
-        done = partial(act_on, self.vault, searcher, self.core, text, recall=recall, reflect=reflect)
+        text, reflect = check_string("text", text), partial(self.whole._reflected, False)
+        user = telling("user", user) or self.audience
+        searcher, recall = self.searcher.heard_by(user), partial(self.recall, audience=user)
+        done = partial(act_on, self.whole.vault, searcher, self.whole.core, text, recall=recall, reflect=reflect)
         return done(model=self._model, session=session, user=user)
 
     heed = act_on
 
     # Looking after the memory.
 
+    @for_owner
     def consolidate(
         self,
         *,
@@ -657,6 +680,7 @@ class Memory(Rooms):
         with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
             return consolidate(changes, self.searcher.index, settings, self._model)
 
+    @for_owner
     def tend(
         self,
         *,
@@ -669,9 +693,13 @@ class Memory(Rooms):
 
         With `sessions`, these conversations are over, and are learned from.
         """
-        look_after = partial(tend, self.vault, self.searcher, proposals=self.proposals, reflect=self._reflected)
-        return look_after(model=self._model, jobs=jobs, sessions=sessions, dry_run=dry_run, on_progress=on_progress)
+        return self._tended(jobs=jobs, sessions=sessions, dry_run=dry_run, on_progress=on_progress)
 
+    def _tended(self, **how: Any) -> Tending:
+        look_after = partial(tend, self.vault, self.searcher, proposals=self.proposals, reflect=self._reflected)
+        return look_after(model=self._model, **how)
+
+    @for_owner
     def digest(
         self,
         levels: Iterable[str] = ("weekly", "monthly", "quarterly"),
@@ -693,6 +721,7 @@ class Memory(Rooms):
         built = build(changes, self.searcher.index, levels=tuple(levels), since=begins, current=current, model=model)
         return built, changes
 
+    @for_owner
     def heartbeat(self, *, dry_run: bool = False) -> BdiCycleResult:
         """Bring the mind up to date: what is over, what is wanted most, what is believed and contradicts itself.
 
@@ -702,10 +731,10 @@ class Memory(Rooms):
         from memfolio.tend.digest import sum_up_weeks
 
         with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
-            return replace(
-                beat(changes, self.searcher, partial(sum_up_weeks, changes, self.searcher.index)), diff=changes.diff
-            )
+            weeks = partial(sum_up_weeks, changes, self.searcher.index)
+            return replace(beat(changes, self.searcher, weeks), diff=changes.diff)
 
+    @for_owner
     def backup(self, folder: str | Path | None = None, *, keep: int | None = None, dry_run: bool = False) -> BackedUp:
         """Copy the whole home to a folder, else to the configured one, and drop the oldest copies beyond `keep`."""
         from memfolio.tend.backup import back_up, backup_folder
@@ -717,6 +746,7 @@ class Memory(Rooms):
         most = self.vault.config.backup.keep if keep is None else keep
         return back_up(self.vault, target, most, self.vault.home.now(), dry_run=dry_run)
 
+    @for_owner
     def reflect(self, *, dry_run: bool = False, by: Attribution = REFLECTOR) -> Pending:
         """Look through what is remembered and propose what should change, as a page that waits for approval.
 
@@ -731,15 +761,9 @@ class Memory(Rooms):
         found = self.reflect(dry_run=dry_run)
         return f"{counted(len(found.items), 'proposal')} in {found.path}" if found.items else ""
 
-    def _hear_others(self, current: str) -> None:
-        """Learn from the conversations before this one."""
-        from memfolio.tend.sessions import hear_others
-
-        attendant, hear = self._attendant, partial(hear_others, self.vault, self.searcher, model=self._model)
-        hear(current, enough=lambda: attendant is not None and attendant.is_closed)
-
     # What is known.
 
+    @for_owner
     def scaffold(
         self, domain: str, template: str, *, by: Attribution = TEACHER, dry_run: bool = False
     ) -> tuple[Added, list[Rule]]:
@@ -751,6 +775,7 @@ class Memory(Rooms):
 
         return scaffold(self.ontology, self.rules, domain, template, by=check_attribution(by), dry_run=dry_run)
 
+    @for_owner
     def propose_term(self, term: Term, *, rationale: str = "", by: Attribution = PROPOSER) -> Proposal:
         """Propose a term for the ontology, with what there is to think of; one that does not fit is refused."""
         from memfolio.govern.rooms import propose_term
@@ -796,10 +821,7 @@ class Memory(Rooms):
         intent = intent_of("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 
-    def _propose(self, intent: ProposedCall, error: PolicyError) -> Proposal:
-        """Propose what a verb was kept from doing, to the agent whose memory it is about."""
-        return propose_instead(self.proposals, self.searcher, intent, error)
-
+    @for_owner
     def undo(
         self, source: str, *, every_agent: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
     ) -> Undone:
@@ -815,12 +837,14 @@ class Memory(Rooms):
         """What the owner must know and has not acknowledged yet, oldest first."""
         return self.vault.alerts()
 
+    @for_owner
     def watch(self) -> list[TrailLine]:
         """Look for what the owner must be told: changed critical files, an altered trail; returns new alerts."""
         from memfolio.vault.alerts import watch
 
         return watch(self.vault)
 
+    @for_owner
     def acknowledge(self, seqs: Sequence[int], by: Attribution = OWNER) -> TrailLine:
         """The owner has seen these alerts."""
         return self.vault.acknowledge(seqs, replace(check_attribution(by), approval=Approval.APPROVED))
@@ -837,22 +861,12 @@ class Memory(Rooms):
             due=self._agenda(),
             misread=(*self.mind.problems(), *self.procedures.problems()),
             inference=self.inference.trouble,
-            typedb=self.typedb.trouble() if self.vault.config.typedb.url else None,
+            typedb=self.whole.typedb.trouble() if self.vault.config.typedb.url else None,
         )
 
     def cost(self, days: int = 7) -> Cost:
         """What the memory cost in so many days: tokens of language models, and what agents were told unasked."""
         return cost_of(self.vault, self.searcher, check_number("days", days, 1, 3660))
-
-    def _reminded(self, about: str = "") -> list[tuple[str, str]]:
-        """What is to be done and comes up now, or with what is talked about."""
-        return [(each.item.id, f"{each.item.title} ({each.why})") for each in self.mind.due(about)]
-
-    def _agenda(self, about: str = "") -> tuple[str, ...]:
-        """The same in words, with the procedures whose time of day has come."""
-        from memfolio.procedures.runs import scheduled
-
-        return (*(text for _, text in self._reminded(about)), *scheduled(self.procedures, self.runs))
 
     def sync(self, *, embed: bool = False) -> list[str]:
         """Record what people and other programs did to the files, and index it; returns the files that had changed.
@@ -866,6 +880,7 @@ class Memory(Rooms):
             self.searcher.embed_all()
         return list(filter(self.vault.shows, changed))
 
+    @for_owner
     def reindex(self, progress: Progress | None = None) -> int:
         """Build the index anew from the files; returns how many files it holds."""
         return self.searcher.rebuild(progress or (lambda done, total: None))

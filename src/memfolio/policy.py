@@ -7,14 +7,13 @@ person wrote into `memfolio.toml` stands before the rows of the preset.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TypeVar
 
+from memfolio.text import packaged_table
 from memfolio.types import Origin
 
 E = TypeVar("E", bound=StrEnum)
@@ -133,7 +132,7 @@ _ALERTS = ("acknowledge by owner: apply", "acknowledge by any: refuse")
 
 @cache
 def _rows_of(preset: str) -> tuple[PolicyRow, ...]:
-    tables = tomllib.loads((Path(__file__).parent / "govern" / "data" / "policy.toml").read_text("utf-8"))
+    tables = packaged_table("govern/data/policy.toml")
     return tuple(map(read_row, tables[preset]))
 
 

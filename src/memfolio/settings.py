@@ -622,6 +622,8 @@ class Config:
     """The name under which this machine owns a home; by default derived from the machine's own id."""
     machine_name: str
     """What a person would call the machine, for messages."""
+    audience: str = ""
+    """Who listens, a person or `room:NAME`; empty where the owner does."""
     store: str = "files"
     """Where the home is kept: `files` in a folder, `postgres` as rows of a database."""
     database_url: str = field(default="", repr=False)
@@ -776,7 +778,7 @@ def _docs() -> dict[str, str]:
 
 
 _NEVER_SET = frozenset(
-    "home store database_url database_user database_folder machine_name retired problems"
+    "home audience store database_url database_user database_folder machine_name retired problems"
     " embedding.url_is_own model.url_is_own"
     " recall.cover recall.words recall.around recall.reply recall.asking context.broad".split()
 )

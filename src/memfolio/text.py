@@ -1,15 +1,19 @@
 """Text as search sees it: how long it is, how it is indexed, and which words of a question are looked for.
 
-Everything here agrees with SQLite's FTS5 and its tokenizer `porter unicode61 remove_diacritics 2`.
+All of that agrees with SQLite's FTS5 and its tokenizer `porter unicode61 remove_diacritics 2`. Beside it, the texts and
+tables that come with the package.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
 from memfolio.errors import InputError
 
@@ -57,6 +61,8 @@ _PLUS = re.compile(
 _PART = "[A-Za-z0-9]++(?:-[A-Za-z0-9]++)*+"
 _COMPOUND = re.compile(rf"(?<!{_CHARACTER}){_PART}((?:[._/:@\\]++{_PART})*+)({_BARE})?")
 _CAMEL = re.compile(rf"(?<!{_CHARACTER})(?=[A-Za-z0-9]*?[a-z][A-Z])[A-Za-z0-9]++{_BARE}")
+# What most texts have nowhere, and is found sooner.
+_JOINT, _HUMPED = re.compile(r"[A-Za-z0-9][._/:@\\]+[A-Za-z0-9]"), re.compile(r"[a-z][A-Z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JOINABLE = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """What others write in one, as `fooBar`."""
@@ -107,6 +113,16 @@ FUNCTION_WORDS = frozenset(
 )
 
 
+def packaged_text(path: str) -> str:
+    """A text that comes with the package, by its path in it."""
+    return (Path(__file__).parent / path).read_text("utf-8")
+
+
+def packaged_table(path: str) -> dict[str, Any]:
+    """A file of TOML that comes with the package."""
+    return tomllib.loads(packaged_text(path))
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a language model would count; models differ, and count more in code.
 
@@ -127,6 +143,24 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
+def shown(value: object) -> str:
+    """A value for an error message; Python itself refuses to print numbers of thousands of digits."""
+    try:
+        return str(value)[:40]
+    except ValueError:
+        return "of so many digits"
+
+
+def printable(text: str) -> str:
+    """A text on one line, without characters that cannot be printed."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def clip(text: str, length: int) -> str:
+    """A text of at most so many characters; one that is cut ends with a sign for that."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without the blanks and closing quotes between them; a line break ends one, too."""
     found, begun = list[str](), ""
@@ -136,6 +170,16 @@ def sentences(text: str) -> list[str]:
             found.append(begun)
             begun = ""
     return [*found, begun] if begun else found
+
+
+def sentence_pattern(signs: str = "", behind: str = "") -> re.Pattern[str]:
+    """A pattern of sentences in their places: whatever stands in a line up to its first stop, and what is `behind`.
+
+    Further `signs` may close a sentence, beside quotes and brackets. Each character is read once, so that no text takes
+    long.
+    """
+    stops = rf"[.!?…]++[\"')\]”’»{signs}]*+"
+    return re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{stops}(?!\s))*(?:{stops}|[。！？]++|(?=\n)|\Z){behind}")
 
 
 def searchable(text: str) -> str:
@@ -163,9 +207,11 @@ def terms(query: str, *, limit: int = 32, weak: bool = True) -> list[str]:
     strong: dict[str, str] = {}
     function_words: dict[str, str] = {}
     for term, is_clitic in _pieces(_with_pluses(text)):
-        term = term.translate(_PLAIN)
-        is_stop = is_clitic or _is_function_word(term, shouted=shouted)
-        (function_words if is_stop else strong).setdefault(term.casefold(), term)
+        if not term.isascii():  # a translation takes longer than everything else here
+            term = term.translate(_PLAIN)
+        folded = term.casefold()
+        is_stop = is_clitic or (folded in FUNCTION_WORDS and _is_function_word(term, shouted=shouted))
+        (function_words if is_stop else strong).setdefault(folded, term)
     strong |= {term.casefold(): term for term in _identifiers(text) if len(term) <= MAX_TERM}
     return _most_informative(list((strong or (function_words if weak else {})).values()), limit)
 
@@ -223,8 +269,10 @@ def _humps(word: str) -> str:
 def _identifiers(text: str) -> Iterator[str]:
     """What programmers write in one: words with signs, and as phrases `foo.bar`, `foo_bar` and `foo Bar`."""
     yield from _SIGNED.findall(text)
-    yield from (match[0] for match in _COMPOUND.finditer(_with_pluses(text)) if match[1] and match[2] is not None)
-    yield from map(_humps, _CAMEL.findall(text))
+    if _JOINT.search(text):
+        yield from (match[0] for match in _COMPOUND.finditer(_with_pluses(text)) if match[1] and match[2] is not None)
+    if _HUMPED.search(text):
+        yield from map(_humps, _CAMEL.findall(text))
 
 
 def _folded(text: str) -> str:
@@ -263,17 +311,19 @@ def _unspaced_runs() -> re.Pattern[str]:
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """The terms in `text` and whether each is only the small part of a word, as in `Alex's`."""
-    if text.isascii():
-        yield from _words(text)
-        return
+    return _words(text) if text.isascii() else _pieces_of_scripts(text)
+
+
+def _pieces_of_scripts(text: str) -> Iterator[tuple[str, bool]]:
     for number, piece in enumerate(_unspaced_runs().split(text)):
         yield from ((gram, False) for gram in _grams(piece)) if number % 2 else _words(piece)
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
     for match in _WORDS.finditer(text):
-        if _can_be_found(match[0]):
-            yield match[0][:MAX_TERM], match[1] is not None
+        word = match[0]
+        if word.isalnum() or _can_be_found(word):
+            yield word[:MAX_TERM], match.lastindex is not None
 
 
 def _side_by_side(chunk: str) -> Iterator[list[str]]:

@@ -43,7 +43,8 @@ HARBOUR = talk(
 
 
 def test_own_questions_are_shown_gold_and_foreign_ones_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memfolio.recall.searcher.HANDFUL", 0)  # in homes as tiny as these the nearest is told
+    for size in ("HANDFUL", "FULL"):  # in homes as tiny as these the nearest is told
+        monkeypatch.setattr(f"memfolio.recall.searcher.{size}", 0)
     (found,) = measure_contexts([written(tmp_path, GARDEN, HARBOUR)])
     garden, harbour = found.own[:2], found.own[2:]
     assert [each.share for each in garden] == [1.0, 0.5]

@@ -110,7 +110,13 @@ def test_markers_of_the_model_in_a_text_are_plain_text(embedder: LocalEmbedder) 
     assert plain @ marked < 0.99
 
 
-@pytest.mark.parametrize("text", ["hello wörld " * 90_000, "x" * 1_000_000, "\n" * 999_999 + "a", " " * 999_999 + "a"])
+LONG_RUN = [
+    pytest.param("x" * 1_000_000, marks=pytest.mark.long),
+    pytest.param(" " * 999_999 + "a", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("text", ["hello wörld " * 90_000, "\n" * 999_999 + "a", *LONG_RUN])
 def test_text_of_a_megabyte_needs_little_memory(embedder: LocalEmbedder, text: str) -> None:
     embedder.embed(["warm"])
     tracemalloc.start()

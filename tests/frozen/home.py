@@ -92,6 +92,7 @@ def asked() -> dict[str, Any]:
 
 def answers(memory: Memory) -> dict[str, Any]:
     """What the home answers, mostly as ids."""
+    memory.sync(embed=True)
     found = {name: memory.recall(asked, limit=3) for name, asked in QUESTIONS.items()}
     return {
         "recall": {name: [_called(hit.memory) for hit in hits] for name, hits in found.items()},

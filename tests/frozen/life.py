@@ -94,6 +94,7 @@ UNHEARD = {
     "open",
     *("bench retrieval", "bench context", "bench speed", "demo"),  # homes of their own, for longer than a test may take
     *("db migrate", "db status", "db doctor", "db vacuum", "db export", "db import"),  # need a database
+    *("db work", "db retry"),
     *("mcp", "serve", "hook"),  # no documents: they answer programs all the time, or hosts in the hosts' own form
     *("ontology import", "typedb sync", "typedb sync-schema", "typedb query"),  # need what is not always installed
 }

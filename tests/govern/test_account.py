@@ -121,3 +121,25 @@ def test_agent_is_shown_what_would_go_until_the_person_agreed(home: Path) -> Non
         assert memory.recall("bees")
         memory.account.forget_about("Kim", confirmed=True)
         assert not memory.recall("bees")
+
+
+def test_what_is_on_the_same_subject_is_not_why_something_was_said(home: Path) -> None:
+    known = (
+        *("Alex prefers tea to coffee", "Kim keeps bees on the roof", "Robin plays the cello", "Backup runs at 3 am"),
+        *("The launch is on Thursday, once the contract is signed", "Tom is on parental leave until January"),
+        *("The meeting room is booked under Ops", "Alex moved to Bergen last spring", "Sam sings in a choir"),
+    )
+    with Memory.open(home, background=False) as memory:
+        for text in known:
+            memory.remember(text)
+        memory.sync(embed=True)
+        for said, reason in {
+            "Alex lives in Bergen": "Alex moved to Bergen last spring",
+            "Tom is away until January": "Tom is on parental leave until January",
+            "The launch will be on Thursday": "The launch is on Thursday, once the contract is signed",
+        }.items():
+            assert [each.memory.content for each in memory.account.why(said).memories] == [reason]
+        for said in ("Alex has two children", "Tea contains caffeine", "The meeting starts at ten", "Tom likes jazz"):
+            assert memory.account.why(said).memories == (), said
+        memory.observe("assistant", "Alex has two children, as far as I know", session="s-1")
+        assert memory.account.why("Alex has two children").memories == ()

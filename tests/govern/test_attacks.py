@@ -11,7 +11,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.types import Approval, Attribution
+from memfolio.types import HUMAN, Approval, Attribution
 from memfolio.vault.agents import agent_file
 
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="test")
@@ -73,7 +73,7 @@ ORDERS = (
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Memory]]:
     """Opens memories of one home with a main agent, a scout that proposes, and a hermit that nobody reads."""
-    home = tmp_path_factory.mktemp("house") / "home"
+    home = tmp_path_factory.mktemp("house") / "house"
     memories: list[Memory] = []
 
     def opened(agent: str, speaker: str | None = None) -> Memory:
@@ -82,8 +82,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Me
 
     with Memory.open(home, "main", background=False, speaker="owner") as memory:
         memory.remember("Ada keeps the ledger of the harbour", tags=["harbour"])
-    (home / agent_file("scout")).parent.mkdir(parents=True)
-    (home / agent_file("scout")).write_text('policy = "proposes"\nreads = ["shared"]\n', encoding="utf-8")
+        settings = 'policy = "proposes"\nreads = ["shared"]\n'
+        memory.vault.put_page(agent_file("scout"), settings, expects=None, by=HUMAN)
     yield opened
     for memory in memories:
         memory.close()
@@ -96,7 +96,7 @@ def contents(root: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """A memory into which strangers said everything they could, and which was looked after since."""
-    home = tmp_path_factory.mktemp("poisoned") / "home"
+    home = tmp_path_factory.mktemp("poisoned") / "poisoned"
     with Memory.open(home, background=False) as memory:
         memory.observe("user", "Ada keeps the ledger of the harbour. She lives in Bergen.", session="s-1")
         for role, text in product(STRANGERS, POISON):
@@ -138,7 +138,7 @@ def test_poisoned_text_cannot_be_made_trusted_by_an_agent(poisoned: Memory, text
 
 @pytest.fixture(scope="module")
 def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with Memory.open(tmp_path_factory.mktemp("library") / "home", background=False) as memory:
+    with Memory.open(tmp_path_factory.mktemp("library") / "library", background=False) as memory:
         yield memory
 
 

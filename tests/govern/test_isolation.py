@@ -79,8 +79,9 @@ def reach(name: str) -> set[str]:
 
 
 def contents(home: Path, agents: set[str]) -> dict[str, bytes]:
-    folders = (home / agent_root(each) for each in agents)
-    return {str(path): path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        vault, roots = memory.vault, tuple(f"{agent_root(each)}/" for each in agents)
+        return {path: vault.read(path) or b"" for path in vault.states() if path.startswith(roots)}
 
 
 def asking(chance: random.Random, memory: Memory, ids: list[str]) -> Callable[[], object]:
@@ -151,8 +152,8 @@ def test_a_memory_out_of_scope_is_answered_as_one_that_does_not_exist(home: Path
     before, absent = contents(home, outside), "M-1794753005123-00000000"
     with Memory.open(home, name, background=False, speaker="agent") as memory:
         for agent in sorted(outside):
-            log = next((home / agent_root(agent) / "memory").glob("*.md")).read_text()
-            real = re.findall(r"\^(M-\d+-[0-9a-f]{8})", log)[0]
+            log = next(data for path, data in before.items() if path.startswith(f"{agent_root(agent)}/memory/2"))
+            real = re.findall(r"\^(M-\d+-[0-9a-f]{8})", log.decode())[0]
             assert (memory.get(real), memory.find(real)) == (None, None)
             assert not memory.searcher.may_read(f"{agent_root(agent)}/MEMORY.md")
             for deed, control in zip(changing(memory, real), changing(memory, absent), strict=True):

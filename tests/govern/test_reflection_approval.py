@@ -125,7 +125,7 @@ def test_approval_is_one_change_that_does_everything_and_undo_brings_all_back(ro
     assert [(each.number, each.outcome, each.topics) for each in room.reflections.past()] == [
         (1, "approved", ("memory",))
     ]
-    assert "- Reflection 1, theme: Alex builds things." in room.read(f"{META}/evolution.md")
+    assert "- Learned: " in room.read(f"{META}/reflections/log.md")
     assert room.reflections.pending() is None
     room.world.assert_index_follows()
 
@@ -165,14 +165,17 @@ def test_excepted_and_rejected_items_do_not_come_back(room: Room) -> None:
     assert room.memory.audit.log(limit=1)[0].action is Action.REJECT
 
 
-def test_tenth_reflection_tells_what_recurs_even_if_it_is_rejected(room: Room) -> None:
+def test_tenth_reflection_tells_what_became_known_even_if_it_is_rejected(room: Room) -> None:
     for number in range(10):
         item = ReflectionItem(verb=ReflectionVerb.LEARN, text=f"Alex has {number} cats", sources=(room.works.id,))
         room.propose(Findings(items=(item,), topics=("cats",)))
         room.reflections.reject(by=OWNER) if number == 9 else room.reflections.approve(by=OWNER)
-    assert "**What recurs, after 10 reflections** (2026-11-16): Mostly about cats (9)." in room.read(
-        f"{META}/evolution.md"
+    text = room.read(f"{META}/evolution.md")
+    assert (
+        "**What became known, after 10 reflections** (2026-11-16): Learned since 2026-11-16: Alex has 1 cats; " in text
     )
+    assert "Alex has 8 cats. Mostly about cats." in text
+    assert "Alex has 9 cats" not in text
 
 
 def test_page_that_was_edited_needs_to_have_been_seen(room: Room) -> None:

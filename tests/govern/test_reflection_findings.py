@@ -334,8 +334,6 @@ def test_insights_are_counted_and_empty_where_there_is_nothing(memory: Memory, c
     assert result.topics[0] == "Atlas"
     assert result.looked_at["conversations"] == 1
     assert result.insights == Insights(
-        learning="In 3 reflections since 2026-09-01 you approved 4 facts and 1 core memory change. "
-        "You rejected #2: those proposals are not made again.",
         understanding="1 revision since the last reflection: “The launch is in May” became “The launch is in June”.",
         theme="What came up in reflections before and does so again: Atlas (2 of 3). Asked in 2 reflections: Is it so?",
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.govern.reflection.log import TITLE, Reflected, entry, evolve, in_short, read_log
-from memfolio.govern.reflection.page import Insights
 from memfolio.text import estimate_tokens
 
 LIMIT = 600
@@ -25,6 +26,8 @@ def reflected(number: int) -> Reflected:
         counts={"learn": number % 5, "core": 1},
         topics=topics,
         questions=("Still at it?",) if number % 2 else (),
+        learned=(f"Alex likes tea {number}",),
+        dropped=(f"Alex likes tea {number - 8}",) if number > 8 else (),
     )
 
 
@@ -38,6 +41,9 @@ def reflected(number: int) -> Reflected:
             counts=st.dictionaries(st.sampled_from(["learn", "core", "merge"]), st.integers(0, 99)),
             topics=st.lists(WORDS, max_size=3).map(tuple),
             questions=st.lists(WORDS, max_size=2).map(tuple),
+            learned=st.lists(WORDS, max_size=2).map(tuple),
+            dropped=st.lists(WORDS, max_size=2).map(tuple),
+            insights=st.lists(WORDS, max_size=2).map(tuple),
         ),
         max_size=4,
     )
@@ -47,45 +53,43 @@ def test_log_is_read_back(log: list[Reflected]) -> None:
     assert read_log("# Notes\n\n## Reflection 1 — 2026-99-99, approved\n## Lunch\n") == []
 
 
-def test_evolution_stays_within_its_limit_and_keeps_what_it_learned_and_what_a_person_wrote() -> None:
+def test_evolution_is_one_paragraph_a_milestone_and_keeps_what_a_person_wrote() -> None:
     text, log, longest = "", list[Reflected](), 0
     for number in range(1, 101):
         log.append(reflected(number))
-        insights = Insights(theme=f"Theme {number}: people like tea in the morning.", learning="Short is better.")
-        text = evolve(text, log, insights, LIMIT, in_short)
-        if number == 3:
-            text = text.replace("## Insights", "- Ask about the garden\n\n## Insights")
-            text = (
-                text.replace("- Reflection 2, learning", "My own words on it.\n- Reflection 2, learning")
-                + "\n## Mine\n\nKeep this.\n\n## Mine\nThat too.\n"
-            )
+        text = evolve(text, log, LIMIT, in_short)
+        if number == 9:
+            assert text == ""
+        if number == 10:
+            assert text.count("\n\n") == 2
+            assert "Learned since 2026-01-02: Alex likes tea 3; " in text
+            assert "No longer so: Alex likes tea 1; Alex likes tea 2. Mostly about tea, work." in text
+            text = text.replace("## Summary", "## Summary\n\nMy own words on it.")
+            text += "\n## Insights\n\n- Reflection 2, learning: You approved 3 facts.\n- Ask about the garden\n"
+            text += "\n## Mine\n\nKeep this.\n\n## Mine\nThat too.\n"
         longest = max(longest, estimate_tokens(text))
         if number in (10, 25, 50, 100):
             assert f", after {number} reflections** ({log[-1].at}): " in text
     assert longest <= LIMIT
-    for words in (
-        "- Ask about the garden",
-        "My own words on it.",
-        "## Mine\n\nKeep this.",
-        "That too.",
-        "- Reflection 100, theme: ",
-    ):
+    for words in ("- Ask about the garden", "My own words on it.", "## Mine\n\nKeep this.", "That too."):
         assert text.count(words) == 1
-    assert "- tea — in 10 of the last 10 reflections" in text
-    assert "- Still at it? — asked in 5 reflections" in text
-    assert "At first it was tea (50), work (29)" in text
-    assert "Theme 1:" not in text
+    assert "You approved" not in text
+
+
+def test_milestone_at_which_nothing_became_known_is_not_told() -> None:
+    log = [replace(reflected(number), learned=(), dropped=()) for number in range(1, 11)]
+    assert evolve("", log, LIMIT, in_short) == ""
 
 
 def test_model_words_the_summary() -> None:
-    log = [reflected(number) for number in range(1, 11)]
+    log = [replace(reflected(number), insights=("Tea.",)) for number in range(1, 11)]
     asked: list[list[str]] = []
 
-    def summarise(texts: list[str], limit: int) -> str:
+    def summarise(texts: Sequence[str], limit: int) -> str:
         asked.append(list(texts))
         return "Tea, above all."
 
-    text = evolve("", log, Insights(theme="Tea."), LIMIT, summarise)  # type: ignore[arg-type]
-    assert "**What recurs, after 10 reflections** (2026-01-11): Tea, above all." in text
-    assert "Mostly about tea (10)" in asked[0][0]
-    assert asked[0][1:] == ["Tea."]
+    text = evolve("", log, LIMIT, summarise)
+    assert "**What became known, after 10 reflections** (2026-01-11): Tea, above all." in text
+    assert "Learned since 2026-01-02" in asked[0][0]
+    assert asked[0].count("Tea.") == 1

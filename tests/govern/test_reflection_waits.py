@@ -66,6 +66,25 @@ def test_page_that_a_person_edits_is_left_to_them_for_two_weeks(
     assert "Nuala B." not in waiting(memory)
 
 
+def test_what_is_forgotten_leaves_core_memory_and_what_reflections_tell(
+    memory: Memory, clock: SettableClock, home: Path
+) -> None:
+    a_day(memory, clock, "I am allergic to latex.")
+    memory.reflections.approve(by=OWNER)
+    meta = home / "agents/main/memory/meta"
+    core, log = home / "agents/main/MEMORY.md", meta / "reflections/log.md"
+    assert "allergic to latex" in core.read_text()
+    assert "- Learned: The user is allergic to latex" in log.read_text()
+    evolution = "# Evolution\n\n## Summary\n\n**What became known, after 10 reflections** (2026-05-05): "
+    (meta / "evolution.md").write_text(
+        f"{evolution}Learned since 2026-05-05: It rains; The user is allergic to latex.\n"
+    )
+    memory.sync()
+    memory.forget("allergic to latex")
+    assert "latex" not in core.read_text() + log.read_text()
+    assert (meta / "evolution.md").read_text() == f"{evolution}Learned since 2026-05-05: It rains.\n"
+
+
 def test_approval_learns_nothing_twice(memory: Memory, clock: SettableClock, home: Path) -> None:
     a_day(memory, clock, "My name is Nuala Brandt and I live in Leeds.")
     pending = memory.reflections.pending()

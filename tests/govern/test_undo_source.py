@@ -28,8 +28,9 @@ def undone(memory: Memory, *, every_agent: bool = False, dry_run: bool = False) 
 
 def pages(home: Path) -> dict[str, str]:
     """Everything that is read, without what was cut."""
-    found = [path for path in home.rglob("*.md") if "archive" not in path.parts]
-    return {path.relative_to(home).as_posix(): path.read_text() for path in found}
+    with Memory.open(home, background=False) as memory:
+        paths = [path for path in memory.vault.states() if path.endswith(".md") and "/archive/" not in path]
+        return {path: (memory.vault.read(path) or b"").decode() for path in paths}
 
 
 def evil(memory: Memory, text: str) -> MemoryItem:

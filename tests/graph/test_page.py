@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memfolio.graph.page import FACTS, RELATIONS, TIMELINE, EntityText, cited_line, page_bytes, read_text, relation_line
+from memfolio.graph.page import FACTS, RELATIONS, TIMELINE, EntityText, cited_line, relation_line
 from memfolio.graph.vocabulary import read_vocabulary
 from memfolio.index.read_files import read_entity
+from memfolio.vault.journal import to_bytes, to_text
 from tests.graph.world import ENTITIES, World, person
 
 ID = "M-1794753005123-a3f2c91d"
@@ -82,7 +83,7 @@ def test_a_person_s_lines_survive_growth(world: World) -> None:
 
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_text_survive(data: bytes) -> None:
-    assert data in page_bytes(EntityText(read_text(data)).text)
+    assert data in to_bytes(EntityText(to_text(data)).text)
 
 
 @given(st.lists(LINES, max_size=25).map("".join))
@@ -101,6 +102,14 @@ def test_a_page_in_order_grows_in_order() -> None:
         f"## Facts\n\n- Mine\n- Likes tea ({ID})\n\n## Timeline\n\n- 2026-11-15: Moved ({ID})\n\n"
         "## Open Questions\n\n- Why?\n\n## Relations\n\n- works-at: [[organization--acme]]\n"
     )
+
+
+@pytest.mark.parametrize("lines", ["```\nno end\n\n", "~~~\n## Facts\n~~~\n\n", "```\n## Facts\n```\n\n"])
+def test_only_code_that_ends_hides_a_heading(lines: str) -> None:
+    page = EntityText(f"# Alex\n\n{lines}## Facts\n\n- Mine\n\n## Notes\n")
+    page.add("Facts", ["- Likes tea"])
+    assert page.text == f"# Alex\n\n{lines}## Facts\n\n- Mine\n- Likes tea\n\n## Notes\n"
+    assert [part.title for part in page.parts()] == ["", "Alex", "Facts", "Notes"]
 
 
 def _digest_of(words: str) -> str:

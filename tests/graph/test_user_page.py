@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
+from memfolio.clock import SettableClock
 
 USER = "agents/main/USER.md"
 
@@ -94,3 +95,23 @@ def test_what_one_of_several_people_said_for_themselves_is_quoted_nowhere(memory
     page = (home / "agents/main/memory/graph/entities/person--priya-nair.md").read_text()
     assert "kim: I had tea with Priya Nair (M-" in page
     assert "fair" not in page
+
+
+def test_what_the_user_did_long_ago_is_not_lately(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, background=False, clock=clock) as memory:
+        told(memory, "I live in Leeds.", "I booked the train to Sheffield.", session="s-1")
+        assert "booked the train" in (home / USER).read_text()
+        clock.advance(days=40)
+        told(memory, "I booked a table at the Waldhaus.", session="s-2")
+    text = (home / USER).read_text()
+    assert "lives in Leeds" in text
+    assert "Waldhaus" in text
+    assert "train" not in text
+
+
+def test_somebody_who_has_a_page_is_recognised_by_a_first_name_alone(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, background=False, clock=clock) as memory:
+        told(memory, "My daughter Lene is eleven.", session="s-1")
+        clock.advance(days=1)
+        told(memory, "Yesterday Lene was stung by a wasp.", session="s-2")
+    assert "stung by a wasp" in (home / "agents/main/memory/graph/entities/person--lene.md").read_text()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from memfolio.index.database import Connection, Database
-from memfolio.index.search import SMALL, WEIGHTS, Filter, Match, Sieve, frequencies, matches, matches_any
+from memfolio.index.search import SMALL, WEIGHTS, Filter, Sieve, frequencies, matches, matches_any
 from memfolio.text import match_expression
 
 INSERT = """INSERT INTO memories (row, id, file, ordinal, form, kind, type, store, importance, confidence, created_at,
@@ -45,13 +45,13 @@ def large() -> Iterator[Connection]:
     yield from filled(texts)
 
 
-def in_one_query(connection: Connection, words: Sequence[str], wanted: Filter, limit: int) -> list[Match]:
+def in_one_query(connection: Connection, words: Sequence[str], wanted: Filter, limit: int) -> list[tuple[int, float]]:
     condition, values = wanted.where()
     sql = (
         f"SELECT m.row, -bm25(words, {WEIGHTS}) AS score FROM words JOIN memories m ON m.row = words.rowid "
         f"WHERE words MATCH ? AND {condition} ORDER BY score DESC, m.id LIMIT ?"
     )
-    return [Match(*found) for found in connection.execute(sql, (match_expression(words), *values, limit))]
+    return list(connection.execute(sql, (match_expression(words), *values, limit)))
 
 
 @pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: str(wanted.user))
@@ -61,20 +61,21 @@ def test_answer_is_that_of_one_query_over_everything(
     small: Connection, words: list[str], wanted: Filter, limit: int
 ) -> None:
     expected = in_one_query(small, words, wanted, limit)
-    assert matches_any(words, Sieve(small, wanted), limit) == expected
-    assert matches(match_expression(words), Sieve(small, wanted), limit) == expected
+    assert list(matches_any(words, Sieve(small, wanted), limit).items()) == expected
+    assert list(matches(match_expression(words), Sieve(small, wanted), limit).items()) == expected
 
 
 @pytest.mark.parametrize("wanted", FILTERS, ids=lambda wanted: str(wanted.user))
 def test_rare_word_chooses_in_a_large_home_and_all_words_weigh(large: Connection, wanted: Filter) -> None:
     words = ["tea", "coffee", "zebra"]
-    assert matches_any(words, Sieve(large, wanted), 100) == in_one_query(large, words, wanted, 100)
+    found = matches_any(words, Sieve(large, wanted), 100)
+    assert list(found.items()) == in_one_query(large, words, wanted, 100)
 
 
 @pytest.mark.parametrize("words", [["tea"], ["tea", "coffee"], ["tea", "unheard"], ["zebra", "unheard"], ["unheard"]])
 def test_whatever_has_a_word_is_found_in_a_large_home_too(large: Connection, words: list[str]) -> None:
     found = matches_any(words, Sieve(large, Filter()), 1000)
-    assert [each.score for each in found] == [each.score for each in in_one_query(large, words, Filter(), 1000)]
+    assert list(found.values()) == [score for _, score in in_one_query(large, words, Filter(), 1000)]
 
 
 def test_words_are_counted_up_to_the_cap(small: Connection) -> None:

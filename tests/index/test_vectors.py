@@ -164,4 +164,4 @@ def test_filter_leaves_exactly_the_nearest_that_pass(home: Path) -> None:
 def near(connection: Connection, index: Index, vector: Floats, wanted: Filter) -> list[str]:
     """The ids of the nearest hundred that pass."""
     found = neighbours(index.matrix.scan(connection, vector), Sieve(connection, wanted), 100)
-    return [connection.execute("SELECT id FROM memories WHERE row = ?", (each.row,)).get for each in found]
+    return [connection.execute("SELECT id FROM memories WHERE row = ?", (row,)).get for row in found]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import tempfile
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
+from urllib.parse import quote
+
+from memfolio.vault.postgres.database import HomeDatabase
+from memfolio.vault.postgres.server import OwnServer
 
 NAME = ".s.PGSQL.5432"
+STORED = b"Z\x00\x00\x00\x05I"
+"""The server says that it is ready, and in no transaction: what was stored is committed."""
 
 
 class Proxy:
-    """Passes on what both sides say; once armed, it ends the next connection at its COMMIT."""
+    """Passes on what both sides say; once armed, it ends the next connection that stores a change, as it does so."""
 
     def __init__(self, folder: Path, target: Path) -> None:
         self._target = str(target / NAME)
@@ -21,6 +30,7 @@ class Proxy:
         self._door.listen()
         self._armed = ""
         self.dropped = 0
+        self.requests = 0
 
     def arm(self, moment: str) -> None:
         """`before` the server hears of it, or `after` it has answered, which nobody hears."""
@@ -45,14 +55,10 @@ class Proxy:
         muted = threading.Event()
         back = threading.Thread(target=self._answer, args=(client, server, muted), daemon=True)
         back.start()
-        writes = False
         with suppress(OSError), client, server:
             while data := client.recv(65536):
-                writes |= b"INSERT INTO memfolio.trail" in data
-                if b"COMMIT" in data and not writes:
-                    server.sendall(data)
-                    continue
-                if self._armed and b"COMMIT" in data:
+                self.requests += 1
+                if self._armed and b"memfolio.store(" in data:
                     moment, self._armed = self._armed, ""
                     self.dropped += 1
                     if moment == "after":
@@ -62,7 +68,6 @@ class Proxy:
                     client.shutdown(socket.SHUT_RDWR)
                     server.shutdown(socket.SHUT_RDWR)
                     return
-                writes &= b"COMMIT" not in data
                 server.sendall(data)
 
     def _await_answer(self, client: socket.socket, server: socket.socket, back: threading.Thread) -> None:
@@ -78,7 +83,21 @@ class Proxy:
         with suppress(OSError):
             while data := server.recv(65536):
                 if muted.is_set():
-                    if b"COMMIT" in data:
+                    if STORED in data:
                         return
                     continue
                 client.sendall(data)
+
+
+@contextmanager
+def by_proxy(server: OwnServer) -> Iterator[tuple[Proxy, str]]:
+    """A way to a server that may fail, and its address."""
+    folder = Path(tempfile.mkdtemp(prefix="memfolio-proxy-"))
+    socket_folder = server.folder / "socket"
+    url = server.url.replace(quote(str(socket_folder), safe=""), quote(str(folder), safe=""))
+    try:
+        with Proxy(folder, socket_folder) as proxy:
+            yield proxy, url
+            HomeDatabase.at(url).drop_idle()
+    finally:
+        shutil.rmtree(folder)

@@ -7,22 +7,19 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
 from memfolio import Memory
 from memfolio.errors import StoreUnavailableError
-from memfolio.vault.postgres.database import HomeDatabase
 from memfolio.vault.postgres.server import OwnServer
 from tests.index.proof import assert_index_equals_rebuilt
-from tests.postgres.proxy import Proxy
+from tests.postgres.proxy import Proxy, by_proxy
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,8 +55,11 @@ class Worker:
     def await_more(self, count: int = 2) -> None:
         wanted, end = len(self.acknowledged) + count, time.monotonic() + 60
         while len(self.acknowledged) < wanted:
-            assert time.monotonic() < end, f"{self.name} acknowledges nothing"
             assert self.process is not None
+            if time.monotonic() > end:
+                self.process.send_signal(signal.SIGUSR1)  # it says where it hangs
+                time.sleep(1)
+                pytest.fail(f"{self.name} acknowledges nothing")
             assert self.process.poll() is None, f"{self.name} ended by itself"
             time.sleep(0.01)
 
@@ -137,15 +137,11 @@ def proxied(
     server: OwnServer, quick_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Proxy, Path]]:
     """A home that is reached through a way that may fail."""
-    folder = Path(tempfile.mkdtemp(prefix="memfolio-proxy-"))
-    with Proxy(folder, server.folder / "socket") as proxy:
-        host = quote(str(server.folder / "socket"), safe="")
-        url = server.url.replace(host, quote(str(folder), safe=""))
+    with by_proxy(server) as (proxy, url):
         monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
         monkeypatch.setenv("MEMFOLIO_DATABASE_URL", url)
         monkeypatch.setenv("MEMFOLIO_EMBEDDER", "none")
         yield proxy, quick_path / name
-        HomeDatabase.at(url).drop_idle()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -169,6 +165,17 @@ def test_a_lost_answer_to_commit_makes_the_change_once(proxied: tuple[Proxy, Pat
             assert not caught.value.may_have_happened
         assert memory.vault.trail.problems() == []
         assert memory.recall("told 3")[0].memory.content == "told 3"
+
+
+def test_a_change_takes_one_round_trip_where_one_server_writes(proxied: tuple[Proxy, Path]) -> None:
+    proxy, home = proxied
+    with Memory.open(home, background=False) as memory:
+        memory.remember("the first")
+        before = proxy.requests
+        for number in range(5):
+            memory.remember(f"told {number}", key=f"key {number}")
+        assert proxy.requests == before + 5
+        assert len(memory.vault.entries("main")) == 6
 
 
 def made_inside(memory: Memory, moment: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -25,13 +28,17 @@ from memfolio.errors import (
     StoreRewoundError,
     StoreUnavailableError,
 )
+from memfolio.serve.http.app import Hall, changes
 from memfolio.serve.tokens import Tokens
 from memfolio.types import HUMAN, Action
 from memfolio.vault.change import Change, PutPage
+from memfolio.vault.postgres import vault as postgres
 from memfolio.vault.postgres.database import HomeDatabase, migrate, rewrite_heap
+from memfolio.vault.postgres.rows import LARGE
 from memfolio.vault.postgres.server import OwnServer
 from memfolio.vault.postgres.vault import PostgresVault
 from memfolio.vault.vault import OWNER, Vault
+from tests.postgres.pooler import pooled
 
 PAGE = "agents/main/MEMORY.md"
 
@@ -137,6 +144,55 @@ def test_a_key_makes_one_memory_whichever_server_is_asked(opened: Callable[[], M
     assert len(one.vault.entries("main")) == 1
 
 
+def test_what_was_composed_before_another_server_wrote_is_composed_again(opened: Callable[[], Memory]) -> None:
+    one, other = opened(), opened()
+    for number in range(3):
+        one.remember(f"one {number}")
+        other.remember(f"other {number}")
+        vault_of(one).journal._heard_at = vault_of(other).journal._heard_at = -math.inf
+    wanted = {f"{who} {number}" for who in ("one", "other") for number in range(3)}
+    for memory in (one, other):
+        assert {item.content for item in memory.vault.entries("main")} == wanted
+        assert set(texts(memory, "one other")) == wanted
+        assert all(each.level == "ok" for each in memory.vault.verify())
+
+
+def test_a_key_makes_one_memory_among_changes_that_wait(opened: Callable[[], Memory]) -> None:
+    memory = opened()
+    memory.remember("the first")
+    vault = vault_of(memory)
+    vault.writer._mutex.acquire()
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(memory.remember, "Alex moved", key="move") for _ in range(4)]
+        await_queue(vault, 4)
+        vault.writer._mutex.release()
+        assert len({each.result().id for each in waiting}) == 1
+    assert len(memory.vault.entries("main")) == 2
+
+
+def test_a_page_too_large_for_one_call_is_stored_whole(opened: Callable[[], Memory]) -> None:
+    one, other = opened(), opened()
+    large = "x" * (LARGE + 1)
+    one.vault.put_page(PAGE, "small\n", expects=None, by=OWNER)
+    page = one.vault.page(PAGE)
+    assert page
+    one.vault.put_page(PAGE, large, expects=page.hash, by=OWNER)
+    found = other.vault.page(PAGE)
+    assert found
+    assert found.text == large
+
+
+def test_listeners_hear_of_every_change_once_and_in_order(opened: Callable[[], Memory]) -> None:
+    memory, heard = opened(), list[int]()
+    memory.remember("the first")
+    memory.subscribe(lambda line: heard.append(line.seq))
+    start = memory.vault.head
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(memory.remember, [f"note {number}" for number in range(40)]))
+    assert heard == list(range(start + 1, start + 41))
+    assert len(memory.recall("note", limit=60)) == 40
+
+
 def test_a_page_that_another_server_changed_is_not_overwritten(opened: Callable[[], Memory]) -> None:
     one, other = opened(), opened()
     one.vault.put_page(PAGE, "one\n", expects=None, by=OWNER)
@@ -216,10 +272,12 @@ def test_what_is_purged_is_in_no_version_and_after_a_vacuum_in_no_page(
     kept, gone = one.remember("the greenhouse is warm"), one.remember(secret)
     one.remember("written behind it")
     assert secret in texts(other, "passphrase greenhouse")
+    vault = vault_of(one)
+    failed = "UPDATE memfolio.jobs SET error = %s WHERE home = %s RETURNING 1"
+    assert vault.rows.ask(failed, [secret, vault.rows.home])
     done = one.purge(gone.id, by=OWNER)
     assert done.proof is not None
     assert done.proof.left == ()
-    vault = vault_of(one)
     pieces = vault.rows.ask("SELECT data FROM memfolio.pieces WHERE home = %s", [vault.rows.home])
     assert not any(b"Ottilie" in (data or b"") for (data,) in pieces)
     assert secret not in texts(other, "passphrase greenhouse")
@@ -229,6 +287,36 @@ def test_what_is_purged_is_in_no_version_and_after_a_vacuum_in_no_page(
     heap = [each.read_bytes() for each in (server.folder / "data" / "base").rglob("*") if each.is_file()]
     assert heap
     assert not any(b"Ottilie-Marzipan" in each for each in heap)
+
+
+def test_a_job_that_takes_long_keeps_its_lease(opened: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "LEASE_SECONDS", 1)
+    one, other = opened().vault, opened().vault
+    with one.holding("tend"):
+        for _ in range(3):
+            time.sleep(0.7)
+            with pytest.raises(HomeBusyError), other.holding("tend"):
+                pass
+    with other.holding("tend"):
+        pass
+
+
+def test_who_listens_at_one_server_hears_what_another_writes(
+    opened: Callable[[], Memory], path: Path, clock: SettableClock
+) -> None:
+    other = opened()
+
+    async def listen() -> bytes:
+        hall = Hall(load_config(path))
+        token, _ = hall.tokens.create("ear", "main", now=clock.now())
+        async with aclosing(changes(hall, token, None)) as heard:
+            await anext(heard)
+            await asyncio.to_thread(other.remember, "the bell rings")
+            found = await asyncio.wait_for(anext(heard), 30)
+        await asyncio.to_thread(hall.close)
+        return found
+
+    assert b"event: change" in asyncio.run(listen())
 
 
 def test_tokens_hints_and_leases_are_shared_by_servers(opened: Callable[[], Memory], clock: SettableClock) -> None:
@@ -271,7 +359,7 @@ def test_a_database_without_tables_says_how_to_make_them(server: OwnServer) -> N
     database = HomeDatabase(bare)
     with pytest.raises(ConfigError, match="version 0"):
         database.ask(1, "SELECT 1")
-    assert migrate(server.owner_url.replace("/memfolio?", "/bare?"), "memfolio") == (0, 1)
+    assert migrate(server.owner_url.replace("/memfolio?", "/bare?"), "memfolio") == (0, 3)
     assert database.ask(1, "SELECT 1") == [(1,)]
     database.drop_idle()
 
@@ -290,3 +378,36 @@ def test_a_change_of_a_critical_file_alerts(opened: Callable[[], Memory]) -> Non
     assert [line.about for line in vault.alerts()] == [(vault.head - 1,)]
     vault.acknowledge([vault.head])
     assert vault.alerts() == []
+
+
+def test_a_pooler_in_transaction_mode_may_stand_in_between(
+    server: OwnServer, quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One connection to the server for all, so that whatever a transaction left in it would show in another home."""
+    with pooled(server, 1) as (pooler, url), ThreadPoolExecutor(6) as pool:
+        monkeypatch.setenv("MEMFOLIO_STORE", "postgres")
+        monkeypatch.setenv("MEMFOLIO_DATABASE_URL", url)
+        names = [f"{quick_path.name}-{which}" for which in "aabbcc"]
+        stored = dict(pool.map(lambda name: live_in(quick_path / name), names))
+        with psycopg.connect(url, autocommit=True, prepare_threshold=None) as conn:
+            left = conn.execute("SELECT current_setting('memfolio.home', true)").fetchone()
+            assert left in {(None,), ("",)}
+        assert pooler.clients > 3
+        assert pooler.lent > 200
+    assert len(stored) == 3
+
+
+def live_in(path: Path) -> tuple[str, int]:
+    """Write and ask in a home, as another server does at the same time."""
+    config = load_config(path, overrides={"cache": str(path.parent / secrets.token_hex(4))})
+    with Memory.open(config, background=False) as memory:
+        made = [memory.remember(f"{path.name} says {number}") for number in range(12)]
+        memory.forget(made[3].id)
+        with memory.vault.exclusive():
+            memory.core.add("Identity", f"{path.name} {made[0].id}")
+        with memory.vault.holding(made[0].id):
+            assert path.name in (memory.context("says 5") or "")
+        assert {path.name in hit.memory.content for hit in memory.recall("says 5")} == {True}
+        assert all(path.name in item.content for item in memory.vault.entries("main"))
+        assert all(each.level == "ok" for each in memory.vault.verify())
+        return path.name, len(memory.vault.entries("main"))

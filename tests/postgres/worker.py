@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import signal
 import sys
 
 from memfolio import Memory
@@ -23,4 +25,5 @@ def main(home: str, name: str, first: int) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR1)
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -272,9 +272,9 @@ def test_what_is_told_in_two_conversations_becomes_a_skill(memory: Memory, proce
     [change] = procedures.learn()
     assert change.procedure.title == "Release Otter"
     assert [step.text for step in change.procedure.steps] == [
-        "Bump the version",
+        "Bump the version (Ines)",
         "Tag the commit",
-        "Build the image",
+        "Build the image (CI)",
         "Push it to the registry",
         "Post the notes in #news",
     ]
@@ -290,3 +290,42 @@ def test_two_stories_of_a_day_teach_nothing(memory: Memory, procedures: Procedur
         ("user", "I visited Anna, then I bought bread at the corner, and finally called my mother again."),
     )
     assert not procedures.learn()
+
+
+def test_what_it_is_for_is_no_step_and_an_identifier_is_the_same_step(memory: Memory, procedures: Procedures) -> None:
+    first = "We did our internal release of Wabe: Mehmet bumps the version, then we run the tests, build the bundle "
+    told = "Mehmet bumped the version, we ran the tests, built the bundle"
+    third = f"For the release tonight, {told}, uploaded it to TestFlight and mailed the members."
+    again = f"For the Wabe release {told} and uploaded it to TestFlight."
+    for number, text in enumerate((f"{first}and upload it to TestFlight.", again)):
+        said(memory, f"s-{number}", ("user", text))
+    [change] = procedures.learn()
+    assert change.procedure.title == "Internal release of Wabe"
+    steps = ["Bump the version (Mehmet)", "Run the tests", "Build the bundle", "Upload it to TestFlight"]
+    assert [step.text for step in change.procedure.steps] == steps
+    said(memory, "s-3", ("user", third))
+    [change] = procedures.learn()
+    assert [step.text for step in change.procedure.steps] == [*steps, "Mail the members"]
+
+
+def test_steps_told_in_prose_say_who_does_them_and_not_when_and_the_title_names_the_project(
+    memory: Memory, procedures: Procedures
+) -> None:
+    first = (
+        "Let me tell you the deployment process for Heron. First Aylin freezes the main branch, then Pavel tags the "
+        "build, then we copy it to the server, and finally Aylin sends the notes to the members."
+    )
+    again = (
+        "We deploy 2.3 tomorrow. As usual: Aylin freezes the main branch, Pavel tags the build, we copy it to the "
+        "server, then Aylin sends the notes to the members. I told her that but she wants a list."
+    )
+    said(memory, "s-1", ("user", first))
+    said(memory, "s-2", ("user", again))
+    [change] = procedures.learn()
+    assert change.procedure.title == "Deployment process for Heron"
+    assert [step.text for step in change.procedure.steps] == [
+        "Freeze the main branch (Aylin)",
+        "Tag the build (Pavel)",
+        "Copy it to the server",
+        "Send the notes to the members (Aylin)",
+    ]

@@ -152,7 +152,7 @@ def test_tree_is_decided_by_name(procedures: Procedures) -> None:
         procedures.decide("deploy")
     with pytest.raises(NotFoundError) as missing:
         procedures.get("deplay")
-    assert missing.value.hint == "did you mean deploy?"
+    assert missing.value.hint == "did you mean deploy? known are deploy, which-way"
 
 
 def test_due_by_the_clock_of_the_home(procedures: Procedures) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memfolio import Hits, Memory
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
+from memfolio.recall.hit import asks
 from memfolio.vault.vault import Vault
 
 START = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -206,3 +207,43 @@ def test_question_that_a_note_leaves_open_is_no_question_asked_before(home: Path
         assert hits[0].memory.content == "Open: who writes the customer mail?"
         assert [hit.memory.content for hit in hits if hit.only_asks] == ["Who writes the customer mail?"]
         assert "Open: who writes" in (memory.context("Who writes the customer mail?") or "")
+
+
+PROMPTS = [
+    "Why didn't we go with Debezium?",
+    "why did we not use debezium",
+    "Debezium",
+    "did we use debezium at all",
+    "forget about debezium",
+]
+
+
+def test_prompts_without_a_question_mark_never_stand_before_what_tells(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        told = memory.remember("Logical replication with Debezium was rejected: too many moving parts").id
+        for text in (*OTHERS, *(f"The shed number {number} was painted" for number in range(20))):
+            memory.remember(text)
+        for number, prompt in enumerate(PROMPTS):
+            memory.observe("user", prompt, session=f"s-{number}")
+        memory.sync(embed=True)
+        for prompt in PROMPTS[:4]:
+            assert memory.recall(prompt)[0].memory.id == told
+            assert "moving parts" in (memory.context(f"{prompt}?") or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_asked"),
+    [
+        ("what is the address of the printer", True),
+        ("hey, did Kim call back", True),
+        ("was ist mit meiner Heizung", True),
+        ("is there any milk left", True),
+        ("What a day!", False),
+        ("what we need is a longer ladder", False),
+        ("When we were in Rome, it rained", False),
+        ("Is it? No. It was closed.", False),
+        ("I like tea", False),
+    ],
+)
+def test_short_text_that_begins_like_a_question_asks(text: str, is_asked: bool) -> None:
+    assert asks(text) is is_asked

@@ -372,7 +372,7 @@ def test_budgets_and_shares_are_configured(home: Path) -> None:
     config = load_config(home)
     config = replace(config, context=replace(config.context, least=1.0))
     with Memory(Vault.open(config=config), "main", background=False) as memory:
-        assert composed(memory, "What does Alex drink?") == Context(text=None, tokens=0, budget=77)
+        assert composed(memory, "Alex and a drink.") == Context(text=None, tokens=0, budget=77)
 
 
 def test_context_uses_nothing_up(known: Memory) -> None:
@@ -445,3 +445,23 @@ def test_endless_word_at_the_top_of_core_memory_is_cut_and_not_all(home: Path) -
     with Memory.open(home, background=False) as memory:
         write(memory, "MEMORY.md", f"{'A' * 6000}\n- The user is called Kim\n")
         assert "AAAA…" in str(memory.context("hello", budget=200, include="core"))
+
+
+def test_whoever_asks_about_themselves_hears_what_they_told_of_themselves(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for name in ("Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hal", "Ivy", "Jan"):
+            memory.remember(f"{name}'s name is on the list of wives and husbands who come to the party")
+        own = memory.observe("user", "My name is Carla Brandt, and Ida is my wife", session="s-1")
+        memory.sync(embed=True)
+        for question in ("What's my name?", "Who is my wife?"):
+            assert memory.recall(question)[0].memory.id == own.id
+
+
+def test_rare_word_of_a_question_is_enough_in_a_small_home(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        for number in range(30):
+            memory.remember(f"Note {number}: the window of house {number} was washed and the hedge was cut")
+        memory.remember("Die Therme ist von 2014, gewartet wird sie im März")
+        memory.sync(embed=True)
+        assert "Therme" in (memory.context("Was ist mit meiner Therme los?") or "")
+        assert memory.context("Schreib mir ein Gedicht auf eine Tasse") is None

@@ -56,6 +56,40 @@ def test_turn_of_the_named_speaker_comes_first(memory: Memory) -> None:
     assert memory.recall("What did Mel adopt?")[0].memory.role == "Mel"
 
 
+def test_turn_that_tells_of_the_named_speaker_comes_before_their_reactions(memory: Memory) -> None:
+    mine, reaction = "I planted roses in my garden last week", "Wow, garden roses"
+    talk(memory, "s-1", ("Kim", reaction), ("Mel", "Yes, it is lovely"), ("Kim", mine))
+    talk(memory, "s-2", ("Mel", mine), ("Kim", "Yes, it is lovely"), ("Mel", reaction))
+    for name in ("Kim", "Mel"):
+        found = [
+            hit.memory.content
+            for hit in memory.recall(f"Which garden roses does {name} have?")
+            if hit.memory.role == name
+        ]
+        assert found.index(mine) < found.index(reaction)
+
+
+def test_turn_of_who_tells_comes_before_that_of_who_is_told(memory: Memory) -> None:
+    talk(memory, "s-1", ("Kim", "Rest your knee and swim"), ("Mel", "Swim, and rest your knee"))
+    assert memory.recall("What did Kim advise Mel about the knee?")[0].memory.role == "Kim"
+    assert memory.recall("What did Mel advise Kim about the knee?")[0].memory.role == "Mel"
+
+
+def test_what_happened_at_the_named_time_is_found_without_a_common_word(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMFOLIO_EMBEDDING_PROVIDER", "none")
+    with Memory.open(home, background=False) as memory:
+        for month in (4, 5, 6):
+            talk(memory, f"s-{month}", ("Kim", "Yesterday I went bowling"), start=START.replace(month=month, day=17))
+            talk(memory, f"t-{month}", ("Kim", "A sport is what I need"), start=START.replace(month=month, day=2))
+        for asked in ("What sport did Kim do on 16 May 2026?", "What sport did Kim do on May 17, 2026?"):
+            hits = memory.recall(asked)
+            found = [hit.memory.event_time for hit in hits if hit.memory.content == "Yesterday I went bowling"]
+            assert [time.month for time in found if time] == [5]
+        assert not strategies(memory.recall("What sport did Kim do?"), "Yesterday I went bowling")
+
+
 def test_turn_of_the_named_month_comes_first(memory: Memory) -> None:
     for month in (5, 6, 7):
         talk(memory, f"s-{month}", ("user", "We went camping by the lake"), start=START.replace(month=month))

@@ -207,3 +207,10 @@ def test_case_is_told_as_a_problem_what_was_done_and_how_it_went(memory: Memory)
     memory.cases.retain(case.id, {"success": False, "lessons": "Bring a spare seal"})
     [hit] = memory.recall("pump pressure")
     assert hit.memory.content.endswith("Outcome: it failed. Check the seal first; Bring a spare seal")
+
+
+def test_reminder_that_comes_up_is_told_once(memory: Memory) -> None:
+    memory.mind.intend("Ask Alice for the staging password", when="deploy")
+    told = memory.context("Shall we deploy this afternoon?") or ""
+    assert told.count("Ask Alice for the staging password") == 1
+    assert "## To be done" in told

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("settled")
 def test_init_makes_a_home_once(cli: Run, cli_json: RunJson, home: Path) -> None:
     assert cli("init") == f"created a home in {home}\n"
     assert cli("init") == f"{home} is already a home\n"
-    nothing: dict[str, object] = {"owner": None, "hosts": [], "first": None, "dry_run": False}
+    nothing: dict[str, object] = {"owner": None, "hosts": [], "notes": [], "first": None, "dry_run": False}
     assert cli_json("init") == {"home": str(home), "agent": "main", "created": False, **nothing}
     assert (home / "memfolio.toml").is_file()
 

@@ -15,8 +15,10 @@ import pytest
 from memfolio import Memory
 from memfolio.serve.cli.app import WORDS, first, short_help
 from memfolio.serve.cli.derive import below, listed
-from memfolio.serve.install.hosts import HOSTS
+from memfolio.serve.hooks.door import ACTS, PROMPT
+from memfolio.serve.install.hosts import HOSTS, Host
 from tests.serve.calls import PROGRAM, Run, RunJson, terminal
+from tests.serve.test_hooks import said
 
 HOOKED = [host for host in HOSTS.values() if host.hooks]
 
@@ -83,6 +85,45 @@ def test_init_asks_before_it_writes_into_a_folder_of_other_things(user: Path) ->
     assert (user / "mine/memfolio.toml").exists()
     assert not (user / ".codex/config.toml").exists()
     assert [path.name for path in (user / "notes").iterdir()] == ["mine.md"]
+
+
+def test_init_asks_before_it_uses_the_git_repository_of_something_else(user: Path) -> None:
+    code, mine = user / "code", user / "mine"
+    subprocess.run(["git", "init", "-q", code], check=True)
+    status, heard = talk("init", str(code), answers=["n", str(mine), "Alex", "none"])
+    assert status == 0, heard
+    assert "is the git repository of something else. Keep memories in it" in heard
+    assert [path.name for path in code.iterdir()] == [".git"]
+    assert (mine / "memfolio.toml").exists()
+    status, heard = talk("init", str(code), answers=["y", "Alex", "none"])
+    assert status == 0, heard
+    assert "This memory belongs to Alex" in heard
+    assert (code / "memfolio.toml").exists()
+
+
+def test_init_with_notes_and_a_host_is_all_it_takes(user: Path, cli: Run) -> None:
+    notes = user / "notes"
+    notes.mkdir()
+    (notes / "kim.md").write_text("Kim keeps bees on the roof.\n")
+    before = {path: path.read_bytes() for path in notes.iterdir()}
+    assert "there is no folder" in cli("init", "--notes", user / "nots", status=2)
+    assert not (user / "memfolio").exists()
+    told = cli("init", "--notes", notes, "--host", "codex", "--dry-run")
+    assert f"The notes in {notes} will be searched where they are; they are only read." in told
+    assert not (user / "memfolio").exists()
+    told = cli("init", "--notes", notes, "--host", "codex")
+    assert "1 note is searched in place" in told
+    assert "start Codex and ask it something that is in your notes" in told
+    (group,) = json.loads((user / ".codex/hooks.json").read_text())["hooks"]["UserPromptSubmit"]
+    command, answer = group["hooks"][0]["command"], "{}"
+    for session in range(10):  # a busy machine may need more time for the first answer than a host gives it
+        asked = json.dumps({"session_id": f"s-{session}", "prompt": "Which insects does Kim have?", "cwd": str(user)})
+        answer = subprocess.run(command, shell=True, input=asked, capture_output=True, text=True, timeout=60).stdout
+        if answer.strip() != "{}":
+            break
+    subprocess.run([PROGRAM, "hook", "stop"], input=b"", stdout=subprocess.DEVNULL, check=True)
+    assert "Kim keeps bees on the roof" in answer
+    assert {path: path.read_bytes() for path in notes.iterdir()} == before
 
 
 def test_every_answer_is_a_flag_and_nobody_is_asked_without_a_terminal(user: Path, cli: Run, cli_json: RunJson) -> None:
@@ -160,6 +201,43 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     assert server["args"] == ["mcp", "--home", made["home"]]
     assert Path(made["home"], "memfolio.toml").exists()
     assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
+
+
+@pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
+def test_what_is_said_in_a_project_with_its_own_home_is_kept_there_alone(
+    cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch, host: Host
+) -> None:
+    project = home.parent / "acme"
+    (project / "src").mkdir(parents=True)
+    everywhere = cli_json("install", host.name)
+    monkeypatch.chdir(project)
+    own = Path(cli_json("install", host.name, "--own-home")["home"])
+    (prompt,) = (name for name, act in ACTS[host.name].items() if act == PROMPT)
+
+    def hooked(settings: Path, folder: Path, words: str) -> None:
+        """What the host does with one of its files: run the command that it names for a prompt, in a shell."""
+        group = json.loads(settings.read_text())["hooks"][prompt][0]
+        command = (group if host.is_flat else group["hooks"][0])["command"]
+        where = {"workspace_roots": [str(folder)]} if host.name == "cursor" else {"cwd": str(folder)}
+        told = json.dumps({"session_id": "s-1", "prompt": words, **where})
+        done = subprocess.run(command, shell=True, input=told, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+
+    files = [home.parent / host.hooks, project / host.hooks]
+    assert str(files[0]) in {each["path"] for each in everywhere["files"]}
+    for folder, words in ((project, "The vault code is 4711"), (project / "src", "The milk is gone")):
+        for each in files:
+            hooked(each, folder, words)
+    hooked(files[0], home.parent, "The bins go out on Monday")
+    try:
+        assert [text for _, text in said(own, "s-1")] == ["The vault code is 4711", "The milk is gone"]
+        assert [text for _, text in said(home, "s-1")] == ["The bins go out on Monday"]
+        cli_json("uninstall", host.name, "--scope", "project")
+        hooked(files[0], project, "The lamp is broken")
+        assert [text for _, text in said(home, "s-1")][1:] == ["The lamp is broken"]
+    finally:
+        for each in (home, own):
+            subprocess.run([PROGRAM, "hook", "stop", "--home", each], input=b"", stdout=subprocess.DEVNULL, check=True)
 
 
 def test_missing_library_is_named_before_anything_is_written(user: Path) -> None:

@@ -430,7 +430,8 @@ def test_a_conversation_that_is_over_is_learned_from_by_a_process_of_its_own(sha
 
 def test_conversations_that_end_at_the_same_time_are_all_learned_from(filled: Path) -> None:
     with Memory.open(filled, background=False) as memory:
-        memory.observe_many({"role": "user", "content": f"Berta leads {name}", "session": name} for name in "ab")
+        said = {name: f"Berta leads the harbour project in hall {name.upper()}" for name in "ab"}
+        memory.observe_many({"role": "user", "content": text, "session": name} for name, text in said.items())
     with ThreadPoolExecutor() as pool:
         with FileLock(filled / INTERNAL / "tend.lock", Disk(), timeout=5)():
             learn(filled, "main", "a", 0)

@@ -16,6 +16,7 @@ import pytest
 
 from memfolio.config import load_config
 from memfolio.errors import ConflictError
+from memfolio.memory import Memory
 from memfolio.serve.install import files, hosts
 from memfolio.serve.install.hosts import HOSTS, Program, installed
 from tests.serve.calls import PROGRAM, Run, RunJson
@@ -290,7 +291,9 @@ def test_model_of_a_host_is_offered_and_asked_only_after_a_yes(
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     offered = cli("install", "claude-code")
     assert "install claude-code --model" in offered
-    assert "Anthropic's terms" in offered
+    assert "counts against your plan" in offered
+    assert "--model" not in cli("install", "claude-code")
+    assert "--model" not in cli("install", "claude-code", "--tools-only")
     assert load_config(home).model.provider == "none"
     said = cli("install", "claude-code", "--model")
     assert "Anthropic's terms" in said
@@ -298,6 +301,9 @@ def test_model_of_a_host_is_offered_and_asked_only_after_a_yes(
     found = load_config(home).model
     assert (found.provider, found.name) == ("host", "claude-code")
     assert "Claude Code is asked to learn" in cli("doctor")
+    with Memory.open(home, background=False) as memory:
+        memory.vault.usage.stop("host:claude-code", "You've hit your limit")
+    assert "Claude Code is not asked again today: You've hit your limit" in cli("doctor")
     program.unlink()
     assert "there is no claude on the path" in cli("doctor")
     cli("install", "claude-code", "--no-model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -12,12 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anthropic.types.beta import BetaMemoryTool20250818CreateCommand as BetaCreate
 
 from memfolio import Memory
-from memfolio.serve.hooks.pause import is_paused, pause, pauses, resume, said_unpaused
+from memfolio.errors import RefusedError
+from memfolio.serve.adapters import acted_on
+from memfolio.serve.client import ServerError
+from memfolio.serve.hooks.pause import PAUSED, is_paused, pause, pauses, resume, said_unpaused
 from memfolio.serve.mcp.caller import Caller
 from memfolio.verbs.verb import tools_of
 from tests.serve.calls import Run, RunJson
+from tests.serve.http.conftest import serving
 from tests.serve.test_hooks import SOCKET, caller, environ, fill, said, until, warmth
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -93,6 +99,77 @@ def test_tools_write_nothing_in_a_pause_and_still_read(filled: Path, cli: Run) -
         assert calls.call("recall", {"query": "breakfast"}).document["result"]["hits"]
     finally:
         calls.close()
+
+
+def test_writes_over_http_are_refused_in_a_pause_and_reads_are_answered(home: Path, tmp_path: Path) -> None:
+    with serving(home) as served:
+        client = served.client("admin")
+        pause(home, str(tmp_path), datetime.now(UTC), HOUR)  # a folder in which the server does not run
+        client.observe(role="user", content="The bins go out on Monday")
+        pause(home, "", datetime.now(UTC), HOUR)
+        writes: list[Callable[[], object]] = [
+            lambda: client.observe(role="user", content="The vault code is 4711"),
+            lambda: client.remember(text="The vault code is 4711"),
+            lambda: client.act_on(text="Remember that the vault code is 4711"),
+            lambda: client.tool("use_tool", name="remember", arguments={"text": "The vault code is 4711"}),
+        ]
+        for write in writes:
+            with pytest.raises(ServerError, match="memory is paused") as raised:
+                write()
+            assert (raised.value.status, raised.value.code) == (403, "refused")
+            assert "memfolio doctor" in raised.value.hint
+        assert client.recall(query="tea")["hits"]
+        resume(home, "", datetime.now(UTC))
+        client.remember(text="The milk is gone")
+    files = b"".join(path.read_bytes() for path in (home / "agents").rglob("*") if path.is_file())
+    assert b"4711" not in files
+    assert b"bins" in files
+    assert b"milk" in files
+
+
+def test_adapters_keep_nothing_in_a_pause(home: Path) -> None:
+    from anthropic.lib.tools import ToolError
+
+    from memfolio.serve.adapters.anthropic_memory import MemfolioMemoryTool
+    from memfolio.serve.adapters.langgraph import MemfolioStore
+
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Alex prefers tea")
+        pause(home, "", datetime.now(UTC), HOUR)
+        with pytest.raises(RefusedError, match="paused"):
+            MemfolioStore(memory).put(("users", "alex"), "code", {"vault": "4711"})
+        with pytest.raises(ToolError, match="paused"):
+            MemfolioMemoryTool(memory).execute(BetaCreate(command="create", path="/memories/x.md", file_text="4711"))
+        assert acted_on(memory, "Remember that the vault code is 4711", None) == PAUSED
+        assert acted_on(memory, "What do you know about tea?", None) != PAUSED
+        assert len(memory.recall("", limit=10)) == 1
+
+
+def test_session_goes_on_in_a_pause_and_keeps_what_is_said_before_and_after(home: Path) -> None:
+    from memfolio.serve.adapters.openai_agents import MemfolioSession
+
+    async def live(memory: Memory) -> None:
+        session = MemfolioSession("s-1", memory)
+        await session.add_items([said_by_user("one")])
+        pause(home, "", datetime.now(UTC), HOUR)
+        await session.add_items([said_by_user("Remember that the code is 4711"), said_by_user("three")])
+        assert await session.pop_item() == said_by_user("three")
+        resume(home, "", datetime.now(UTC))
+        await session.add_items([said_by_user("four")])
+        heard = [each["content"] for each in await session.get_items()]  # type: ignore[typeddict-item]
+        assert heard == ["one", "Remember that the code is 4711", "four"]
+        assert await session.get_items(2) == (await session.get_items())[1:]
+        assert len(await MemfolioSession("s-1", memory).get_items()) == 2
+        await session.clear_session()
+        assert await session.get_items() == []
+
+    with Memory.open(home, background=False) as memory:
+        asyncio.run(live(memory))
+        assert not [hit for hit in memory.recall("code", include=["archived"]) if "4711" in hit.memory.content]
+
+
+def said_by_user(text: str) -> Any:
+    return {"role": "user", "content": text}
 
 
 def test_status_and_doctor_show_a_pause(filled: Path, cli: Run, cli_json: RunJson) -> None:

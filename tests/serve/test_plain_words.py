@@ -43,7 +43,7 @@ def test_long_memory_is_shown_at_a_terminal_at_once(long: str) -> None:
 def test_text_that_moves_is_shown_once(cli: Run, cli_json: RunJson) -> None:
     secret = cli_json("remember", "a secret\n-- with a signature")["id"]
     for said in (cli("forget", secret, "--yes"), cli("undo", 3), cli("undo", 2)):
-        assert sum(line[1:] == "-- with a signature" for line in said.splitlines()) == 1
+        assert sum(line[1:] == "a secret -- with a signature" for line in said.splitlines()) == 1
     assert cli_json("restore", secret)["diff"].count("-- with a signature") == 2
 
 

@@ -116,3 +116,13 @@ def test_what_was_not_looked_for_is_an_error(options: Options, home: Path, capsy
     assert answer.status == 1
     assert answer.document["left"] == ()
     assert "not looked for: 1 of its texts: too short" in capsys.readouterr().out
+
+
+def test_every_long_part_tells_how_much_of_it_is_done(options: Options, home: Path) -> None:
+    told: dict[str, list[tuple[int, int]]] = {}
+    with Memory.open(home, background=False) as memory:
+        memory.purge(SECRET, by=BOT, on_progress=lambda job, *steps: told.setdefault(job, []).append(steps))
+    assert list(told) == ["commits rewritten", "files searched", "git objects searched"]
+    for steps in told.values():
+        assert [done for done, _ in steps] == list(range(len(steps)))
+        assert {total for _, total in steps} == {len(steps)}

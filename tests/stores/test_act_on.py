@@ -149,3 +149,8 @@ def test_german_clause_is_kept_as_a_sentence_and_learned_once(memory: Memory) ->
     assert (line.id, line.says) == (item.id, "Der Nutzer hat eine Latexallergie")
     memory.end_session("s-1")
     assert not [each for each in memory.vault.entries("main") if each.source == "extraction"]
+
+
+def test_german_date_does_not_end_what_is_to_be_remembered(memory: Memory) -> None:
+    item = kept(memory, "Merk dir, dass meine Mutter am 3. November Geburtstag hat. Danke!")
+    assert item.content == "Meine Mutter hat am 3. November Geburtstag"

@@ -254,6 +254,15 @@ def test_prompt_has_every_placeholder_filled_and_a_closed_set_of_targets(clock: 
     assert "{" not in flush_prompt(clock.now(), UTC)
 
 
+def test_checkpoint_keeps_what_a_german_conversation_found_and_left_open(memory: Memory) -> None:
+    said = "Ich habe herausgefunden, dass der Server in UTC läuft. Nächster Schritt: die Zeitzone setzen."
+    found = memory.flush([{"role": "user", "content": f"{said}\nOffene Frage: wer macht das?"}]).checkpoint
+    assert found is not None
+    assert found.findings == ("Ich habe herausgefunden, dass der Server in UTC läuft.",)
+    assert found.next_steps == ("Die Zeitzone setzen.",)
+    assert found.open_questions == ("Wer macht das?",)
+
+
 def test_checkpoint_keeps_findings_next_steps_and_open_questions_in_the_words_of_the_conversation(
     memory: Memory,
 ) -> None:

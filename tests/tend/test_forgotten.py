@@ -27,8 +27,9 @@ def tended(memory: Memory, clock: SettableClock) -> None:
 
 
 def read(home: Path) -> str:
-    pages = [path for path in home.rglob("*.md") if "archive" not in path.parts]
-    return "\n".join(path.read_text() for path in pages)
+    with Memory.open(home, background=False) as memory:
+        pages = [path for path in sorted(memory.vault.states()) if path.endswith(".md") and "/archive/" not in path]
+        return "\n".join((memory.vault.read(path) or b"").decode() for path in pages)
 
 
 def talk(memory: Memory) -> MemoryItem:

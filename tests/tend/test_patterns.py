@@ -180,3 +180,12 @@ def test_conversations_that_begin_alike_on_one_weekday_are_a_pattern() -> None:
     assert (pattern.kind, pattern.support, pattern.examples) == ("temporal", 3, ("M-0", "M-1", "M-2"))
     assert pattern.text == "“Weekly plan please” comes up on Mondays: 3 of its 3 days."
     assert not find([*plans[:2], *others], NOW, BERLIN)
+
+
+def test_what_memories_are_is_no_topic() -> None:
+    plant = [
+        told(f"P-{day}", NOW - timedelta(days=day, hours=3), type_=Type.FACT, tags=["fact", "conversation"])
+        for day in range(1, 21)
+    ]
+    found = find([*noise(random.Random(2)), *plant], NOW, BERLIN)
+    assert [each.text for each in found if "fact" in each.key or "conversation" in each.key] == []

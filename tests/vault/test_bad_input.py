@@ -214,6 +214,7 @@ def test_a_read_only_home_opens_for_reading(quick_path: Path) -> None:
     home = quick_path / "home"
     with Vault.open(config=configured(home)) as vault:
         vault.put_page("agents/main/MEMORY.md", "words\n", expects=None, by=BOT)
+    home.chmod(0o755)
     if os.getuid() != 0:
         subprocess.run(["chmod", "-R", "a-w", home], check=True)
     before = snapshot(home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Any, get_type_hints
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -437,3 +437,11 @@ def test_every_field_of_a_memory_that_is_made_has_its_place_in_an_entry() -> Non
     written = (*HEADING_FIELDS, *LABEL_FIELDS, *TIME_FIELDS, *COMMENT_FIELDS)
     names = {"event_time" if field.name == "at" else field.name for field in written}
     assert {*names, "content", "attributes"} == set(Draft._fields)
+
+
+def test_a_draft_has_the_fields_of_a_memory_with_the_same_types_and_defaults() -> None:
+    later = {"id", "created_at", "accessed_at", "access_count", "pinned", "superseded_by", "forgotten_at", "fate"}
+    made, drafted = MemoryItem(id="", content="", created_at=NOW), Draft(content="")
+    types = get_type_hints(MemoryItem)
+    assert get_type_hints(Draft) == {name: types[name] for name in types if name not in later}
+    assert {name: getattr(made, name) for name in Draft._fields} == drafted._asdict()

@@ -68,8 +68,8 @@ class BusyDisk(Disk):
 
     busy = False
 
-    def append_if(self, path: Path, data: bytes, expected: Stamp | None) -> Stamp | None:
-        return None if self.busy else super().append_if(path, data, expected)
+    def append_if(self, path: Path, data: bytes, expected: Stamp | None, *, sync: bool = True) -> Stamp | None:
+        return None if self.busy else super().append_if(path, data, expected, sync=sync)
 
 
 def test_a_change_that_cannot_be_made_is_not_made_later_either(home: Path) -> None:

@@ -476,7 +476,7 @@ def test_taking_back_a_forgetting_syncs_only_what_it_must(home: Path, clock: Set
             return sum(call.name == "fsync" for call in disk.calls[before:]), receipt.seq
 
         tombstone = [{"op": "tombstone", "memory": first}]
-        # The intent and each page twice, for its bytes and its name; the state line, the trail and the folder once.
+        # The intent and each page twice, for its bytes and its name; the state line and the trail once.
         forgotten, seq = syncs(lambda: cut_out(vault, {LOG: [first]}, by=OWNER, records=tombstone).receipt)
-        assert forgotten == 2 + 2 * 2 + 1 + 1 + 1
-        assert syncs(lambda: undo(vault, seq))[0] == 2 + 3 * 2 + 1 + 1
+        assert forgotten == 2 + 2 * 2 + 1 + 1
+        assert syncs(lambda: undo(vault, seq))[0] == 2 + 3 * 2 + 1

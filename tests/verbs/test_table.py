@@ -139,10 +139,15 @@ def test_a_proposal_carries_what_its_verb_takes(home: Path) -> None:
             if verb == "ontology.commit":
                 continue  # takes one term, which is carried field by field
             method = Rules.create if verb == "rules.create" else attrgetter(verb)(memory)
-            taken = set(inspect.signature(method).parameters) - {"self"}
+            signature = inspect.signature(method).parameters
+            taken = set(signature) - {"self"}
             carried = {how.body, *how.names} - {""}
             assert carried <= taken, verb
             assert taken - carried - own <= by_words, verb
+            required = {name for name in carried if signature[name].default is inspect.Parameter.empty}
+            # Another argument could take the place of these ids; a proposal names what it means.
+            assert how.needed - required == ({"id"} if verb in ("archive", "facts.retract") else set()), verb
+            assert required <= how.needed, verb
 
 
 def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> None:

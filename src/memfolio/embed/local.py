@@ -11,7 +11,6 @@ import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from heapq import heapify, heappop, heappush
 from itertools import chain
 from pathlib import Path
 from threading import RLock
@@ -130,6 +129,8 @@ _LONG_TEXT = 65_536
 _LONGEST_KEPT = 24
 _MOST_KEPT = 32_768
 _PIECE = 8192
+_NEVER = 1 << 62
+"""The rank of a pair that is not joined."""
 
 
 class ModelTokenizer(Protocol):
@@ -209,33 +210,26 @@ class _Words(dict[str, tuple[int, ...]]):
         number = self.vocabulary.get(part)
         return (number,) if number is not None else [self._bytes[each] for each in part.encode("utf-8", "replace")]
 
-    def _merged(self, word: str) -> Iterable[str]:
+    def _merged(self, word: str) -> list[str]:
         """The letters of a word, neighbours joined while any can be, the pair of the lowest rank first."""
-        parts, end, rank_of = list(word), len(word), self.rank
-        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
-        waiting = [(rank, place) for place in range(end - 1) if (rank := rank_of(parts[place], parts[place + 1]))]
-        heapify(waiting)
-        while waiting:
-            rank, place = heappop(waiting)
-            behind = after[place]
-            # A pair that was joined with another one meanwhile has another rank, or none.
-            if behind == end or not parts[place] or rank != rank_of(parts[place], parts[behind]):
-                continue
-            parts[place] += parts[behind]
-            parts[behind], after[place] = "", after[behind]
-            if after[place] < end:
-                before[after[place]] = place
-            for left, right in ((before[place], place), (place, after[place])):
-                if left >= 0 and right < end and (rank := rank_of(parts[left], parts[right])):
-                    heappush(waiting, (rank, left))
-        return filter(None, parts)
+        parts, rank_of = list(word), self.rank
+        ranks = list(map(rank_of, parts, parts[1:]))
+        while ranks and (least := min(ranks)) < _NEVER:
+            at = ranks.index(least)
+            parts[at] += parts.pop(at + 1)
+            del ranks[at]
+            if at:
+                ranks[at - 1] = rank_of(parts[at - 1], parts[at])
+            if at < len(ranks):
+                ranks[at] = rank_of(parts[at], parts[at + 1])
+        return parts
 
     def _rank(self, left: str, right: str) -> int:
-        """When two neighbours are joined: in the order of the vocabulary, but spaces last; 0 where never."""
+        """When two neighbours are joined: in the order of the vocabulary, but spaces last."""
         both, known = left + right, self.vocabulary.get
         number, first, second = known(both), known(left), known(right)
         if number is None or first is None or second is None:
-            return 0
+            return _NEVER
         return (not both.strip(SPACE)) << 60 | number << 40 | first << 20 | second
 
 
@@ -269,7 +263,7 @@ DATA = Path(__file__).parent / "data"
 _METHOD = b"mean of token vectors in bytes, cut at spaces and line ends"
 _TOKENS_AT_ONCE = 4096
 _TOKENS_WIDENED = 16_384
-_TEXTS_AT_ONCE = 128
+_TEXTS_AT_ONCE = 512
 
 
 class LocalEmbedder:
@@ -358,13 +352,16 @@ def _sums(table: Table, texts: Sequence[array[int]]) -> NDArray[np.float64]:
     """The exact sums of the vectors of some texts' tokens."""
     import numpy as np
 
-    if len(texts) < 2 or sum(map(len, texts)) > _TOKENS_WIDENED:
+    tokens = np.concatenate(texts)
+    known = np.flatnonzero(np.bincount(tokens))
+    if len(texts) < 2 or len(known) > _TOKENS_WIDENED:
         return np.array([_sum(table, numbers) for numbers in texts])
     # Widening takes longest, and the same tokens come in text after text.
-    known, places = np.unique(np.concatenate(texts), return_inverse=True)
-    wide = _widened(table.take(known.astype(np.intp), axis=0))
+    wide = _widened(table.take(known, axis=0))
+    places = np.empty(len(table), np.intp)
+    places[known] = np.arange(len(known))
     ends = np.cumsum([len(numbers) for numbers in texts])
-    return np.array([wide.take(some, axis=0).sum(axis=0) for some in np.split(places, ends[:-1])])
+    return np.array([wide.take(some, axis=0).sum(axis=0) for some in np.split(places[tokens], ends[:-1])])
 
 
 def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memfolio.errors import EmbedderError
+from memfolio.text import printable
 from memfolio.types import frozen
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class JsonServer:
     def _cleaned(self, text: str) -> str:
         """Words of others for a message: one short line, without the key."""
         plain = text.replace(self.key, "…") if self.key else text
-        return " ".join("".join(c if c.isprintable() else " " for c in plain).split())[:_MAX_REASON]
+        return printable(plain)[:_MAX_REASON]
 
 
 def _seconds(text: str) -> float:

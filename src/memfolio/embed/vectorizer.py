@@ -49,6 +49,8 @@ PAID = 100
 """How many texts are paid for at once, and their vectors kept before the next ones are."""
 QUESTIONS = 256
 """How many questions' vectors are kept."""
+OTHERS = 0.1
+"""Seconds after which it is looked again for vectors that another server is making."""
 SOME = 64
 """How many memories get their vectors at once where somebody waits."""
 
@@ -203,6 +205,8 @@ class Vectorizer:
                 return  # the index is another embedder's since
             if made.failure is not None:
                 raise made.failure
+            if not made.ready:
+                time.sleep(OTHERS)  # another server is making all of them
             has_time = not _is_over(until)  # behind the first ones, which are made however slow the machine is
 
     def _waiting(self, index: Index) -> int:
@@ -220,11 +224,24 @@ class Vectorizer:
         found = index.read(lambda db: paid_vectors(db, identity, hashes))
         kept = {key: vector for key, vector in found.items() if len(vector) == 4 * whose.dimension}
         new = {each: text for each, text in zip(hashes, texts, strict=True) if each not in kept}
-        bought, failure = self._buy(index, embedder, identity, new) if new else ({}, None)
+        bought, failure = self._obtain(index, embedder, identity, new) if new else ({}, None)
         kept |= bought
         ready = [(each, kept[key]) for each, key in zip(waiting, hashes, strict=True) if key in kept]
         vectors = np.array([np.frombuffer(vector, np.float32) for _, vector in ready])
         return Made([each for each, _ in ready], vectors, failure)
+
+    def _obtain(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> Bought:
+        """The vectors that another server has paid for, and those that it leaves to this one to pay for."""
+        shared, ours = index.claim_vectors(identity, list(new))
+        length = 4 * _identity(embedder).dimension
+        found = {key: vector for key, vector in shared.items() if len(vector) == length}
+        if found:
+            index.write(lambda db: keep_paid_vectors(db, identity, found))
+        mine = {key: text for key, text in new.items() if key in ours or key in shared.keys() - found.keys()}
+        bought, failure = self._buy(index, embedder, identity, mine) if mine else ({}, None)
+        if bought:
+            index.share_vectors(identity, bought)
+        return found | bought, failure
 
     def _buy(self, index: Index, embedder: Embedder, identity: str, new: Mapping[bytes, str]) -> Bought:
         """The vectors of texts by their hashes, kept at once, so that a failure later costs nothing twice."""
@@ -405,17 +422,17 @@ class Worker:
     def _fill(self, index: Index) -> None:
         try:
             while not self._stopping.is_set() and self._vectorizer.fill(
-                index, seconds=GO, batch=self._batch, is_patient=True
+                index, seconds=GO, batch=self.batch, is_patient=True
             ):
                 if self._vectorizer.is_stuck(index):
                     break
-                self._give_way()
+                self.give_way()
             index.tidy()
         except MemfolioError as error:
             logger.debug("embedding stopped: %s", error)  # the next call tries again
 
     @property
-    def _batch(self) -> int:
+    def batch(self) -> int:
         """How many memories get their vectors at once: each batch is a transaction, so many where nobody asks."""
         is_asked = self._asked or time.monotonic() - self._last_asked < QUIET
         return SOME if is_asked else BATCH
@@ -433,7 +450,8 @@ class Worker:
                 self._last_asked = time.monotonic()
                 self._changed.notify_all()
 
-    def _give_way(self) -> None:
+    def give_way(self) -> None:
+        """Wait while a question is being answered, for at most `LONGEST_WAIT`."""
         with self._changed:
             self._changed.wait_for(lambda: not self._asked or self._stopping.is_set(), timeout=LONGEST_WAIT)
 

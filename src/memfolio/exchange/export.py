@@ -45,7 +45,7 @@ from memfolio.verbs.documents import fields_of, plain
 
 T = TypeVar("T")
 Files = Iterator[tuple[str, bytes]]
-"""Paths, each with what is in the file."""
+"""Paths with the contents of the files."""
 VERSION = "1"
 
 
@@ -59,7 +59,7 @@ def is_plain(path: str) -> bool:
 
 @frozen
 class Contents:
-    """The agents and the files to export; `check` raises ConflictError where the home has changed since."""
+    """The agents and the files to export; `check` raises ConflictError if the home has changed since."""
 
     vault: Vault
     indexes: Mapping[str, Index]
@@ -74,7 +74,7 @@ class Contents:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What an export says of itself."""
+        """The description of the export in its manifest."""
         about = {"version": VERSION, "exported_at": iso(self.now)}
         return {**about, "agents": [*self.indexes], "whole_home": self.whole_home}
 
@@ -109,7 +109,7 @@ class Contents:
         return self.indexes[agent].read(lambda connection: list(located(connection, rest, values)))
 
     def facts(self, agent: str) -> Iterator[Fact]:
-        """What is asserted; not what follows from it."""
+        """Yield asserted facts, without conclusions."""
         return self._room(Facts, agent).all(include_untrusted=True)
 
     def rules(self, agent: str) -> list[Rule]:
@@ -122,7 +122,7 @@ class Contents:
         return self._room(Mind, agent).items(live=False)
 
     def _room(self, room: Callable[..., T], agent: str) -> T:
-        """A room over the memory of one agent alone, so that nobody else's facts are taken for its own."""
+        """Build a room over one agent's index alone, so that other agents' facts are not exported as its own."""
         index = self.indexes[agent]
         return room(self.vault, SimpleNamespace(index=index, indexes=lambda: [index]), agent)
 
@@ -188,7 +188,7 @@ def not_whole(path: Path, why: str) -> InputError:
 
 
 def read_object(path: Path, data: bytes) -> dict[str, Any]:
-    """A JSON object of an export; anything else is taken for an empty one."""
+    """Read a JSON object of an export; any other JSON value counts as an empty one."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -220,7 +220,7 @@ def _members(path: Path) -> Files:
 
 BEGINNING = b'{"record": "export", "format": "memfolio"'
 LONGEST = 8 * MAX_TRACKED_BYTES
-"""Bytes of a line: what is escaped is six times as long."""
+"""The longest line in bytes: escaping makes text up to six times as long."""
 _ALWAYS = ("type", "kind", "store", "importance", "confidence", "source", "origin")
 
 
@@ -259,7 +259,7 @@ def _knowledge_of(contents: Contents, agent: str) -> Iterator[tuple[str, dict[st
 
 
 def memory_record(found: Located) -> dict[str, Any]:
-    """A memory with what it has, and the file it stands in."""
+    """Return a memory with its fields and the file it is in."""
     given = {name: value for name, value in fields_of(found.item).items() if value or name in _ALWAYS}
     return {**given, "path": found.path, **({"archived": True} if found.archived else {})}
 
@@ -298,8 +298,18 @@ def _data(path: Path, record: Mapping[str, Any]) -> bytes:
 # Export: a read of one state of a home into a file or folder that is there whole, or not at all.
 
 Progress = Callable[[int, int], None]
-"""Called with how much is done, and how much there is."""
+"""Called with the number of items done, and their total."""
 FORMS = {"archive": write_archive, "jsonl": write_jsonl}
+ENDINGS = {".jsonl": "jsonl", ".tar.gz": "archive", ".tgz": "archive"}
+
+
+def form_named(target: Path) -> str:
+    """The form of export that the name of a file stands for: an archive if it has no ending."""
+    form = next((form for ending, form in ENDINGS.items() if target.name.lower().endswith(ending)), None)
+    if form is None and target.suffix:
+        hint = f"name it with {', '.join(ENDINGS)}; or say --as archive or --as jsonl"
+        raise InputError(f"an export cannot be written as {target.suffix[:20]}", hint=hint)
+    return form or "archive"
 
 
 @frozen
@@ -321,7 +331,7 @@ def export(
     dry_run: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Exported:
-    """Export one agent, or all whose memory whoever speaks may read; the target must not be there."""
+    """Export one agent, or every agent the speaker may read; the target must not exist."""
     if form not in FORMS:
         raise InputError(f"{form[:40]!r} is no form of export", hint=nearest(form, [*FORMS]))
     vault, target = memory.vault, Path(os.path.abspath(target))
@@ -369,7 +379,7 @@ def _still(vault: Vault) -> Iterator[Callable[[], None]]:
 
 
 def _contents(memory: Memory, check: Callable[[], None], progress: Progress, *, whole_home: bool) -> Contents:
-    """What whoever speaks may see of what is asked for: the owner everything, an agent what it reads."""
+    """Collect what the speaker may see of the requested agents: the owner everything, an agent what it can read."""
     vault = memory.vault
     indexes = {index.agent: index for index in memory.searcher.indexes()}
     if whole_home and vault.scope is None:

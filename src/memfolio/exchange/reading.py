@@ -1,4 +1,4 @@
-"""Reading what others wrote: files with care, folders with a known layout, and what becomes of each file."""
+"""Read foreign files safely, map folders with a known layout, and decide what each file becomes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from memfolio.index.read_files import page_date, page_fields, page_tags, told_da
 from memfolio.text import counted
 from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.disk import Disk
-from memfolio.vault.log import closed_fences, read_log
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import MAX_TRACKED_BYTES
+from memfolio.vault.sections import PageHeading, PageText
 
 # What a source holds, in the form in which everything is taken over. Values only.
 
@@ -39,7 +40,7 @@ class ImportedMemory:
     at: datetime | None = None
     """When it happened; times without a zone are those of the home."""
     role: str | None = None
-    """Who said it, where it is a turn of a conversation."""
+    """The speaker, if it is a turn of a conversation."""
     session: str | None = None
     author: str | None = None
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -54,9 +55,9 @@ class Sheet:
     path: str
     text: str
     data: bytes | None = None
-    """What the file held, byte for byte, where the page is to hold just that."""
+    """The bytes of the file, if the page must be identical to it."""
     created: date | None = None
-    """The day it was written, where neither its name nor its text tells that."""
+    """The day it was written, if neither its name nor its text says so."""
 
 
 @frozen
@@ -69,7 +70,7 @@ class Lore:
 
 
 def fact(subject: str, predicate: str, object: str, **more: Any) -> Lore:
-    """A fact that is known by what it says."""
+    """Return a fact that is identified by its content."""
     spo = {"subject": subject, "predicate": predicate, "object": object}
     return Lore(ref=f"{subject} {predicate} {object}", room="facts", fields={**spo, **more})
 
@@ -90,18 +91,18 @@ class Source(Protocol):
     """A form in which memories are kept elsewhere."""
 
     name: str
-    """What `memfolio import --from` calls it."""
+    """The name of the source in `memfolio import --from`."""
 
     def fits(self, path: Path) -> bool:
         """Whether a file or folder has this form; quick, and never raises."""
         ...
 
     def count(self, path: Path) -> int:
-        """About how many things there are, for a progress bar."""
+        """Return about how many items there are, for a progress bar."""
         ...
 
     def read(self, path: Path) -> Iterator[Incoming]:
-        """What is there, in a fixed order; what cannot be read is a `Flaw`."""
+        """Yield the items in a fixed order; one that cannot be read is an `ImportProblem`."""
         ...
 
 
@@ -118,13 +119,13 @@ LONGEST = 60
 
 
 class Leaf(NamedTuple):
-    """A file of a source: its place there, what it says, and when it was last changed."""
+    """A file of a source: its path there, its text, and when it was last changed."""
 
     ref: str
     text: str
     modified: datetime
     data: bytes = b""
-    """Its bytes; those of its text in UTF-8 where it has another encoding."""
+    """Its bytes, converted to UTF-8 if its encoding was another one."""
 
 
 def files_below(root: Path, start: str = "") -> Iterator[str | ImportProblem]:
@@ -183,7 +184,7 @@ def _read(place: Path) -> tuple[bytes, float]:
 
 
 def decoded(data: bytes) -> str | None:
-    """Text in UTF-8, or in UTF-16 that says so; None for anything else."""
+    """Decode UTF-8, or UTF-16 with a byte order mark; None for anything else."""
     encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
     try:
         text = data.decode(encoding)
@@ -193,7 +194,7 @@ def decoded(data: bytes) -> str | None:
 
 
 def safe_path(ref: str) -> str:
-    """A place whose names are allowed on every system, as near to `ref` as that can be."""
+    """Return a path with names that every system allows, as close to `ref` as possible."""
     return "/".join(map(_safe_name, ref.split("/")))
 
 
@@ -210,7 +211,7 @@ SHOWN = 5
 """How many of the files that are left are named."""
 Reader = Callable[[Leaf, re.Match[str]], Iterable[Incoming]]
 Rule = tuple[str, Reader]
-"""A pattern for places relative to the folder, and what reads the files there."""
+"""A pattern for paths relative to the folder, and the reader of matching files."""
 
 
 @frozen
@@ -222,9 +223,9 @@ class Layout:
     marks: Callable[[Path], bool]
     """Whether a folder has this layout."""
     inside: Callable[[Path], Path] = lambda path: path
-    """The folder that has it, where another one is named."""
+    """Return the folder with this layout, if another folder inside it was named."""
     tells_rest: bool = False
-    """Whether files that fit no rule are told as a flaw."""
+    """Whether files that match no rule are reported as problems."""
     may_be_file: bool = False
     """Whether one of its files is enough."""
 
@@ -238,11 +239,11 @@ class Layout:
             return False
 
     def count(self, path: Path) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return sum(isinstance(ref, str) and self._rule(ref) is not None for ref in self._files(path))
 
     def read(self, path: Path) -> Iterator[Incoming]:
-        """What the files hold, in the order of their names."""
+        """Yield the contents of the files, in the order of their names."""
         root, rest = self._root(path), list[str]()
         for ref in self._files(path):
             if isinstance(ref, ImportProblem):
@@ -261,7 +262,7 @@ class Layout:
         return self.inside(path) if path.is_dir() else path.parent
 
     def _files(self, path: Path) -> Iterator[str | ImportProblem]:
-        """The places of the files that are meant: where a folder of the layout is named, of those in it."""
+        """Yield the paths of the files to read; if a folder inside the layout was named, only those in it."""
         if not path.is_dir():
             return iter((path.name,))
         root = self._root(path)
@@ -282,9 +283,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 T = TypeVar("T")
 DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 USUAL = {"type": Type.OBSERVATION, "kind": Kind.EPISODIC, "importance": 0.5, "confidence": 1.0, "source": "file"}
-"""What a memory is where nothing is said; it need not be told."""
+"""Defaults of a memory's fields, which need not be stated."""
 Sections = list[tuple[str, str]]
 """Titles, each with its section."""
 
@@ -300,7 +300,7 @@ def page(place: str, text: Callable[[Leaf], str] = lambda leaf: leaf.text) -> Re
 
 
 def note(place: str) -> Reader:
-    """Reads a file as a page that holds just what the file does."""
+    """Read a file as a page with the same bytes."""
 
     def read(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
         is_dated = page_date(leaf.ref) or told_date(page_fields(leaf.text))
@@ -312,12 +312,12 @@ def note(place: str) -> Reader:
 
 
 def ignored(leaf: Leaf, match: re.Match[str]) -> Iterable[Incoming]:
-    """For what repeats other files, or can be made again from them."""
+    """Skip files that repeat others, or can be generated from them."""
     return ()
 
 
 def log(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads a file about a `day` as the memories that it tells of."""
+    """Read the file of a `day` as memories."""
     try:
         day = date.fromisoformat(match["day"])
     except ValueError:
@@ -364,42 +364,41 @@ def pages_by_section(
 
 
 def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
-    """The sections whose titles fit, each with its headings as those of a page, and the text without them.
+    """Return the sections with matching titles, each as a page of its own, and the text without them.
 
-    The first heading is the title of the whole, unless it fits and others of its level follow.
+    The first heading is the title of the whole, unless it matches and others of its level follow.
     """
     headings = _headings(text)
     # A page with one title at its top is made of the sections below it.
-    if headings and sum(1 for each in headings if len(each[1]) <= len(headings[0][1])) == 1:
+    if headings and sum(1 for each in headings if each.level <= headings[0].level) == 1:
         headings = headings[1:]
     found, rest, at = Sections(), "", 0
     for number, heading in enumerate(headings):
-        if heading.start() < at or not wanted.match(heading[2]):
+        if heading.start < at or not wanted.match(heading.title):
             continue
-        level = len(heading[1])
-        end = next((each.start() for each in headings[number + 1 :] if len(each[1]) <= level), len(text))
-        body = re.sub(r"\n---[ \t]*\s*\Z", "\n", text[heading.end() : end])
-        found.append((heading[2], f"# {heading[2]}{shifted(body, 1 - level).rstrip()}\n"))
-        rest, at = rest + text[at : heading.start()], end
+        level = heading.level
+        end = next((each.start for each in headings[number + 1 :] if each.level <= level), len(text))
+        body = re.sub(r"\n---[ \t]*\s*\Z", "\n", "".join(text[heading.start : end].partition("\n")[1:]))
+        found.append((heading.title, f"# {heading.title}{shifted(body, 1 - level).rstrip()}\n"))
+        rest, at = rest + text[at : heading.start], end
     return found, rest + text[at:]
 
 
 def shifted(text: str, by: int) -> str:
-    """A text whose headings are so many levels deeper, as far as there are some."""
+    """Shift the headings of a text by a number of levels."""
     parts, at = [], 0
     for each in _headings(text):
-        parts += [text[at : each.start()], "#" * min(6, len(each[1]) + by)]
-        at = each.end(1)
+        parts += [text[at : each.start], "#" * min(6, each.level + by)]
+        at = each.start + each.level
     return "".join((*parts, text[at:]))
 
 
-def _headings(text: str) -> list[re.Match[str]]:
-    fences = closed_fences(text)
-    return [each for each in _HEADING.finditer(text) if not any(lo <= each.start() < hi for lo, hi in fences)]
+def _headings(text: str) -> list[PageHeading]:
+    return [heading for heading, _ in PageText(text).sections(deepest=6)]
 
 
 def says_something(text: str) -> bool:
-    """Whether there is more in a page than headings."""
+    """Whether a page contains more than headings."""
     return any(line.strip(" \t-#>*") and not line.startswith("#") for line in text.splitlines())
 
 

@@ -40,6 +40,8 @@ class Restored:
     written: int
     known: int
     left: tuple[str, ...]
+    seqs: tuple[int, ...] = ()
+    """The changes that it came as; none in a dry run."""
 
 
 def is_archive(path: Path) -> bool:
@@ -48,10 +50,10 @@ def is_archive(path: Path) -> bool:
 
 
 def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
-    """Write the files of an export; nothing where any of them is there and says something else.
+    """Write the files of an export, or nothing if one of them exists with other content.
 
-    What is of one agent comes to the agent that `memory` is of, what is of a whole home to the agents it was of.
-    Whoever is interrupted begins again: what is there already stays.
+    An export of one agent is restored to the agent of `memory`; that of a whole home to the agents it came from. An
+    interrupted restore can simply be repeated: existing files stay.
     """
     memory.gate.check(Deed.CRITICAL, RESTORER)
     # All of it is read once before anything is written: a broken export changes nothing.
@@ -70,16 +72,18 @@ def restore(memory: Memory, path: Path, *, dry_run: bool = False) -> Restored:
             hint = "import into a new home, or one agent for another: `memfolio --agent NAME import FILE`"
             raise ConflictError(f"{taken[0]}{more} there already with other content", hint=hint)
         fresh = (PutPage(name, data, None) for name, data in files() if name not in there)
-        written = 0
+        written, seqs = 0, list[int]()
         for batch in batches(fresh, BATCH, WEIGHT, lambda page: len(page.content or b"")):
             written += len(batch)
             if not dry_run:
-                memory.vault.apply(Change(operations=batch, by=RESTORER, action=Action.RESTORE))
-    return Restored(agents=agents, written=written, known=len(there) - len(left), left=left)
+                receipt = memory.vault.apply(Change(operations=batch, by=RESTORER, action=Action.RESTORE))
+                seqs.append(receipt.seq)
+    known = len(there) - len(left)
+    return Restored(agents=agents, written=written, known=known, left=left, seqs=tuple(seqs))
 
 
 def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
-    """Whose an export is, and whether it is of a whole home, once all of it was read."""
+    """Read an export once to check it; returns its agents, and whether it is of a whole home."""
     manifest = dict[str, Any]()
     names = {name for name, _ in _files(path, manifest)}
     owners = {agent_of(name) for name in names}
@@ -96,7 +100,7 @@ def _checked(path: Path) -> tuple[tuple[str, ...], bool]:
 
 
 def _files(path: Path, manifest: dict[str, Any] | None = None) -> Iterator[tuple[str, bytes]]:
-    """The files of an export; InputError where one would lie outside of a home, or they are too many."""
+    """Yield the files of an export; raises InputError if one would be outside of a home, or they are too many."""
     read = next((reader for fits, reader in READERS.items() if fits(path)), None)
     if read is None:
         raise InputError(f"{path} is nothing that memfolio exported", hint="`memfolio export FILE` makes an archive")
@@ -110,12 +114,12 @@ def _files(path: Path, manifest: dict[str, Any] | None = None) -> Iterator[tuple
 
 
 def _is_below(name: str, files: Container[str]) -> bool:
-    """Whether there is a file where a folder above this one would be."""
+    """Whether a file exists where a parent folder of this path would be."""
     return any(str(folder) in files for folder in PurePosixPath(name).parents)
 
 
 def _moved(memory: Memory, agent: str, files: Files) -> Files:
-    """The files as they are for another agent: ids of hand-written text depend on whose it is."""
+    """Return the files for another agent: ids of hand-written text depend on the agent."""
     if agent == memory.agent:
         return files
     home = memory.vault.home

@@ -90,14 +90,14 @@ class ImportedMarks:
         self._source = source
         self._place = _digest(str(place.resolve()), DIGITS)
         self.names_here: set[str] = set()
-        """The first parts of the marks of what came from this very place."""
+        """The first parts of the marks of everything imported from this place."""
         self._ledger = Ledger(f"{agent_root(agent)}/memory/meta/imports", Form.LINES)
         self._head = -1
         self._marks: set[str] = set()
         self._last: dict[str, str] = {}
 
     def marks(self) -> tuple[set[str], Mapping[str, str]]:
-        """All marks, also of what a thing said before, and the last mark of each thing by its first part."""
+        """Return all marks, including those of earlier versions, and the latest mark of each item by its first part."""
         if self._head != self._vault.head:  # somebody wrote since
             self._marks, self._last, self.names_here = set(), {}, set()
             for line in self._read():
@@ -105,7 +105,7 @@ class ImportedMarks:
         return self._marks, self._last
 
     def line(self, marks: list[str]) -> AddLines:
-        """What a change that takes these over has to write beside them."""
+        """Return the ledger line that a change with these marks has to write."""
         # What is called `paths` is not searched for secrets, which a mark may look like.
         line = {"op": "import", "job": self._source, "place": self._place, "paths": marks}
         return AddLines(self._ledger, (line,), "I")
@@ -191,9 +191,9 @@ def take_in(
     untrusted: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> ImportReport:
-    """Take over what is at `path`, except what was before; whose word it is follows from who speaks.
+    """Import what is at `path`, except what was imported before; the origin follows from the speaker.
 
-    What strangers wrote is `untrusted`: it comes as memories in quarantine, also where it would be a page.
+    With `untrusted`, everything is imported as quarantined memories, even if it would be a page.
     """
     began = time.monotonic()
     check_apart(path, memory.vault.config.home)
@@ -209,7 +209,7 @@ def take_in(
 
 
 def check_apart(path: Path, home: Path) -> None:
-    """Refuse to import a home into itself, or into what it lies in."""
+    """Refuse to import a home into itself, or into a folder inside it."""
     one, other = path.resolve(), home.resolve()
     if one.is_relative_to(other) or other.is_relative_to(one):
         raise InputError(f"{path} and the home {home} lie in one another", hint="import what lies outside of the home")
@@ -246,7 +246,7 @@ class _Import:
             self._correct(changed)
 
     def gone(self) -> list[str]:
-        """What came from this place before, is still here, and is not there any more."""
+        """Return what was imported from this place before, is still here, and is missing at the source."""
         self._known.marks()
         # What could not be read this time is still there; and in a folder that cannot be opened, anything may be.
         gone = self._known.names_here - self._seen.keys() - {_name_of(flaw.ref) for flaw in self.report.flaws}
@@ -258,7 +258,7 @@ class _Import:
         return [*found, *sorted(path for path in pages if not gone.isdisjoint(map(_name_of, self._refs(path))))]
 
     def _refs(self, path: str) -> Iterator[str]:
-        """What the source of a page may be called."""
+        """Yield the names that the source of a page may have."""
         inside = path.removeprefix(f"{self._root}/")
         for folder in ("", *FOLDERS, f"{ASIDE}/{self._source.removeprefix('import:')}/"):
             if inside.startswith(folder):
@@ -266,7 +266,7 @@ class _Import:
                 yield from (name, *(f"{name.removesuffix('.md')}{ending}" for ending in (".markdown", ".txt")))
 
     def _sorted(self, things: Sequence[Thing]) -> tuple[list[Thing], list[ImportedMemory]]:
-        """Those that were not taken over, each once, and memories that say something else than they did then."""
+        """Split items into new ones, each once, and memories whose text has changed since their import."""
         (_, last), fresh, changed = self._known.marks(), list[Thing](), list[ImportedMemory]()
         for each in things:
             mark = own_mark(each)
@@ -287,7 +287,7 @@ class _Import:
         self.report.flaws.append(ImportProblem(ref=thing.ref, why=why))
 
     def _correct(self, changed: Sequence[ImportedMemory]) -> None:
-        """Correct memories that were changed where they come from; what was forgotten here stays so."""
+        """Update memories that were changed at their source; forgotten memories stay forgotten."""
         due = [(note, item) for note in changed if (item := self._to_correct(note))]
         # Marked before, each followed by a mark that says nothing: whoever is interrupted knows the corrections for
         # what came, and looks at all of them again.
@@ -295,7 +295,7 @@ class _Import:
         self._mark([mark for note, item in due for mark in self._corrected(note, item)])
 
     def _to_correct(self, note: ImportedMemory) -> MemoryItem | None:
-        """The memory that has to say what a note does."""
+        """Return the memory to update from a note."""
         item = self._as_it_came(note)
         if item is None or (self._dry_run and item.content == note.content):
             self.report.known += 1
@@ -346,7 +346,7 @@ class _Import:
                 self._refuse(each, error.message)
 
     def _written(self, thing: Thing) -> Written:
-        """What is written for a thing; raises InputError or ConflictError where it cannot be taken over."""
+        """Return what is written for an item; raises InputError or ConflictError if it cannot be imported."""
         is_strange = self._origin is Origin.UNTRUSTED
         match thing:
             case ImportedMemory():
@@ -391,7 +391,7 @@ class _Import:
         return draft
 
     def _page(self, sheet: Sheet) -> PutPage | None:
-        """The page as it is written: at its place, else aside; None where it is there as it is."""
+        """Return the page to write: at its path, or else set aside; None if it already exists with the same content."""
         data = encoded(sheet.text) if sheet.data is None else sheet.data
         if len(data) > MAX_TRACKED_BYTES or "\0" in sheet.text:
             raise InputError("is not text" if "\0" in sheet.text else "is too large for a page")
@@ -407,11 +407,11 @@ class _Import:
                 or mark_of(sheet.ref, _as_compared(page.text)) in self._known.marks()[0]
             ):
                 self._paths.add(path.casefold())
-                return None if page and page.content == data else PutPage(path, data, page.hash if page else None)
+                return None if page and page.content == data else PutPage.over(page, path, data)
         raise ConflictError(f"{aside} is there already and says something else")
 
     def _write(self, placed: Sequence[Placed]) -> None:
-        """Make one change of some things; where one of them is refused, of fewer, until it is found."""
+        """Write items as one change; if one is refused, split them until it is found."""
         if not placed:
             return
         try:
@@ -457,7 +457,7 @@ class _Import:
         self._mark([mark for each in placed for mark in self._redacted(*each)])
 
     def _redacted(self, thing: Thing, page: Written) -> Iterator[str]:
-        """By which a page is known for what came, although a secret was taken out of it."""
+        """Yield marks that identify a page with its source, although a secret was redacted in it."""
         written = self._vault.page(page.path) if isinstance(page, PutPage) else None
         if isinstance(page, PutPage) and written and written.content != page.content:
             yield from (mark_of(thing.ref, _as_compared(written.text)), own_mark(thing))

@@ -1,4 +1,4 @@
-"""What a person asks their memory for: what changed, why something was said, and to forget everything about a thing."""
+"""Answers to a person's questions: what changed, why something was said, and forgetting everything about a subject."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memfolio.arguments import ANY_ID
+from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.recall.query import check_text
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.past.past import Past
-from memfolio.vault.past.view import TrailEntry, TrailFilter
+from memfolio.vault.past.view import BOOKKEEPING, TrailEntry, TrailFilter
 
 if TYPE_CHECKING:
     from memfolio.govern.gate import Gate
@@ -27,8 +26,14 @@ MOST = 10_000
 """How many changes are looked through, and how many memories go at once."""
 BEHIND, LOOKED_AT = 3, 12
 """Memories that are named as the reason for one thing that was said, and among how many they are looked for."""
+SURELY = 2.5
+"""How many times the fit from which a memory is likely to answer one must have to be called a reason.
+
+Statements on the same subject reach about twice that fit, and what a statement rests on rarely less than three times.
+"""
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
+COUNTED = "counted"
 DEEDS = {
     "remembered": "kept on purpose",
     "imported": "imported",
@@ -41,8 +46,9 @@ DEEDS = {
     "decided": "proposed and decided",
     "taken back": "taken back",
     "kept up": "settings and maintenance",
+    COUNTED: "counts of what agents were told and used",
 }
-"""What changes do to a memory, in the order in which people ask about it, and in words."""
+"""Groups of changes in the order in which people ask about them, each with its description."""
 _BY_ACTION = {
     Action.DELETE: "forgotten",
     Action.ARCHIVE: "forgotten",
@@ -70,7 +76,7 @@ class ChangeGroup:
 
 @frozen
 class Changes:
-    """What changed in a time, sorted by what was done."""
+    """The changes in a period, grouped by what was done."""
 
     since: datetime
     until: datetime
@@ -80,7 +86,7 @@ class Changes:
 
 @frozen
 class Because:
-    """What is behind something that was said; nothing where it is not remembered."""
+    """The memories behind something that was said; empty if nothing is remembered about it."""
 
     text: str
     memories: tuple[Explanation, ...]
@@ -88,7 +94,7 @@ class Because:
 
 @frozen
 class ForgottenAbout:
-    """What is forgotten about a person or thing, or would be."""
+    """What was forgotten about a person or thing, or would be."""
 
     name: str
     memories: tuple[MemoryItem, ...]
@@ -155,13 +161,14 @@ class MemoryAccount:
 
         `text` is what was said, or a memory's id; ids that it cites are taken at their word.
         """
-        said = check_text("text", text).strip()
+        said = check_string("text", text).strip()
         cited = dict.fromkeys(each for each in ANY_ID.findall(said) if self._searcher.find(each))
-        fits = self._vault.config.recall.fits
-        found = () if cited else self._recall(said, limit=LOOKED_AT, min_fit=fits)
-        # To have asked for something is no reason to say it.
-        telling = [hit.memory.id for hit in found if not (hit.only_asks or hit.is_question)]
-        ids = [*cited] or telling[:BEHIND]
+        least = min(1.0, SURELY * self._vault.config.recall.fits)
+        found = () if cited else self._recall(said, limit=LOOKED_AT, min_fit=least)
+        # To have asked for something is no reason to say it, nor is to have said the very same before.
+        telling = [hit for hit in found if not (hit.only_asks or hit.is_question or _is_own_word(hit.memory, said))]
+        best = max((hit.fit for hit in telling), default=0.0)
+        ids = [*cited] or [hit.memory.id for hit in telling if hit.fit >= best / 2][:BEHIND]
         return Because(text=said, memories=tuple(filter(None, map(self._explained, ids))))
 
     def _explained(self, id: str) -> Explanation | None:
@@ -178,7 +185,7 @@ class MemoryAccount:
         Pages that people and agents wrote are left as they are, and told. To an agent it only shows what would go,
         until `confirmed` says that the person agreed.
         """
-        name = check_text("name", name).strip()
+        name = check_string("name", name).strip()
         is_shown = self._gate.acts_as_agent and not confirmed
         dry_run, more = dry_run or is_shown, {"by": by} if by else {}
         described = self._searcher.described(name, most=MOST)
@@ -223,21 +230,29 @@ class MemoryAccount:
         return tuple(dict.fromkeys(hit.path for hit in naming if hit.memory.id.startswith("P-")))
 
 
+def _is_own_word(item: MemoryItem, said: str) -> bool:
+    """Whether this is the answer itself, as the assistant gave it."""
+    return item.role == "assistant" and said.casefold() in item.content.casefold()
+
+
 def deed_of(entry: TrailEntry) -> str:
-    """What a change did, as a person would say."""
+    """Return the group that a change belongs to."""
+    if entry.trigger in BOOKKEEPING:
+        return COUNTED
+    if entry.trigger == "import":
+        return "imported"
     if entry.action in _BY_ACTION:
         return _BY_ACTION[entry.action]
     if entry.trigger == "edit":
         return "edited"
-    if entry.trigger == "import":
-        return "imported"
     if any("/knowledge/" in path for path in entry.paths):
         return "known"
     if entry.trigger in ("observe", "hook"):
         return "said"
-    if not any(path.startswith(("agents/", "shared/")) for path in entry.paths):
+    is_kept = [path.startswith(("agents/", "shared/")) and not path.endswith("/agent.toml") for path in entry.paths]
+    if not any(is_kept):
         return "kept up"
     if entry.action is Action.APPEND:
         is_meant = entry.actor == "human" or entry.actor.startswith(("agent", "bot:trigger-remember"))
         return "remembered" if is_meant else "learned"
-    return "changed"
+    return "kept up" if entry.actor == "system:tend" else "changed"

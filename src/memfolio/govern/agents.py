@@ -1,18 +1,17 @@
-"""The agents of a home: who they are, what they are told, and how they are made, changed, renamed and retired."""
+"""The agents of a home: their settings and instructions, and how to create, change, rename and retire them."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
+from memfolio.arguments import ANY_ID
 from memfolio.config import Config
 from memfolio.errors import (
     ConfigError,
@@ -34,6 +33,7 @@ from memfolio.policy import Deed, Policy, Role, Verdict
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import Query
 from memfolio.recall.searcher import Searcher
+from memfolio.text import packaged_table
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.agents import EVERYBODY, PROPOSES, AgentSettings, agent_file, read_agent, written
 from memfolio.vault.change import Change, PutPage, UndoResult
@@ -57,11 +57,11 @@ from memfolio.vault.vault import Vault
 
 @cache
 def _told() -> Mapping[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / "instructions.toml").read_text("utf-8"))
+    return packaged_table("govern/data/instructions.toml")
 
 
 def instructions(settings: AgentSettings, config: Config) -> str:
-    """The block for an agent: the short one where it proposes, else the whole."""
+    """Return the instructions for an agent: the short version if it may only propose, else the full one."""
     words, policy = _told(), Policy.of(config.policy.preset, config.policy.rows)
     role = Role.SUBAGENT if settings.policy == PROPOSES else Role.AGENT
     template: str = words["sub" if role is Role.SUBAGENT else "main"] + (words["retired"] if settings.retired else "")
@@ -93,7 +93,7 @@ def _scopes(settings: AgentSettings) -> str:
 
 
 def _deeds(words: Mapping[str, Any], policy: Policy, role: Role) -> str:
-    """What becomes of each deed by the policy, as long as it is about nobody else's word."""
+    """List what the policy does with each kind of change, as long as no other origin is affected."""
     found: dict[str, list[str]] = {verdict: [] for verdict in words["verdicts"]}
     for deed, name in words["deeds"].items():
         found[policy.decide(Deed(deed), role).verdict].append(name)
@@ -112,7 +112,6 @@ def _joined(parts: Sequence[str]) -> str:
 # keeps its id, except where hand-written text stands right below it: only its checksum tells where the entry ends,
 # and that depends on the agent, too.
 
-_ID = re.compile(r"\b[A-Z]-(?:[0-9]{1,15}-[0-9a-f]{8}|[0-9a-f]{16})\b")
 _COMMENT = re.compile(r"(?m)^<!-- \{.*\} -->$")
 """The line of an entry that names the memories it was made of."""
 
@@ -129,7 +128,7 @@ class Renaming:
     now: datetime
     files: Files
     ids: dict[str, str] = field(default_factory=dict)
-    """What each id becomes."""
+    """The new id of each memory."""
     renamed: dict[str, bytes] = field(default_factory=dict)
 
     def compose(self) -> None:
@@ -148,22 +147,22 @@ class Renaming:
             self._put(path, text.replace(here, there) if is_state(path) else text)
 
     def path_of(self, path: str) -> str:
-        """What a file is called afterwards."""
+        """Return the path of a file after renaming."""
         return agent_root(self.new) + path.removeprefix(agent_root(self.old))
 
     def diff(self) -> str:
-        """What happens to each file, and to its content where that changes."""
+        """Describe the renaming of each file, and changes of its content."""
         names = [f"rename {path} => {self.path_of(path)}\n" for path in self.files]
         edits = ((path, self.path_of(path), self.renamed[self.path_of(path)]) for path in self.files)
         return "".join(names) + "".join(difference(new, self.files[path], after) for path, new, after in edits)
 
     def _mapped(self, text: str) -> str:
-        return _ID.sub(lambda found: self.ids.get(found[0], found[0]), text)
+        return ANY_ID.sub(lambda found: self.ids.get(found[0], found[0]), text)
 
     def _marked(self, path: str) -> str | None:
-        """A log in which every entry still ends where it did; what its memories will be called is noted.
+        """Return a log in which every entry still ends at the same place, and note the new ids of its memories.
 
-        None for a compressed one that is damaged.
+        None for a damaged compressed log.
         """
         try:
             blocks = split_log(to_text(text_of(path, self.files[path])), self.old)
@@ -177,7 +176,7 @@ class Renaming:
         )
 
     def _minted(self, block: Block) -> str:
-        """An entry with the checksum that it would have had as one of the agent's by its other name."""
+        """Return an entry with the checksum that it would have under the agent's new name."""
         text = self._mapped(block.text)
         mark = find_mark(text.partition("\n")[0])
         assert mark is not None  # the block has an id
@@ -209,18 +208,18 @@ BY = Attribution(actor="bot:auto-detect", trigger="agent")
 
 @frozen
 class Agent:
-    """An agent: its settings, how much it remembers, and when it last did; None where it has no index yet."""
+    """An agent: its settings, the number of its memories and the time of the last; None if it has no index yet."""
 
     id: str
     settings: AgentSettings
     memories: int | None
     active_at: datetime | None
     trouble: str | None = None
-    """What is wrong with its file of settings, which then counts as one that opens nothing."""
+    """What is wrong with its settings file; such a file grants nothing."""
 
 
 class Agents:
-    """The agents that one of them knows: those it may read. The owner knows all."""
+    """The agents that one of them may read. The owner sees all."""
 
     def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
         self._vault = vault
@@ -232,15 +231,15 @@ class Agents:
         return [self._one(each) for each in sorted(self._known())]
 
     def get(self, id: str) -> Agent:
-        """One agent; for one that is out of scope the answer is as for one that does not exist."""
+        """Return one agent; an agent out of scope is reported as missing."""
         return self._one(self._existing(id))
 
     def instructions(self, id: str | None = None) -> str:
-        """What to tell an agent about its memory, in Markdown, as this home has it configured."""
+        """Return instructions for an agent about its memory, in Markdown, as this home is configured."""
         return instructions(self.get(id or self._agent).settings, self._vault.config)
 
     def gather(self, question: str, limit: int = 10) -> Mapping[str, Hits]:
-        """What each agent in scope knows about a question, by agent; those that know nothing are left out."""
+        """Return what each agent in scope knows about a question; agents that know nothing are left out."""
         home = self._vault.home
         query = Query.from_args(question, now=home.now(), zone=home.zone, limit=limit)
         names = [index.agent for index in self._searcher.indexes()]
@@ -248,13 +247,13 @@ class Agents:
         return {name: hits for name, hits in found.items() if hits}
 
     def create(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> UndoResult:
-        """Make an agent with these settings, the fields of `AgentSettings`; ConflictError where there is one."""
+        """Create an agent with these settings, the fields of `AgentSettings`; raises ConflictError if it exists."""
         if check_agent(id) in self._present() or id == SHARED:
             raise ConflictError(f"there is an agent {id} already", hint="`memfolio agent set` changes its settings")
         return self._settle(id, {"role": "", "reads": AgentSettings(agent=id).reads} | settings, by, dry_run=dry_run)
 
     def update(self, id: str, *, by: Attribution = BY, dry_run: bool = False, **settings: object) -> UndoResult:
-        """Change settings of an agent; what else is in its file stays."""
+        """Change settings of an agent; the rest of its file stays."""
         return self._settle(self._existing(id), settings, by, dry_run=dry_run)
 
     def retire(self, id: str, *, by: Attribution = BY, dry_run: bool = False) -> UndoResult:
@@ -299,8 +298,8 @@ class Agents:
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
             if page and page.content == after:
                 return UndoResult(diff="", paths=())
-            put = PutPage(path, after, page.hash if page else None)
-            change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
+            put = PutPage.over(page, path, after)
+            change = Change.of_page(put, by)
             return self._outcome(change, self._vault.preview(change), dry_run=dry_run)
 
     def _outcome(self, change: Change, diff: str, *, dry_run: bool) -> UndoResult:
@@ -308,7 +307,7 @@ class Agents:
         return UndoResult(diff=diff, paths=receipt.paths if receipt else (), receipt=receipt)
 
     def _renamed_in(self, agent: str, old: str, new: str) -> Iterable[PutPage]:
-        """The settings of another agent, where they name the one that is renamed."""
+        """Yield the settings of another agent if they name the renamed one."""
         with suppress(MemfolioError):  # a file that cannot be read names nobody
             page = self._vault.page(agent_file(agent))
             settings = self._vault.settings(agent)
@@ -349,7 +348,7 @@ class Agents:
         return Agent(id=id, settings=settings, memories=memories, active_at=active_at, trouble=trouble)
 
     def _numbers(self, id: str) -> tuple[int | None, datetime | None]:
-        """How much an agent remembers, and when it last did; nothing where an index had to be built to know it."""
+        """Return the number of memories and the time of the last; None if an index would have to be built for that."""
         for index in self._searcher.indexes():
             if index.agent == id:
                 return index.read(self._counted)
@@ -365,7 +364,7 @@ class Agents:
 
 
 def _checked(agent: str, given: Mapping[str, object], content: bytes) -> AgentSettings:
-    """The settings as they will be; InputError where a value makes no sense, before the file is blamed for it."""
+    """Check new settings, so that an invalid value raises InputError instead of being blamed on the file."""
     try:
         read_agent(agent, to_bytes(written("", given)))
     except ConfigError as error:

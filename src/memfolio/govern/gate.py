@@ -1,7 +1,8 @@
 """The policy gate: every change passes it on its way to the writer, and the policy decides.
 
-What is allowed goes on; what is not raises PolicyError, which names the row that decided and whether it can be
-proposed instead."""
+Allowed changes go on. A refused one raises PolicyError, which names the row that decided and whether the change can be
+proposed instead.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +68,9 @@ BY_ACTION = {
     Action.ALERT: Deed.ACKNOWLEDGE,
     Action.ACK: Deed.ACKNOWLEDGE,
 }
-"""What a change as a whole is, by the action that the trail will tell."""
+"""The deed that a whole change counts as, by its action in the trail."""
 RENEWING = (Deed.PURGE, Deed.CRITICAL)
-"""What may write logs anew."""
+"""Deeds that may rewrite logs."""
 BY_LINE: Mapping[str, Deed] = {
     Op.CONFIRM: Deed.CONFIRM,
     Op.PIN: Deed.PIN,
@@ -81,9 +82,9 @@ BY_LINE: Mapping[str, Deed] = {
     Op.PURGE: Deed.PURGE,
 }
 BY_FACT_LINE = {"retract": Deed.FORGET, "verify": Deed.CONFIRM}
-"""What lines about facts do; any other asserts one."""
+"""Deeds of lines about facts; any other line asserts one."""
 CHANGING = frozenset({Op.STORE, *BY_LINE})
-"""Lines that make something else of a memory; all others are noted by the way."""
+"""Lines that change a memory; all others are mere notes."""
 _MARK = re.compile(rb"[ \t]*(?:\^\S+)?[ \t]*$")
 _AROUND = re.compile(rb"|# .*|---")
 """Lines that come and go with the entries around them."""
@@ -97,7 +98,7 @@ SEVERITY = tuple(Verdict)
 
 
 def strictest(rows: Iterable[PolicyRow]) -> PolicyRow:
-    """The row with the gravest verdict, the first of several: a change is made as a whole or not at all."""
+    """Return the strictest row, the first of several: a change is made as a whole or not at all."""
     return max(rows, key=lambda row: SEVERITY.index(row.verdict))
 
 
@@ -134,7 +135,7 @@ def parts_of(change: Change, read: Read, find: Find) -> Iterator[ChangePart]:
 
 
 def memories_of(change: Change) -> set[str]:
-    """The ids of the memories that a change tells something about, brings back, or makes others of."""
+    """Return the ids of the memories that a change is about, restores, or derives others from."""
     found: set[object] = set()
     for operation in change.operations:
         match operation:
@@ -158,7 +159,7 @@ def _memories_named(records: Iterable[Mapping[str, Any]]) -> Iterator[object]:
 
 
 def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:
-    """Whose folders operations touch; None is the home's own part."""
+    """Yield the agents whose folders operations touch; None is the home's own part."""
     for operation in operations:
         match operation:
             case AddEntries():
@@ -170,7 +171,7 @@ def agents_of(operations: Iterable[Operation]) -> Iterator[str | None]:
 
 
 def only_counts(change: Change) -> bool:
-    """Whether nothing is written but that memories were told, used or not."""
+    """Whether a change only records that memories were shown, used or ignored."""
     lines = [each for each in change.operations if isinstance(each, AddLines)]
     ops = {record.get("op") for each in lines for record in each.records}
     return len(lines) == len(change.operations) and ops <= {Op.ACCESS, Op.IGNORED, Op.TOLD}
@@ -191,7 +192,7 @@ def _deed_of(item: Entry) -> Deed:
 def _lines(
     ledger: Ledger, records: Iterable[Mapping[str, Any]], added: Sequence[Entry], find: Find
 ) -> Iterator[ChangePart]:
-    """What state lines do to memories that are there, or that are `added` by the same change."""
+    """Yield what state lines do to memories that exist, or are `added` by the same change."""
     agent = agent_of(ledger.part(1))
     # Lines of the state are about memories, those of all other ledgers about knowledge.
     if agent is None or ledger != state_ledger(agent):
@@ -216,7 +217,7 @@ def _lines(
 
 
 def _knowledge(ledger: Ledger, records: Iterable[Mapping[str, Any]]) -> Iterator[ChangePart]:
-    """What lines in a ledger of facts, rules or cases do; those of other ledgers count as those of a page."""
+    """Yield what lines in a ledger of facts, rules or cases do; those of other ledgers count as a page edit."""
     match ledger.base.rpartition("/knowledge/")[2]:
         case "facts":
             for each in records:
@@ -241,7 +242,7 @@ def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
 
 
 def _page(put: PutPage, read: Read, deed: Deed | None, *, in_own_part: bool) -> Iterator[ChangePart]:
-    """What a new state of a file does; `in_own_part`, whether the part of a page that memfolio keeps may change."""
+    """Yield what a new version of a file does; `in_own_part` allows changes to the part that memfolio maintains."""
     match sensitivity(put.path):
         case Sensitivity.CRITICAL:
             yield ChangePart(Deed.CRITICAL)
@@ -277,7 +278,7 @@ def _is_own_part(content: bytes, before: bytes, *, may_add: bool) -> bool:
 
 
 def _rewritten_logs(change: Change, read: Read, find: Find, deed: Deed | None) -> Iterator[ChangePart]:
-    """What writing logs and state files anew does: it takes away, and is a rewriting if it adds."""
+    """Yield what rewriting logs and state files does: it removes content, and counts as a rewrite if it adds some."""
     puts = [each for each in change.operations if isinstance(each, PutPage)]
     puts = [each for each in puts if form_of(each.path) is not Form.PAGE or is_packed(each.path)]
     moves = [each for each in change.operations if isinstance(each, AddBlocks) and each.ledger.form is Form.LOG]
@@ -301,7 +302,7 @@ def _rewritten_logs(change: Change, read: Read, find: Find, deed: Deed | None) -
 
 
 def _lines_in(path: str, content: bytes | None) -> list[bytes]:
-    """The lines of a file; one that cannot be unpacked has those that it seems to have."""
+    """Return the lines of a file; a damaged compressed file is split as it is."""
     text = content or b""
     with suppress(DiskError):
         text = text_of(path, text) if text else b""
@@ -320,7 +321,7 @@ def _content_lines(lines: Iterable[bytes]) -> set[bytes]:
 
 
 def _is_one_line(after: bytes, before: bytes) -> bool:
-    """Whether an edit takes at most one of the lines away, so that it is no rewriting."""
+    """Whether an edit removes at most one line, so that it does not count as a rewrite."""
     left = after.splitlines()
     return sum(1 for line in before.splitlines() if line.strip() and line not in left) <= 1
 
@@ -328,9 +329,9 @@ def _is_one_line(after: bytes, before: bytes) -> bool:
 # The gate, which every change of a `Memory` passes.
 
 TENDING = frozenset({Deed.OBSERVE, Deed.LEARN, Deed.NOTE, Deed.PAGE, Deed.ARCHIVE, Deed.MERGE, Deed.PROPOSE})
-"""What memfolio does by itself in the folder of an agent that proposes."""
+"""Deeds that memfolio itself may do in the folder of an agent that only proposes."""
 OWNER, AGENT = "owner", "agent"
-"""Who speaks through a process: a person, or an agent that cannot be taken for one. Else it says so itself."""
+"""The speaker of a process: a person, or an agent that cannot pass for one. Otherwise each change names its own."""
 MANUAL = ("review by agent: refuse", "review by subagent: refuse")
 FOREIGN = "any in another agent's folder: refuse"
 RETIRED = "any by a retired agent: refuse"
@@ -373,7 +374,7 @@ class Gate:
 
     @property
     def settings(self) -> AgentSettings:
-        """What `agent.toml` says at the moment."""
+        """The current settings in `agent.toml`."""
         # The file is read again only when it has changed: every write asks for it.
         known = self._vault.files.get(self._file)
         mark = known.hash if known else None
@@ -383,7 +384,7 @@ class Gate:
 
     @property
     def decided(self) -> str:
-        """The row that decided on the last change of this thread; empty where there was none."""
+        """The policy row that decided the last change of this thread; empty if there was none."""
         return str(getattr(self._local, "row", ""))
 
     @property
@@ -396,7 +397,7 @@ class Gate:
 
     @contextmanager
     def __call__(self, change: Change) -> Iterator[Change]:
-        """Check a change against the policy, and yield it as it may be made; PolicyError where it is refused."""
+        """Check a change against the policy and yield it as it may be made; raises PolicyError if it is refused."""
         decision = self._decision
         if decision is None:
             self._check(change, self.role_of(change.by), can_propose=True)
@@ -418,9 +419,9 @@ class Gate:
         approval: Approval = Approval.APPROVED,
         extra: Sequence[Operation] = (),
     ) -> Iterator[None]:
-        """Carry out what somebody decided: changes in here count as theirs, and none is proposed again.
+        """Carry out somebody's decision: changes inside this block count as theirs and are not proposed again.
 
-        The first of them is made together with the `extra` operations; they stand in the trail under `as_actor`.
+        The first of them is combined with the `extra` operations; the trail names `as_actor`, if given.
         """
         self.check(deed, by)
         named = replace(by, actor=as_actor or self.named(by).actor, approval=approval)
@@ -432,7 +433,7 @@ class Gate:
             self._local.decision = None
 
     def check(self, deed: Deed, by: Attribution, origin: Origin | None = None) -> PolicyRow:
-        """The row that lets an actor do something; PolicyError where none does."""
+        """Return the policy row that allows a deed; raises PolicyError if none does."""
         decision = self._decision
         row = self._decide(deed, decision.role if decision else self.role_of(by), origin)
         if row.verdict is not Verdict.APPLY:
@@ -445,7 +446,7 @@ class Gate:
 
     @property
     def is_lesser(self) -> bool:
-        """Whether the agent proposes what it wants done, and no person speaks for it."""
+        """Whether the agent may only propose, and no person speaks for it."""
         return self._speaker != OWNER and self.settings.policy == PROPOSES
 
     @property
@@ -455,7 +456,7 @@ class Gate:
 
     @property
     def is_limited(self) -> bool:
-        """Whether whoever speaks here may see only what the agent reads; settings that make no sense open nothing."""
+        """Whether the speaker may see only what the agent can read; invalid settings grant nothing."""
         try:
             return self.is_agent
         except MemfolioError:
@@ -467,7 +468,7 @@ class Gate:
         return self._decision is None and self.is_agent
 
     def role_of(self, by: Attribution) -> Role:
-        """Who acts; PolicyError where an agent that proposes gives itself out for somebody else."""
+        """Return the role of the actor; raises PolicyError if an agent that only proposes claims to be another."""
         kind = by.actor.partition(":")[0]
         is_system = kind in ("system", "reflection")
         if self._speaker == OWNER:
@@ -512,7 +513,7 @@ class Gate:
             raise PolicyError(why, row=IN_SHARED, can_propose=True)
 
     def _is_proposal(self, operation: Operation) -> bool:
-        """Whether it is the page of a proposal by this agent, or links another one with what contradicts it."""
+        """Whether it is the page of a proposal by this agent, or only links another one with a contradiction."""
         if not isinstance(operation, PutPage) or PROPOSALS not in operation.path:
             return False
         from memfolio.govern.proposals import ProposalStatus, parse, render
@@ -561,7 +562,7 @@ class Gate:
         return PolicyError(why, row=str(row), can_propose=can_propose and needs_leave, hint=hint)
 
     def named(self, by: Attribution) -> Attribution:
-        """Who acts, under the agent's own name where it can be neither a person nor another agent."""
+        """Return the attribution, with the agent's own name if it claims to be a person or another agent."""
         is_false = self._speaker == AGENT and self._is_somebody_else(by)
         return replace(by, actor=f"bot:{self._agent}", approval=Approval.AUTO) if is_false else by
 
@@ -581,7 +582,7 @@ class Gate:
 
 
 def _joined(change: Change, decision: Decision) -> Change:
-    """The change with the extra operations of a decision, as one; lines of one ledger stand together."""
+    """Merge the extra operations of a decision into a change; lines of one ledger are kept together."""
     others: list[Operation] = []
     lines: dict[Ledger, AddLines] = {}
     for each in (*change.operations, *decision.extra):
@@ -602,15 +603,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Remember = Callable[..., MemoryItem]
 LEFT_OUT = ("self", "by", "dry_run")
-"""What of a call no proposal has."""
+"""Parameters of a call that are not part of a proposal."""
 DISTINCT = ("kind", "user", "at", "valid_from", "valid_until", "attributes")
-"""By what two memories of the same words, type and store differ, where it is given."""
+"""Fields that make two memories with the same text, type and store different, if given."""
 
 
 def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Propose the call of a method where the policy allows no more; its object has `_propose(intent, error)`.
+    """Propose the call of a method if the policy requires approval; its object has `_propose(intent, error)`.
 
-    What is committed at once is returned as if it had been done; else ProposedError names the proposal.
+    If the proposal is committed at once, its result is returned as if the call had been made; otherwise ProposedError
+    names the proposal.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -642,7 +644,7 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
-    """`remember`, of which an agent that repeats itself without a key makes one memory a day."""
+    """Wrap `remember` so that an agent that repeats itself without a key creates one memory a day."""
 
     @wraps(remember)
     def call(*args: P.args, **given: P.kwargs) -> R:
@@ -656,14 +658,14 @@ def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
 
 
 def kept_once(memory: Any, text: str, **arguments: Any) -> MemoryItem:
-    """`remember` for what only agents call: once, whoever has opened the memory."""
+    """Call `remember` idempotently, for verbs that only agents call."""
     if memory.gate.acts_as_agent:
         return cast(MemoryItem, memory.remember(text, **arguments))
     return _once(memory, memory.remember, text, arguments)
 
 
 def _once(memory: Any, remember: Remember, text: str, arguments: Mapping[str, Any]) -> MemoryItem:
-    """The one memory of a text on a day; what was forgotten since is kept again, what was corrected is not."""
+    """Remember a text once a day; a text that was forgotten since is kept again, a corrected one is not."""
     mark = _mark(memory, text, arguments)
     for attempt in count():
         key = f"{mark}-{attempt}"
@@ -681,7 +683,7 @@ def _once(memory: Any, remember: Remember, text: str, arguments: Mapping[str, An
 
 
 def _kept_under(memory: Any, key: str) -> MemoryItem | None:
-    """What was remembered under a key, if it is there in any form."""
+    """Return the memory that was stored under a key, in any state."""
     line = memory.vault.was_made(memory.vault.home.key_mark(memory.agent, key))
     return cast("MemoryItem | None", memory.get(line.ids[0])) if line and line.ids else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -13,10 +12,9 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import dropwhile, takewhile
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from memfolio.arguments import CHECKS, choose, nearest
+from memfolio.arguments import CHECKS, check_known, choose, nearest
 from memfolio.errors import (
     ConflictError,
     ContentError,
@@ -31,6 +29,7 @@ from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, 
 from memfolio.policy import Deed, Role
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op, moment
+from memfolio.text import clip, packaged_table, printable
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store, check_token, frozen
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
@@ -64,6 +63,14 @@ class ProposableVerb(NamedTuple):
     says: str
     body: str
     names: tuple[str, ...]
+    needed: frozenset[str]
+    """The arguments that a call cannot leave out."""
+
+    @classmethod
+    def from_row(cls, says: str, names: str, body: str = "") -> ProposableVerb:
+        """A verb as `proposals.toml` has it."""
+        needed = frozenset(each for each in (*body.split(), *names.split()) if each[-1] != "?")
+        return cls(says, body.rstrip("?"), tuple(names.replace("?", "").split()), needed)
 
     @property
     def names_memory(self) -> bool:
@@ -71,12 +78,8 @@ class ProposableVerb(NamedTuple):
 
 
 _TRIPLE = ("subject", "predicate", "object")
-_TABLE = tomllib.loads((Path(__file__).parent / "data" / "proposals.toml").read_text("utf-8"))
-OPTIONAL = frozenset(_TABLE["optional"].split())
-VERBS = {
-    verb: ProposableVerb(row["says"], row["body"], tuple(row["names"].split())) for verb, row in _TABLE["verbs"].items()
-}
-"""What can be proposed."""
+VERBS = {verb: ProposableVerb.from_row(**row) for verb, row in packaged_table("govern/data/proposals.toml").items()}
+"""Calls that can be proposed."""
 
 
 class ProposalStatus(StrEnum):
@@ -104,7 +107,7 @@ class ProposedCall:
 
     @property
     def named(self) -> str:
-        """The term or the triple that it is about; empty where it is about neither."""
+        """The term or triple that it is about; empty if it is about neither."""
         term = self.arguments.get("node_id")
         return str(term) if term else " ".join(str(self.arguments[name]) for name in _TRIPLE if name in self.arguments)
 
@@ -120,9 +123,9 @@ class Proposal:
     intent: ProposedCall
     trigger: str = "propose"
     about: str = ""
-    """What the memory says that is meant."""
+    """The text of the memory that it is about."""
     row: str = ""
-    """The row of the policy that asked for leave."""
+    """The policy row that required approval."""
     status: ProposalStatus = ProposalStatus.PENDING
     conflicts: tuple[str, ...] = ()
     note: str = ""
@@ -130,7 +133,7 @@ class Proposal:
     hash: str = field(default="", compare=False)
     """That of its page as it was read."""
     made: object = field(default=None, compare=False)
-    """What it led to, where it was committed at once."""
+    """The result, if it was committed at once."""
 
     @property
     def path(self) -> str:
@@ -138,7 +141,7 @@ class Proposal:
 
     @property
     def shown(self) -> str:
-        """The mark that an approval must name, so that nobody approves what they have not seen."""
+        """The hash that an approval must name, so that nobody approves what they have not seen."""
         return self.hash[:16]
 
     @property
@@ -148,16 +151,15 @@ class Proposal:
 
 def first_words(text: str) -> str:
     """The beginning of a text, on one line that can be printed."""
-    words = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * WORDS]).split())
-    return words if len(words) <= WORDS else f"{words[: WORDS - 1].rstrip()}…"
+    return clip(printable(text[: 4 * WORDS]), WORDS)
 
 
 def intent_of(verb: str, arguments: Mapping[str, Any]) -> ProposedCall:
-    """The call with its arguments checked, in the form that a page can hold; InputError where they make no sense."""
+    """Return the call with its arguments checked, in the form a page can hold; raises InputError if invalid."""
     known_verb(verb)
     given = {"store" if name == "tier" else name: value for name, value in arguments.items() if value is not None}
     checked = {name: checked_argument(verb, name, value) for name, value in given.items()}
-    if missing := {VERBS[verb].body, *VERBS[verb].names} - {"", *OPTIONAL, *checked}:
+    if missing := VERBS[verb].needed - checked.keys():
         raise InputError(f"{verb} lacks its {min(missing)}", hint="say what is meant")
     return ProposedCall(verb, {name: value for name, value in checked.items() if value != [] or name == "lines"})
 
@@ -172,8 +174,7 @@ def known_verb(verb: str) -> str:
 def checked_argument(verb: str, name: str, value: Any) -> Any:
     """An argument in its normal form, as JSON has it."""
     names = (VERBS[verb].body, *VERBS[verb].names)
-    if name not in names:
-        raise InputError(f"{verb} has no {name[:40]!r}", hint=nearest(name, names))
+    check_known(f"{verb} has no", [name], names)
     value = _CHECKS.get(name, CHECKS["user"])(name, value)
     if verb == "forget" and not _LIKE_ID.fullmatch(value):
         raise InputError("a description may mean something else by the time it is approved", hint="name it by its id")
@@ -245,7 +246,7 @@ FIELDS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     "Note": ("note", str, str),
     "Expires": ("expires", iso_of, _moment),
 }
-"""The fields behind those of the verb: what of the proposal they are, and how they are written and read."""
+"""The fields after those of the verb: the attribute of the proposal, and how it is written and read."""
 
 
 def render(proposal: Proposal) -> str:
@@ -266,7 +267,7 @@ def _quoted(text: str) -> str:
 
 
 def _unquoted(lines: list[str]) -> tuple[str, list[str]]:
-    """What is quoted before anything else, and the lines behind it."""
+    """Return the leading quote, and the lines after it."""
     lines = list(dropwhile(lambda line: not line.strip(), lines))
     quote = list(takewhile(lambda line: line.startswith(QUOTE), lines))
     return "\n".join(line[1:].removeprefix(" ") for line in quote), lines[len(quote) :]
@@ -277,7 +278,7 @@ def _label(name: str) -> str:
 
 
 def _say(name: str, value: Any) -> str:
-    """A value as a person would write it where it reads back as the same, else as JSON."""
+    """Render a value as a person would write it if that can be read back, else as JSON."""
     plain = ", ".join(value) if name == "tags" else value
     is_plain = isinstance(plain, str) and plain.isprintable() and plain == plain.strip() != ""
     return plain if is_plain and read_value(name, plain) == value else json.dumps(value, ensure_ascii=False)
@@ -341,7 +342,7 @@ def _fields(path: str, lines: list[str]) -> dict[str, tuple[int, str]]:
 
 
 def _take_field(path: str, fields: dict[str, tuple[int, str]], label: str, read: Callable[[str], Any]) -> Any:
-    """What a field says, which is taken from the others; None where it is empty, if it may be."""
+    """Remove a field from the others and return its value; None if it is empty and may be."""
     number, text = fields.pop(label, (1, ""))
     with _line(path, number):
         if not text and label in ("Do", "From", "Timestamp"):
@@ -351,7 +352,7 @@ def _take_field(path: str, fields: dict[str, tuple[int, str]], label: str, read:
 
 @contextmanager
 def _line(path: str, number: int) -> Iterator[None]:
-    """Say where it stands if something makes no sense."""
+    """Add the line number to an InputError raised inside."""
     try:
         yield
     except InputError as error:
@@ -370,14 +371,14 @@ _IS = re.compile(
 
 
 def content_of(intent: ProposedCall) -> str:
-    """What an intent would do, without how sure or important it is, to be compared with what others would do."""
+    """Return the content of a call without confidence and importance, for comparing proposals."""
     compared = {name: value for name, value in intent.arguments.items() if intent.verb != "remember" or name == "text"}
     alike = {name: plain_words(value) or value if isinstance(value, str) else value for name, value in compared.items()}
     return json.dumps([intent.verb, alike], ensure_ascii=False, sort_keys=True)
 
 
 def rivals(proposal: Proposal, pending: Iterable[Proposal]) -> list[Proposal]:
-    """The proposals to the same agent that say or do something else about the same thing."""
+    """Return the proposals to the same agent that contradict this one."""
     return [each for each in pending if each.to == proposal.to and _clash(proposal.intent, each.intent)]
 
 
@@ -408,7 +409,7 @@ def _contradict(one: ProposedCall, other: ProposedCall) -> bool:
 
 @lru_cache(maxsize=1024)
 def _claim(text: str) -> KnownStatementAbout:
-    """What a text claims, by the rules or, where they cannot tell, as `this is that`."""
+    """Return the claim of a text by the rules or, if they find none, as `this is that`."""
     found: dict[str, Any] = about(text[:LONG])
     match = _IS.fullmatch(text[:LONG])
     if match and not found.get("is_single"):
@@ -440,12 +441,12 @@ DEFAULT_CONFIDENCE = 0.7
 MOST = 100
 """How many proposals of one agent may wait at a time."""
 MOST_SHOWN = 20
-"""How many proposals stand at the start of a session."""
+"""The most proposals shown at the start of a session."""
 HOW = "Decide on each with its hash: proposals.commit(id, shown=hash), .reject(id, reason) or .defer(id)."
 
 
 def propose_instead(proposals: Proposals, searcher: Searcher, intent: ProposedCall, error: PolicyError) -> Proposal:
-    """Propose what a verb was kept from doing, to the agent whose memory it is about."""
+    """Propose a call that the policy refused, to the agent whose memory it is about."""
     named = intent.arguments.get("id") or intent.arguments.get("what")
     found = searcher.find(named) if named else None
     mine = searcher.agent if intent.verb.startswith(("core.", "graph.")) or not found else found.agent
@@ -472,7 +473,7 @@ class Proposals:
     def add(
         self, intent: ProposedCall, *, by: Attribution, row: str = "", to: str | None = None, note: str = ""
     ) -> Proposal:
-        """Propose something to the agent that decides on it, once; RefusedError where it was rejected before.
+        """Propose something to the agent that decides on it, once; raises RefusedError if it was rejected before.
 
         `note` is for whoever decides.
         """
@@ -512,13 +513,13 @@ class Proposals:
         return to or (settings.proposes_to if settings.policy == PROPOSES else self._agent)
 
     def _content_named(self, intent: ProposedCall) -> str:
-        """What the memory says that an intent names."""
+        """Return the content of the memory that a call names."""
         named = intent.arguments.get("id") or intent.arguments.get("what")
         found = self._searcher.locate(named) if named else None
         return found[1].item.content if found else ""
 
     def _put(self, proposal: Proposal, by: Attribution) -> Proposal:
-        """Write the page, linked with those of its rivals; the page that is there where the same was proposed."""
+        """Write the page, linked with those of its rivals; an equal proposal that waits is returned instead."""
         waiting = self._read_all(everything=True)[0]
         mine = [each for each in waiting if each.proposer == self._agent]
         # An agent that repeats itself gets the proposal that waits.
@@ -548,7 +549,7 @@ class Proposals:
         return found if all else [each for each in waiting if self._gate.is_lesser or self._decides(each.to)]
 
     def broken(self) -> list[ContentError]:
-        """What is wrong with pages that cannot be read; they stay as they are."""
+        """Return the errors of pages that cannot be read; the pages stay unchanged."""
         return self._read_all()[1]
 
     def get(self, id: str) -> Proposal:
@@ -614,7 +615,7 @@ class Proposals:
         return self._decide(id, by, put_off)
 
     def expire(self, now: datetime) -> list[Proposal]:
-        """Drop what nobody decided on in time; it may be proposed again."""
+        """Drop proposals that nobody decided on in time; they may be made again."""
         waiting = self.pending(all=True) if self._gate.lets(Deed.REVIEW, TENDER) else []
         late = [each for each in waiting if each.to == self._agent and each.expires and each.expires <= now]
         for each in late:
@@ -664,7 +665,7 @@ class Proposals:
             return other._act(id, act)
 
     def _act(self, id: str, act: Act[T]) -> T:
-        """Act on a proposal for this agent, while nobody else decides on it or on what is linked with it."""
+        """Act on a proposal to this agent while nobody else can decide on it or its rivals."""
         with self._vault.exclusive():
             proposal = self.get(id)
             if proposal.to != self._agent:
@@ -672,7 +673,7 @@ class Proposals:
             return act(self, proposal)
 
     def _closing(self, proposal: Proposal, by: Attribution, verdict: str, reason: str = "") -> tuple[Operation, ...]:
-        """The page goes, its verdict stays, and its rivals hear of it."""
+        """Return the operations that close a proposal: delete its page, record the verdict, and update its rivals."""
         line = {"op": Op.REVIEW, "proposal": proposal.id, "from": proposal.proposer, "verdict": verdict}
         line |= {"mark": self._mark(proposal.intent), "reviewer": self._gate.named(by).actor}
         lines: list[Mapping[str, Any]] = [line | ({"reason": reason} if reason else {})]
@@ -698,7 +699,7 @@ class Proposals:
         return found, broken
 
     def _decides(self, agent: str | None) -> bool:
-        """Whether it is for this agent, or the owner, to decide on what is proposed to an agent."""
+        """Whether this agent, or the owner, decides on proposals to an agent."""
         return self._vault.speaker == OWNER or (agent == self._agent and not self._gate.is_lesser)
 
     def _read(self, path: str) -> Proposal | None:
@@ -706,11 +707,11 @@ class Proposals:
         return replace(parse(path, page.content), hash=page.hash) if page else None
 
     def _mark(self, intent: ProposedCall) -> str:
-        """Tells one content from another without telling what it says."""
+        """A hash that identifies a content without revealing it."""
         return self._vault.home.hash(content_of(intent).encode())[:16]
 
     def _reviews(self, agent: str) -> list[Mapping[str, Any]]:
-        """What became of proposals to an agent, the oldest first."""
+        """Return the verdicts on proposals to an agent, oldest first."""
         return [line for line in state_lines(self._vault, agent, Op.REVIEW) if {"proposal", "verdict"} <= line.keys()]
 
 
@@ -736,7 +737,7 @@ def _edit(proposal: Proposal, **changes: Any) -> PutPage:
 
 
 def _unlinked(rival: Proposal, id: str, verdict: str) -> PutPage:
-    """The page of a rival whose conflict is over."""
+    """Return the page of a rival whose conflict is resolved."""
     left = tuple(each for each in rival.conflicts if each != id)
     status = ProposalStatus.PENDING if rival.status is ProposalStatus.CONFLICT and not left else rival.status
     return _edit(rival, status=status, conflicts=left, note=f"{id}, which says otherwise, was {verdict}")

@@ -28,7 +28,7 @@ Propose = Callable[[ProposedCall, PolicyError], Proposal]
 
 
 class ProposingRoom:
-    """A room whose verbs become proposals where the policy requires approval."""
+    """A room whose verbs become proposals if the policy requires approval."""
 
     def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -120,7 +120,7 @@ def scaffold(
 
 
 def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale: str, by: Attribution) -> Proposal:
-    """Propose a term with what there is to think of; one that does not fit is refused."""
+    """Propose a term together with its warnings; a term that does not fit is refused."""
     # The proposal must hold the term as it would be written, not as it was abbreviated.
     term = ontology.resolved(term)
     warnings = ontology.fitting(term).warnings

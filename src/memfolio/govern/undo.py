@@ -41,15 +41,15 @@ class Undone:
     """What was undone, or would be in a dry run."""
 
     memories: tuple[MemoryItem, ...] = ()
-    """What came from the source, and behind it what was made of that."""
+    """Memories from the source, followed by those derived from them."""
     roots: int = 0
     """How many of them came from the source itself."""
     facts: tuple[str, ...] = ()
-    """The facts that it told, or that came from its memories alone, as sentences."""
+    """Facts that the source stated, or that came from its memories alone, as sentences."""
     kept: tuple[MemoryItem, ...] = ()
-    """What a person confirmed, pinned or corrected, and what therefore stays."""
+    """Memories that a person confirmed, pinned or corrected, and that therefore stay."""
     lifted: tuple[str, ...] = ()
-    """What holds again, since what had taken its place goes."""
+    """Memories that are valid again, because the one that replaced them is undone."""
     paths: tuple[str, ...] = ()
     diff: str = ""
     receipts: tuple[Receipt, ...] = ()
@@ -94,9 +94,9 @@ class _Undo:
     source: str
     by: Attribution
     going: Found = field(default_factory=dict)
-    """What came from the source, and what was made of that."""
+    """Memories from the source, and those derived from them."""
     kept: Found = field(default_factory=dict)
-    """What a person confirmed, pinned or corrected."""
+    """Memories that a person confirmed, pinned or corrected."""
 
     def make(self, *, dry_run: bool) -> Undone:
         # The trail knows what was done in the name of the source, also where the files do not name it any more.
@@ -140,7 +140,7 @@ class _Undo:
         return [line for line in mine if owners.issuperset(map(agent_of, line.paths))]
 
     def _roots(self, lines: Sequence[TrailLine]) -> set[str]:
-        """What came from the source: memories that name it, and what was added in its name."""
+        """Return the memories from the source: those that name it, and those added in its name."""
         roots = set(self._ask(partial(of_source, source=self.source)))
         for line in lines:
             if not roots.issuperset(line.ids):
@@ -157,7 +157,7 @@ class _Undo:
     # What was made of it.
 
     def _follow(self) -> None:
-        """Add what was made of what goes, and so on; what also rests on others stays unless these go, too."""
+        """Add derived memories transitively; one that also rests on other memories stays, unless those go, too."""
         while True:
             later = self._standing([by for one in self.going.values() if (by := one.item.superseded_by)])
             corrections = {each: one for each, one in later.items() if one.item.source == CORRECTION}
@@ -187,7 +187,7 @@ class _Undo:
         return {one.item.id: one for one in sorted(there, key=lambda one: one.item.id)}
 
     def _not_kept(self, found: Found) -> Found:
-        """Those that no person stands behind; the others are kept."""
+        """Return the memories that no person confirmed, pinned or corrected; the others are kept."""
         kept = {line["memory"] for line in self._lines(found, Op.CONFIRM) if _is_person(line.get("actor"))}
         # A pin may have been taken back since.
         pins = {line["memory"] for line in self._lines(found, Op.PIN) if _is_person(line.get("actor"))}
@@ -202,7 +202,7 @@ class _Undo:
         return self._ask(partial(lines_of, ids=ids, op=op))
 
     def _summed_up_parts(self) -> list[str]:
-        """What was summed up together with something that goes, and can be summed up again without it."""
+        """Return memories that were summarized together with one that goes, and can be summarized again without it."""
         summaries = [one for one in self.going.values() if sums_up(one.item)]
         parts = self._standing({each for one in summaries for each in one.item.derived_from} - self.going.keys())
         return sorted({line["memory"] for line in self._lines(parts, Op.STORE) if line.get("into") in self.going})
@@ -245,14 +245,14 @@ class _Undo:
         return operations, diff
 
     def _pages(self, index: Index) -> Iterable[Operation]:
-        """The pages that memfolio writes, without the lines about what goes."""
+        """Return the pages that memfolio maintains, without the lines about the undone memories."""
         if not self.going:
             return ()
         graph = shrink(self.vault, index, self.going)
         return {page.path: page for page in (*without_citations(self.vault, index, self.going), *graph)}.values()
 
     def _retracted(self, index: Index) -> Iterator[Operation]:
-        """The facts that the source told, and those that came from nothing but memories that go."""
+        """Yield the retraction of facts that the source stated, or that came from the undone memories alone."""
         wanted = FactFilter(source=self.source, derived=False, untrusted=True, limit=-1)
         # Facts that follow from others go by themselves when these are retracted.
         from_source = index.read(lambda db: find_facts(db, wanted, index.agent))

@@ -30,7 +30,7 @@ from memfolio.vault.vault import Vault
 
 _PRONOUN = r"(?:It|He|She|We|They|This|That|These|Those|Its|His|Her|Our|Their|There)\b"
 _BETWEEN = re.compile(rf"(?=\n)|(?<=[.!?;…])(?=\s+(?!{_PRONOUN})[^\sa-z])|(?<=[。！？])")
-"""Where a line or a sentence ends; one that begins with a pronoun belongs to the one before it."""
+"""The end of a line or sentence; a sentence that begins with a pronoun belongs to the one before it."""
 
 
 @frozen
@@ -41,12 +41,12 @@ class Updated:
     superseded: tuple[str, ...] = ()
     """What it took the place of: the version before it, what was made of that, and what it contradicts."""
     conflicts: tuple[MemoryItem, ...] = ()
-    """What it contradicts and what holds all the same."""
+    """Memories that it contradicts and that stay valid."""
     merged: bool = False
-    """Whether what others changed meanwhile is part of it."""
+    """Whether concurrent changes of others were merged in."""
     diff: str = ""
     receipt: Receipt | None = None
-    """None where the memory said so already."""
+    """None if the memory already said so."""
 
 
 def update(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Protocol
 
 from memfolio.errors import PageChangedError
@@ -21,8 +21,6 @@ from memfolio.graph.page import (
     beginning,
     cited_line,
     mark_of,
-    page_bytes,
-    read_text,
     relation_line,
 )
 from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
@@ -31,16 +29,17 @@ from memfolio.index.index import Index
 from memfolio.learn.clauses import is_question, readable
 from memfolio.state import Op
 from memfolio.text import name_key, sentences
-from memfolio.types import Action, Approval, Attribution, frozen
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import local
+from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.sections import BEGIN, is_ours, marked, renewed
 from memfolio.vault.vault import Vault
 
 # What the graph needs of those who make its changes and of those who look things up.
 
-GROWER = Attribution(actor="system:tend", approval=Approval.AUTO, trigger="graph")
+GROWER = Attribution(actor="system:tend", trigger="graph")
 
 
 class Maker(Protocol):
@@ -60,6 +59,10 @@ class Readable(Protocol):
     index: Index
 
     def indexes(self) -> list[Index]: ...
+
+
+Present = Callable[[EntityFact, datetime, tzinfo], str]
+"""Returns what a fact about the user says at a moment; an empty text where it does not hold."""
 
 
 def graph_folder(agent: str) -> str:
@@ -205,9 +208,13 @@ class _Gathering:
             subject = self.names.find_or_add(fact.subject, "person", is_new=is_new)
         if subject is None:
             return
-        if is_new:
-            subject.facts.append(fact)
-            subject.is_touched = subject.is_subject = True
+        # `Lene is the user's daughter` says who Lene is, though it is a fact about the user.
+        is_introduced = is_user(fact.subject) and fact.object != "" and fact.text.startswith(fact.object)
+        named = self.names.find(fact.object) if is_introduced else None
+        for each in (subject, named) if is_new else ():
+            if each is not None:
+                each.facts.append(fact)
+                each.is_touched = each.is_subject = True
         other = self.names.find(fact.object, ends[1]) if predicate and not fact.negated else None
         if predicate is None or other is None or other is subject:
             return
@@ -291,8 +298,8 @@ def overview(
     text = registry(listed, drawn, propose(listed, vault.config.learn.merge, drawn))
     path = f"{graph_folder(agent)}/index.md"
     before = vault.page(path)
-    if before is None or before.content != page_bytes(text):
-        yield PutPage(path, page_bytes(text), before.hash if before else None)
+    if before is None or before.content != to_bytes(text):
+        yield PutPage.over(before, path, to_bytes(text))
     vocabulary = f"{graph_folder(agent)}/relations.md"
     if vault.page(vocabulary) is None:
         yield PutPage(vocabulary, default_page().encode(), None)
@@ -331,8 +338,9 @@ ATTEMPTS = 3
 IN_SUMMARY = 3
 LONGEST_SUMMARY = 400
 IN_USER_PART = 20
+LATELY = timedelta(days=30)
 IN_MENTIONS = 5
-"""The last sentences that name somebody, on their page."""
+"""The first sentence that names somebody and the last ones, on their page."""
 EVENTS = frozenset({"event", "decision", "outcome"})
 _WORD = re.compile(r"\w+")
 
@@ -347,22 +355,24 @@ class Grown:
     notes: tuple[str, ...] = ()
 
 
-def grow(changes: Maker, index: Index, types: Collection[str] = ()) -> Grown:
+def grow(
+    changes: Maker, index: Index, types: Collection[str] = (), present: Present = lambda fact, *_: fact.text
+) -> Grown:
     """Bring the pages up to what was learned since the last growth; makes no change where nothing is due.
 
-    `types` are types of entities beside those that `relations.md` declares.
+    `types` are types of entities beside those that `relations.md` declares; `present` says what holds of the user.
     """
     for _ in range(ATTEMPTS - 1):
         try:
-            return _Growth(changes, index, types).make()
+            return _Growth(changes, index, types, present).make()
         except PageChangedError:  # a person saved a page meanwhile: what they wrote is taken into account
             index.catch_up()
-    return _Growth(changes, index, types).make()
+    return _Growth(changes, index, types, present).make()
 
 
 class _Growth:
-    def __init__(self, changes: Maker, index: Index, types: Collection[str]) -> None:
-        self._changes = changes
+    def __init__(self, changes: Maker, index: Index, types: Collection[str], present: Present) -> None:
+        self._changes, self._present = changes, present
         self._index = index
         self._given = given = index.read(material)
         self._types = types
@@ -439,12 +449,14 @@ class _Growth:
         page.summarise(summary(cited) if is_due else "", {_words(fact) for fact in cited})
 
     def _quote(self, page: EntityText, draft: EntityDraft) -> None:
-        """Keep the last sentences that name somebody on their page, as far as no fact there was learned from them."""
+        """Keep the first and the last sentences that name somebody on their page, unless a fact there says the same."""
         # A fact says it better than the sentence it was learned from.
         there, seen = page.cites, draft.seen - self._given.strange
         found = self._index.read(lambda db: mentions(db, seen, there, self._given.user))
         told = {each.id: _by(each.user, words) for each in found if (words := naming(each.content, draft))}
-        last = dict(list(told.items())[-IN_MENTIONS:])
+        # Whoever comes up for the first time is introduced then.
+        listed = list(told.items())
+        last = dict(listed if len(listed) <= IN_MENTIONS else [*listed[:1], *listed[1 - IN_MENTIONS :]])
         page.drop_cited(told.keys() - last.keys(), self._before)
         new = [each for each in found if each.id in last and each.id not in there]
         lines = [cited_line(last[each.id], each.id, self._date(each)) for each in new]
@@ -471,19 +483,23 @@ class _Growth:
     def _user_page(self) -> Iterator[PutPage]:
         """USER.md with what is known about the user, in a part of its own: what a person writes there stays."""
         path = f"{agent_root(self._changes.agent)}/USER.md"
-        theirs = name_key(self._given.user)
-        about = (each for each in self._facts.values() if is_user(each.subject) or name_key(each.subject) == theirs)
-        known = sorted(about, key=lambda each: each.at)
+        facts = self._facts.values()
+        theirs = {name_key(each.object) for each in facts if is_user(each.subject) and each.predicate == "name"}
+        theirs |= {name_key(self._given.user)} - {""}
+        about = (each for each in facts if is_user(each.subject) or name_key(each.subject) in theirs)
+        here, now = self._changes.vault.home.zone, self._changes.now
+        told = ((each, self._present(each, now, here)) for each in sorted(about, key=lambda each: each.at))
+        known = [replace(each, text=text) for each, text in told if text]
         page = self._changes.vault.page(path)
         # The page may be from before memfolio: only the marked part is ours.
-        body, old = user_section(known), page.text if page else ""
+        body, old = user_section(known, self._changes.now), page.text if page else ""
         if BEGIN in old and not is_ours(old):
             return  # a person edited what memfolio keeps there: it stays as they left it
         if BEGIN not in old and not known:
             return
         new = renewed(old, body) if BEGIN in old else f"{old.rstrip() or '# User'}\n\n{marked(body)}\n"
         if new != old:
-            yield PutPage(path, page_bytes(new), page.hash if page else None)
+            yield PutPage.over(page, path, to_bytes(new))
 
     def _job(self) -> dict[str, object]:
         """The line that says up to where the graph has grown."""
@@ -499,10 +515,12 @@ class _Growth:
         }
 
 
-def user_section(known: Sequence[EntityFact]) -> str:
-    """What is known about the user as Markdown: what lasts, what they prefer, and what they did or decided last."""
+def user_section(known: Sequence[EntityFact], now: datetime) -> str:
+    """What is known about the user as Markdown: what lasts, what they prefer, and what they did or planned last."""
     parts: dict[str, list[EntityFact]] = {"About the user": [], "Preferences": [], "Lately": []}
     for fact in known:
+        if (_is_event(fact) or fact.predicate == "thinks") and fact.at < now - LATELY:
+            continue
         name = "Lately" if _is_event(fact) else "Preferences" if fact.type == "preference" else "About the user"
         parts[name].append(fact)
     return "\n".join(
@@ -516,7 +534,8 @@ def naming(content: str, draft: EntityDraft) -> str:
     """The first sentence that tells something and has one of the names of an entity; empty where there is none."""
     names = [_in_words(name) for name in (draft.name, *draft.aliases)]
     told = (sentence for line in readable(content) for sentence in sentences(line) if not is_question(sentence))
-    return next((each for each in told if any(name in _in_words(each) for name in names)), "")
+    telling = (each for each in told if _in_words(each) not in names)
+    return next((each for each in telling if any(name in _in_words(each) for name in names)), "")
 
 
 def _by(user: str | None, words: str) -> str:
@@ -587,7 +606,7 @@ class _Shrinking:
 
     def _shrunk(self, node: Node, before: Page) -> EntityText | None:
         """The page as it will be; None where nothing is left of it."""
-        text = _CITING.sub(lambda line: "" if line[1] in self._ids else line[0], read_text(before.content))
+        text = _CITING.sub(lambda line: "" if line[1] in self._ids else line[0], to_text(before.content))
         page = EntityText(text, node.path, before)
         draft, earlier = self._after.drafts[node.id], self._before.drafts[node.id]
         page.drop_relations(draft.ended)

@@ -17,6 +17,8 @@ from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_field
 from memfolio.text import name_key
 from memfolio.vault.change import Page, PutPage
 from memfolio.vault.fields import without_surrogates
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.sections import PageText
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
 MENTIONS = "Mentions"
@@ -24,21 +26,11 @@ ORDER = (SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS, MENTIONS)
 LONGEST_FACT = 300
 SUMMARISED = "summarised"
 """The field that tells a summary of ours from a person's."""
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)[\r\n]*")
 FENCE = re.compile(r" {0,3}(```|~~~)")
 _CITED = re.compile(r"[ \t]*[-*+][ \t].*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r\n]*")
 _RELATION = re.compile(r"- ([\w-]+): \[\[([\w.-]+)\]\](?: \([\w-]+\))?[\r\n]*")
 _ALIASES = ("aliases", "alias")
 _PLAIN = re.compile(r"\w[\w .'’-]*")
-
-
-def read_text(content: bytes) -> str:
-    """The text of a page; bytes that are no UTF-8 come back from `page_bytes` as they were."""
-    return content.decode("utf-8", "surrogateescape")
-
-
-def page_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def mark_of(words: str) -> str:
@@ -96,7 +88,7 @@ class EntityText:
     @classmethod
     def of(cls, page: Page) -> EntityText:
         """A page of the vault."""
-        return cls(read_text(page.content), page.path, page)
+        return cls(to_text(page.content), page.path, page)
 
     @property
     def text(self) -> str:
@@ -104,12 +96,12 @@ class EntityText:
 
     @property
     def is_changed(self) -> bool:
-        return self._before is None or page_bytes(self.text) != self._before.content
+        return self._before is None or to_bytes(self.text) != self._before.content
 
     @property
     def put(self) -> PutPage:
         """The operation that writes it."""
-        return PutPage(self.path, page_bytes(self.text), self._before.hash if self._before else None)
+        return PutPage(self.path, to_bytes(self.text), self._before.hash if self._before else None)
 
     @property
     def node(self) -> Node | None:
@@ -258,17 +250,19 @@ class EntityText:
 
     def parts(self) -> list[PageSection]:
         """What stands before the first heading, and below each one, without empty lines around it."""
-        end = self._front_matter()[1]
-        starts = [end + 1 if end else 0, *(at for at, _ in self._headings())]
-        titles = ["", *(title for _, title in self._headings())]
-        spans = zip(titles, starts, [*starts[1:], len(self._lines)], strict=True)
-        return [self._part(title, start, end) for title, start, end in spans]
+        sections, end = self._sections(), self._front_matter()[1]
+        first = sections[0][1] if sections else len(self._lines)
+        before = PageSection(title="", heading="", lines=self._filled(end + 1 if end else 0, first))
+        below = [
+            PageSection(title, self._lines[at].rstrip("\r\n"), self._filled(at + 1, end)) for title, at, end in sections
+        ]
+        return [before, *below]
 
-    def _part(self, title: str, start: int, end: int) -> PageSection:
+    def _filled(self, start: int, end: int) -> list[str]:
+        """These lines without the empty ones around them."""
         lines = [line.rstrip("\r\n") for line in self._lines[start:end]]
-        heading = lines.pop(0) if title or (lines and _HEADING.fullmatch(lines[0])) else ""
         filled = [at for at, line in enumerate(lines) if line.strip()]
-        return PageSection(title=title, heading=heading, lines=lines[filled[0] : filled[-1] + 1] if filled else [])
+        return lines[filled[0] : filled[-1] + 1] if filled else []
 
     def fields(self) -> dict[str, list[str]]:
         """The lines of the front matter, by their keys in lower case."""
@@ -307,28 +301,21 @@ class EntityText:
         start, end = front_matter(text)
         return (text.count("\n", 0, start), text.count("\n", 0, end)) if end else (0, 0)
 
-    def _headings(self) -> list[tuple[int, str]]:
-        """Where headings stand and what they say."""
-        found, fence = [], ""
-        for at in range(self._front_matter()[1], len(self._lines)):
-            line = self._lines[at]
-            if match := FENCE.match(line):
-                fence = match[1] if not fence else "" if match[1] == fence else fence
-            elif not fence and (heading := _HEADING.fullmatch(line)):
-                found.append((at, heading[1].strip(" \t#\r")))
-        return found
+    def _sections(self) -> list[tuple[str, int, int]]:
+        """What each heading says, its line, and the line where the next one stands."""
+        start, count = self._front_matter()[1], len(self._lines)
+        found = PageText(self.text).sections(deepest=6)
+        return [(each.title.strip(" \t#"), each.line, min(end, count)) for each, end in found if each.line >= start]
 
     def _section(self, name: str) -> tuple[int, int] | None:
         """The line of a section's heading, and the line where the next heading stands."""
-        headings = self._headings()
-        both = zip(headings, [*(at for at, _ in headings[1:]), len(self._lines)], strict=False)
-        return next(((at, end) for (at, title), end in both if title.casefold() == name.casefold()), None)
+        return next(((at, end) for title, at, end in self._sections() if title.casefold() == name.casefold()), None)
 
     def _place_for(self, section: str) -> int:
         """Where a section belongs that is not there yet: before those that come behind it, else at the end."""
         # A section that a person added has no place in our order: it goes to the end.
         later = {name.casefold() for name in ORDER[ORDER.index(section) + 1 :]} if section in ORDER else set()
-        return next((at for at, title in self._headings() if title.casefold() in later), len(self._lines))
+        return next((at for title, at, _ in self._sections() if title.casefold() in later), len(self._lines))
 
     def _insert(self, at: int, lines: list[str], *, apart: bool = False) -> None:
         """Put lines in, with an empty one before and behind them where they are to stand apart."""

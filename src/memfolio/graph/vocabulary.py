@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from memfolio.index.read_files import predicate_key
 from memfolio.learn.learned import ENTITY_TYPES
+from memfolio.text import packaged_text
 from memfolio.types import frozen
+from memfolio.vault.sections import PageText
 
 ANY = "relates-to"
 _NAMES = re.compile(r"[-*+][ \t]+`([^`]{1,64})`(?:[ \t]*/[ \t]*`([^`]{1,64})`)?(.*)")
 _TYPES = re.compile(r"([\w/-]{1,64})\s{0,4}[→↔]\s{0,4}([\w/-]{1,64})")
 _TYPE = re.compile(r"[-*+][ \t]+`?(\w+(?:-\w+)*)`?(?![\w-])")
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 
 
 class Predicate(NamedTuple):
@@ -53,7 +53,7 @@ class RelationVocabulary:
 @cache
 def default_page() -> str:
     """What `relations.md` says in a new home."""
-    return (Path(__file__).parent / "data" / "relations.md").read_text("utf-8")
+    return packaged_text("graph/data/relations.md")
 
 
 def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:
@@ -77,15 +77,13 @@ def read_vocabulary(text: str, types: Iterable[str] = ()) -> RelationVocabulary:
         # Of `person/organization` the first is what an unknown name is taken for.
         if related := _TYPES.search(match[3]):
             ends[name] = (related[1].split("/")[0].lower(), related[2].split("/")[0].lower())
-    known = frozenset((*ENTITY_TYPES, *types, *_types(text.splitlines())))
+    known = frozenset((*ENTITY_TYPES, *types, *_types(text)))
     return RelationVocabulary(predicates=predicates, mutual=frozenset(mutual), ends=ends, types=known)
 
 
-def _types(lines: Iterable[str]) -> Iterable[str]:
+def _types(text: str) -> Iterator[str]:
     """The entity types that a page declares below the heading for them."""
-    is_there = False
-    for line in lines:
-        if heading := _HEADING.fullmatch(line):
-            is_there = heading[1].strip(" \t#").casefold() == "entity types"
-        elif is_there and (match := _TYPE.match(line)):
-            yield match[1].lower()
+    page = PageText(text)
+    for heading, end in page.sections(deepest=6):
+        if heading.title.strip(" \t#").casefold() == "entity types":
+            yield from (match[1].lower() for match in map(_TYPE.match, page.lines[heading.line : end]) if match)

@@ -1,4 +1,4 @@
-"""The SQLite file of one agent's index: connections, transactions, and what it means when SQLite complains."""
+"""The SQLite file of one agent's index: connections, transactions, and the meaning of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ForkGate:
         self._thread.depth = inside
 
     def _mine(self) -> int:
-        """How often this thread is inside; what it began it must be able to end."""
+        """How often this thread is inside; it must be able to finish what it began."""
         depth: int = getattr(self._thread, "depth", 0)
         return depth
 
@@ -144,7 +144,7 @@ def is_whole(connection: apsw.Connection) -> bool:
 
 
 def set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None:
-    """Note the change up to which files are filed; without its hash when one of them could not be read."""
+    """Record up to which change files are indexed; without its hash if one of them could not be read."""
     chain = head.hash if is_whole else ""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?), (?, ?)", (HEAD, head.seq, CHAIN, chain))
 
@@ -160,13 +160,13 @@ BUSY_MS = 2000
 CACHE_KIB = 8192
 PAGE = 4096
 CUT_OFF = -1
-"""Stands for the inode of a file that ends within a page, whose checksum nobody compares then."""
+"""Stands for the inode of a file that is cut off within a page, whose checksum is never compared."""
 LONG_JOURNAL, LONGEST_JOURNAL = 1000, 4000
 """Pages from which on the journal is folded into the file when there is time, and whether there is time or not."""
 JOURNAL_BYTES = 4 << 20
-"""What the journal keeps of the disk once it is folded into the file."""
+"""The size to which the journal is truncated once it is folded into the file."""
 ABANDONED = 3600
-"""Seconds without a change after which a file that is being built is taken for one of a process that was killed."""
+"""Seconds without a change after which a half-built file counts as left behind by a killed process."""
 _NO_SPACE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError)
 _BUSY = (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)
 _NAME = re.compile(r"(?P<agent>[a-z0-9-]+)\.v(?P<version>\d+)-(?P<number>\d{6,})-[0-9a-f]{8}\.db")
@@ -177,7 +177,7 @@ _gate = ForkGate()
 
 @contextmanager
 def index_errors(path: Path) -> Iterator[None]:
-    """Raise what SQLite says about an index as one of our errors; what asks it anything does so in here."""
+    """Translate SQLite's errors about an index to our own; every query runs inside."""
     try:
         with _gate:
             yield
@@ -206,7 +206,7 @@ def unavailable(path: Path, error: Exception) -> IndexUnavailableError:
 
 @cache
 def _vfs() -> str | None:
-    """The layer that checks each page; None where this SQLite comes without it."""
+    """Return the VFS that checks each page; None if this SQLite lacks it."""
     # As apsw.sqlite_extra does it, whose import alone would take several milliseconds of every start.
     for path in (Path(apsw.__file__).parent / "sqlite_extra_binaries").glob("cksumvfs.*"):
         connection = apsw.Connection(":memory:")
@@ -226,7 +226,7 @@ def newest(folder: Path, agent: str) -> Path | None:
 
 
 def predecessor(folder: Path, agent: str) -> Path | None:
-    """The newest index file of an agent in this version's form, or else in the newest of all other forms."""
+    """Return the newest index file of an agent in this version's format, or else in the newest other one."""
     found = _files(folder, agent)
     return folder / found[-1].string if found else None
 
@@ -264,14 +264,14 @@ def _is_ours(match: re.Match[str]) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove an index file with its journal; what another process still reads goes when that ends."""
+    """Remove an index file with its journal; readers in other processes keep it until they end."""
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
             os.unlink(f"{path}{suffix}")
 
 
 def _discard_abandoned(folder: Path) -> None:
-    """Remove what processes that were killed left half built; who still builds changes the file all the time."""
+    """Remove half-built files of killed processes; a live process keeps changing its file."""
     for path in folder.glob(".*.building"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED:
@@ -300,7 +300,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path, basis: str) -> Database:
-        """An index file that is there; IndexDamagedError when it is not one of this version and for this basis."""
+        """Open an existing index file; raises IndexDamagedError if it is of another version or another basis."""
         database = cls(path)
         if database._inode == CUT_OFF:
             raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
@@ -313,7 +313,7 @@ class Database:
 
     @classmethod
     def in_process(cls, agent: str) -> Database:
-        """An index that lives only as long as this process: the last resort where nothing can be written."""
+        """Return an index in memory: the last resort if nothing can be written."""
         path = Path(f"/memfolio-{agent}-{secrets.token_hex(6)}")
         with index_errors(path):
             database = cls(path, in_memory=True)
@@ -367,7 +367,7 @@ class Database:
         return CUT_OFF if found.st_size % PAGE else found.st_ino
 
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
-        """What a question finds; everything that it reads is of one moment."""
+        """Run a query in one read transaction."""
 
         def at_one_moment(connection: apsw.Connection) -> T:
             connection.execute("BEGIN")
@@ -381,7 +381,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, busy_ms: int = BUSY_MS) -> Iterator[apsw.Connection]:
-        """The one connection that writes, inside a transaction: all of it counts, or nothing."""
+        """Yield the one writing connection, inside a transaction: all of it counts, or nothing."""
         with self._exclusive(busy_ms), index_errors(self.path):
             connection = self._own_writer()
             connection.set_busy_timeout(busy_ms)
@@ -415,7 +415,7 @@ class Database:
             self._lock.end()
 
     def _lent(self, use: Callable[[apsw.Connection], T]) -> T:
-        """What `use` returns; a connection with which it failed may hold a moment of the file, and is closed."""
+        """Lend a reading connection to `use`; if that fails, the connection may hold a transaction, and is closed."""
         with index_errors(self.path):
             self._notice_fork()
             try:
@@ -523,13 +523,13 @@ LONGEST = 64 << 20
 
 
 class Foreign:
-    """A database that is open to be read; nothing of it is trusted to run."""
+    """A foreign database opened for reading; nothing in it is trusted to run."""
 
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self._path, self._connection = path, connection
 
     def columns(self, table: str) -> set[str]:
-        """The names of a table's columns; none where there is no such table."""
+        """Return the columns of a table; empty if it does not exist."""
         found = self.rows("SELECT name FROM pragma_table_info(?)", table)
         return {row["name"] for row in found}
 
@@ -543,7 +543,7 @@ class Foreign:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Foreign]:
-    """Open a database; InputError where it cannot be read."""
+    """Open a foreign database; raises InputError if it cannot be read."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with _errors(path):
         connection = apsw.Connection(f"file:{quote(str(path.resolve()))}?mode=ro", flags=flags)

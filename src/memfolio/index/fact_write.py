@@ -47,7 +47,7 @@ _INSERT = "INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 _TRIPLE = "subject = ? AND predicate = ? AND object = ?"
 _SORT = ("fact", Kind.SEMANTIC.value, Type.FACT.value, Store.LONG_TERM.value, 0.5)
 _CONTENT, _MORE = (1 + MemoryRow._fields.index(name) for name in ("content", "more"))
-"""Where these stand in a row, behind its number."""
+"""The positions of these columns in a row, after its number."""
 _NOBODY: tuple[None, ...] = (None,) * 5
 """No session, role, user, project and audience."""
 _NONE: tuple[None, ...] = (None, None, None)
@@ -62,7 +62,7 @@ class FactFiling:
         self._agent = agent
 
     def refile(self, file: int, said: Sequence[FactLine]) -> None:
-        """Make the facts what they are when a file says exactly this."""
+        """Update the facts to what a file now says."""
         before = self._triples_of(file)
         if not before:
             return self.add(file, said)
@@ -181,7 +181,7 @@ class FactFiling:
         return fact, lines
 
     def _hand_on(self, id: str) -> None:
-        """An id was let go: whoever else would have it is looked at again."""
+        """Look again at the facts that could take an id that was released."""
         sql = (
             "SELECT f.subject, f.predicate, f.object FROM places p JOIN memories m ON m.file = p.file"
             " AND m.ordinal = p.ordinal JOIN facts f ON f.row = m.row WHERE p.id = ? ORDER BY 1, 2, 3"
@@ -199,7 +199,7 @@ class FactFiling:
         self._db.executemany("INSERT INTO fact_history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _put(self, old: tuple[Fact, int, int] | None, fact: Fact | None, lines: Sequence[FactLine]) -> None:
-        """Put a fact in the place of what was known of its triple."""
+        """Replace what is known of a triple by a fact."""
         if fact is None:
             if old:
                 self._rows.remove(old[0].row, self._rows.row(old[0].row))
@@ -238,19 +238,19 @@ class FactFiling:
         return get_meta(self._db, DERIVED) is not None
 
     def _note(self, facts: Iterable[Fact]) -> None:
-        """Leave word of changed facts for whoever draws conclusions."""
+        """Record changed facts for inference."""
         if self._is_noted:
             rows: list[tuple[Any, ...]] = [(fact.row, *fact.triple) for fact in facts]
             self._db.executemany("INSERT INTO fact_changes VALUES (?, ?, ?, ?)", rows)
 
 
 def _premise(fact: Fact) -> tuple[object, ...]:
-    """What conclusions depend on."""
+    """The fields of a fact that conclusions depend on."""
     return fact.confidence, fact.valid_from_us, fact.valid_until_us, fact.origin == Origin.UNTRUSTED.value
 
 
 def _sources(fact: Fact) -> str | None:
-    """What a fact came from, as its memory has it."""
+    """Return the sources of a fact, as its memory stores them."""
     found = linked(fact)
     return json.dumps({"derived_from": found}, separators=(",", ":")) if found else None
 
@@ -263,5 +263,5 @@ def _by_triple(said: Iterable[FactLine]) -> dict[Triple, list[FactLine]]:
 
 
 def _is_plain(said: FactLine) -> bool:
-    """Whether a line that stands alone is all there is to know about its fact."""
+    """Whether a single line is all there is to know about its fact."""
     return said.op == ASSERT and said.fact is None

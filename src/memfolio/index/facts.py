@@ -17,7 +17,7 @@ from memfolio.clock import EPOCH
 from memfolio.errors import InputError
 from memfolio.index.rows import MICROSECOND, from_us
 from memfolio.types import Origin
-from memfolio.vault.fields import without_surrogates
+from memfolio.vault.fields import check_fraction, without_surrogates
 from memfolio.vault.lines import read_object
 
 # A fact as those see it who reason: a triple with how sure it is and when it is true.
@@ -105,7 +105,7 @@ class Fact(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """When it holds; `BEGINNING` and `END` stand for what is open."""
+        """When it holds; `BEGINNING` and `END` mark open ends."""
         start, end = self.valid_from_us, self.valid_until_us
         return BEGINNING if start is None else start, END if end is None else end
 
@@ -123,7 +123,7 @@ class Fact(NamedTuple):
 
     @property
     def details(self) -> dict[str, Any]:
-        """What else its line says: `memories`, `derived_from`, `rule` and whatever a person wrote there."""
+        """Further fields of its line: `memories`, `derived_from`, `rule` and anything a person wrote there."""
         return json.loads(self.more) if self.more else {}
 
     @property
@@ -203,7 +203,7 @@ class FactLine(NamedTuple):
 
 
 def fact_id(agent: str, triple: Triple, prefix: str = "F") -> str:
-    """The id of a fact whose line has none, or with another prefix of what follows by rules."""
+    """Return the id of a fact whose line has none or, with another prefix, of a conclusion."""
     return f"{prefix}-{blake2b(chr(0).join((agent, *triple)).encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
@@ -240,7 +240,7 @@ def _record(raw: bytes) -> Mapping[str, Any]:
 def read_fact(
     record: Mapping[str, Any], agent: str, zone: tzinfo, modified: int, file: int = 0, ordinal: int = 0
 ) -> FactLine:
-    """What a line says; raises InputError for what cannot be said."""
+    """Read a line; raises InputError if it is invalid."""
     get = record.get
     triple = subject, predicate, target = read_triple(record)
     op = get("op", ASSERT)
@@ -324,9 +324,7 @@ _short = lru_cache(maxsize=1024)(read_term)
 def _confidence(value: object, op: str) -> float | None:
     if value is None:
         return 1.0 if op == ASSERT else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"the confidence {value!r:.40} is not a number from 0 to 1", hint="1 is certain")
-    return float(value)
+    return check_fraction("the confidence", value)
 
 
 def read_span(valid_from: object, valid_until: object, zone: tzinfo) -> tuple[int | None, int | None]:
@@ -406,7 +404,7 @@ def asserted(row: int, said: FactLine) -> Fact:
 
 
 def only_line(fact: Fact, file: int, ordinal: int) -> FactLine:
-    """The line of a fact about which there is no other."""
+    """Return the line of a fact with no other lines."""
     parts = (file, ordinal, fact.id, ASSERT, *fact[2:5], fact.created_us, *fact[5:11], None, fact.more)
     return FactLine._make(parts)
 

@@ -19,20 +19,20 @@ from memfolio.types import frozen
 
 
 class Tie(NamedTuple):
-    """The row of a memory that is tied to one of those asked about."""
+    """The row of a memory that is linked to one of those asked about."""
 
     row: int
     id: str
 
 
 def named(db: Connection, names: Iterable[str]) -> list[str]:
-    """The entities that go by one of these names, which are `name_key`s."""
+    """Return the entities with one of these names, given as `name_key`s."""
     sql = "SELECT DISTINCT entity FROM names WHERE name IN carray(?) ORDER BY entity"
     return [entity for (entity,) in of_ids(db, sql, names)]
 
 
 def names_of(db: Connection, entities: Sequence[str]) -> list[str]:
-    """What these entities are called, but for their ids."""
+    """Return the names of these entities, without their ids."""
     sql = "SELECT name, entity FROM names WHERE entity IN carray(?) ORDER BY 1, 2"
     return [name for name, entity in of_ids(db, sql, entities) if name != entity]
 
@@ -49,7 +49,7 @@ def related(db: Connection, entities: Sequence[str]) -> list[str]:
 
 
 def about(sieve: Sieve, entities: Sequence[str], limit: int) -> list[int]:
-    """The rows that pass and link to these entities or stand on their pages, the newest first."""
+    """Return the matching rows that mention these entities or are on their pages, newest first."""
     condition, values = sieve.where
     sql = f"""
     WITH asked(id) AS (SELECT value FROM carray(?))
@@ -69,7 +69,7 @@ def mentioned(db: Connection, ids: Sequence[str]) -> list[str]:
 
 
 def tied(db: Connection, ids: Sequence[str], type: str | None = None) -> list[Tie]:
-    """The memories that an edge of this type, or of any, ties to one of these."""
+    """Return the memories that an edge of this type, or of any, links to one of these."""
     sql = """
     SELECT m.row, m.id FROM edges e JOIN memories m ON m.id = e.target
         WHERE e.source IN carray(?1) AND ifnull(e.type = ?2, 1)
@@ -80,12 +80,12 @@ def tied(db: Connection, ids: Sequence[str], type: str | None = None) -> list[Ti
 
 
 def paths(db: Connection, files: Iterable[int]) -> dict[int, str]:
-    """Where the files with these numbers lie."""
+    """Return the paths of files by number."""
     return dict(of_rows(db, "SELECT number, path FROM files WHERE number IN carray(?)", list(files)))
 
 
 def successor(db: Connection, id: str) -> int | None:
-    """The row of the memory that stands in the place of one that was replaced, however often it was."""
+    """Return the row of the memory that finally replaced another one."""
     sql = "SELECT row, superseded_by FROM memories WHERE id = ?"
     here: str | None = id
     seen: set[str] = set()
@@ -112,7 +112,7 @@ def predecessors(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, ...
 
 
 def _chain(before: Mapping[str, Sequence[str]], id: str) -> Iterator[str]:
-    """What a memory replaced, and what that replaced, nearest first and each once."""
+    """Yield what a memory replaced, transitively, nearest first and each once."""
     seen, here = {id}, [id]
     while here:
         here = [old for new in here for old in before.get(new, ()) if old not in seen]
@@ -181,6 +181,8 @@ class EntityFact:
     created_us: int
     is_out: bool
     """Whether it was replaced, forgotten or undone."""
+    until: datetime | None = None
+    """When it stopped to hold, where that is known."""
 
 
 @frozen
@@ -199,11 +201,11 @@ class Material:
     strange: frozenset[str]
     """Memories that are strangers' words: nothing is learned from them, not even that something holds no more."""
     stale: frozenset[str]
-    """Entities whose pages cite a memory that was replaced, forgotten or undone, or is not there."""
+    """Entities whose pages cite a memory that was replaced, forgotten, undone or deleted."""
     lost: frozenset[str]
     """The memories they cite."""
     user: str = ""
-    """The name of the one person who speaks here, where their turns have one and nobody else speaks."""
+    """The name of the only speaker, if the turns name one and nobody else speaks."""
 
     @property
     def job(self) -> Mapping[str, Any]:
@@ -211,7 +213,7 @@ class Material:
         return self.jobs[-1] if self.jobs else {}
 
     def noted(self, name: str) -> list[Any]:
-        """What all growths wrote down under a name."""
+        """Return everything that was recorded under a name."""
         return [each for job in self.jobs if isinstance(listed := job.get(name), list) for each in listed]
 
 
@@ -224,11 +226,11 @@ _OUT = (
     "(m.forgotten_at IS NOT NULL OR (m.archived AND NOT EXISTS "
     "(SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive')))"
 )
-"""Forgotten, or in the archive without having been put there for its age: what undo takes back ends so."""
+"""Forgotten, or archived without a retention line: the state that undo leaves."""
 _GONE = f"({_OUT} OR m.superseded_by IS NOT NULL)"
 _FACTS = f"""
 SELECT m.id, m.content, json_extract(m.more, '$.attributes'), m.type, m.kind, m.importance, m.confidence, m.happened_at,
-    m.created_at, {_GONE}, m.source = 'correction', m.superseded_by
+    m.created_at, m.valid_until, {_GONE}, m.source = 'correction', m.superseded_by
 FROM memories m WHERE m.source IN ('extraction', 'correction', 'flush', 'trigger', 'reflection') AND m.form = 'memory'
     AND m.origin != 'untrusted'
     AND (m.more LIKE '%"subject"%' OR m.source = 'correction')
@@ -309,7 +311,7 @@ _TIES = "SELECT source, predicate, target FROM edges WHERE type = 'relation' AND
 
 
 def ties(db: Connection) -> list[EntityRelation]:
-    """All relations between entities that pages tell of."""
+    """Return all relations between entities on pages."""
     return [EntityRelation(*row) for row in db.execute(f"{_TIES} ORDER BY 1, 2, 3")]
 
 
@@ -328,14 +330,14 @@ def _gone(db: Connection, sessions: Iterable[Mapping[str, Any]]) -> frozenset[st
 
 
 def as_list(value: object) -> list[Any]:
-    """A value of a line that should be a list; empty where it is none."""
+    """Return a value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def _facts(db: Connection) -> Iterator[EntityFact]:
     subjects: dict[str, str] = {}  # of what was corrected only the subject is sure to be the same
     for memory, text, given, about, kind, *numbers, is_corrected, by in db.execute(_FACTS):
-        importance, confidence, at, created, is_out = numbers
+        importance, confidence, at, created, until, is_out = numbers
         attributes = {"subject": subjects.get(memory)} if is_corrected else json.loads(given or "{}")
         triple = {name: value for name in _PARTS if isinstance(value := attributes.get(name), str)}
         if by is not None and "subject" in triple:
@@ -355,6 +357,7 @@ def _facts(db: Connection) -> Iterator[EntityFact]:
                 at=from_us(at),
                 created_us=created,
                 is_out=bool(is_out),
+                until=None if until is None else from_us(until),
             )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,9 +52,9 @@ from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import agent_of, is_outside, is_state, ledger_of
 from memfolio.vault.vault import Vault
 
-# It follows the vault: each change that the vault enters is filed at once (`follow`). Whatever else happened while
-# nobody followed is found by comparing files with what was filed (`catch_up`). So it never holds up a write, and a
-# reader always sees the files as they are.
+# It follows the vault: each change that the vault enters is noted (`follow`), and filed before the next answer.
+# Whatever else happened while nobody followed is found by comparing files with what was filed (`catch_up`). So it never
+# holds up a write, and a reader always sees the files as they are.
 
 # Keeping an index like the files: all of them, those that changed, or only what a change of ours added.
 
@@ -104,7 +107,7 @@ class NoteFolders:
         self._is_behind = True
 
     def missing(self) -> dict[str, str]:
-        """Folders whose notes cannot be found at the moment, each with the reason."""
+        """Return watched folders that are unavailable, each with the reason."""
         found: dict[str, str] = {}
         for root in self.roots():
             try:
@@ -116,7 +119,7 @@ class NoteFolders:
         return found
 
     def states(self, filed: Mapping[str, FileState]) -> dict[str, FileState]:
-        """Every note as it stands; one with another stamp than it is filed with has no hash."""
+        """Return the state of every note; one whose stamp changed since indexing has no hash."""
         self._is_behind = False  # first, so that a change that comes meanwhile says otherwise
         self.surveys += 1
         self._problems = {}
@@ -131,19 +134,19 @@ class NoteFolders:
         return states
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a note, None where there is none; OSError says why it cannot be read."""
+        """Return the bytes of a note, None if it is gone; OSError says why it cannot be read."""
         if why := self._problems.get(path):
             raise OSError(why)
         root = self.root_of(path)
         return read_note_file(root, path) if root else None
 
     def root_of(self, path: str) -> str | None:
-        """The watched folder in which a file or folder lies, or which it is."""
+        """Return the watched folder that contains a path, or is it."""
         return next((root for root in self.roots() if f"{path}{os.sep}".startswith(os.path.join(root, ""))), None)
 
 
 class FileIndexer:
-    """Files what one agent's files say, inside transactions that others begin and end."""
+    """Indexes one agent's files, inside transactions of its callers."""
 
     def __init__(self, vault: Vault, agent: str) -> None:
         self._vault = vault
@@ -185,7 +188,7 @@ class FileIndexer:
                 filing.drop(path)
 
     def take(self, db: Connection, record: Record) -> None:
-        """File a change that follows what is filed."""
+        """Index a change that follows what is indexed."""
         filing, added = self._filing(db), dict[str, list[MemoryItem]]()
         for path, item in record.items:
             added.setdefault(path, []).append(item)
@@ -213,11 +216,15 @@ class FileIndexer:
             return filing.drop(write.path)
         found = db.execute("SELECT hash, size FROM files WHERE path = ?", (write.path,)).fetchone()
         filed_hash, filed_size = found or (None, 0)
-        if filed_hash == state.hash:
+        # Of several changes of a file, the first that needs all of it has it filed as it is, for the others as well.
+        current = self._vault.files.get(write.path)
+        if filed_hash is not None and filed_hash in (state.hash, current and current.hash):
             return None
         if write.start == filed_size and write.data is not None:
             if items := added.get(write.path):
                 return filing.add(write.path, items, state)
+            if is_log(write.path) and filing.append_log(write.path, write.data, state):
+                return None
             if is_state(write.path) and self._is_newest(db, write.path):
                 lines = [line.record for line in read_lines(write.data).records]
                 return filing.extend(write.path, lines, state)
@@ -269,19 +276,38 @@ class FileIndexer:
         return Filing(db, self._agent, self._vault.home.zone, self._read_again)
 
 
+def _joined(records: Iterable[Record]) -> Iterator[Record]:
+    """The same changes, with what was appended to one file by one after the other as one change."""
+    for _, group in groupby(records, _company):
+        first, *others = group
+        for other in others:
+            data = (first.writes[0].data or b"") + (other.writes[0].data or b"")
+            write = replace(other.writes[0], start=first.writes[0].start, data=data)
+            first = replace(other, writes=(write,), items=first.items + other.items)
+        yield first
+
+
+def _company(record: Record) -> object:
+    """What changes that can be filed as one have in common; a change that stands alone has its number."""
+    is_append = len(record.writes) == 1 and record.writes[0].start is not None and not record.writes[0].is_unknown
+    return (record.writes[0].path, bool(record.items)) if is_append else record.line.seq
+
+
 def _growth(write: Written, before: Mapping[str, bytes]) -> int:
     return len(write.data or b"") - (0 if write.start is not None else len(before.get(write.path, b"")))
 
 
 def _in_order(paths: Iterable[str]) -> list[str]:
-    """State first, since it says what becomes of the rest; then in the order in which files have a memory."""
+    """Sort paths: state files first, since they decide about the rest; then by precedence."""
     return sorted(paths, key=lambda path: (not is_state(path), precedence(path)))
 
 
 T = TypeVar("T")
 
 FOLLOW_MS = 250
-"""How long a write waits while another process holds the index; then the next reader does the catching up."""
+"""How long changes wait to be filed while another process holds the index; then the files are compared."""
+FEW_UNFILED, MANY_UNFILED = 128, 1024
+"""How many changes are filed together, and how many are noted at most where nobody asks or prepares."""
 EASY_BYTES = 1 << 20
 """How much a home without an index may hold for it to be built by the way."""
 MANY_FILES = 64
@@ -294,50 +320,72 @@ ATTEMPTS = 8
 
 
 class Index:
-    """What can be found of one agent. Threads may share it; each process has its own."""
+    """The search index of one agent. Threads may share it; each process has its own."""
 
     def __init__(self, vault: Vault, agent: str) -> None:
         self.agent = agent
         self.matrix = Matrix()
         self.notices: list[str] = []
-        """What was repaired, for a person to read once."""
+        """Repairs to report to a person once."""
         self.builds = 0
         """How often it was built from the files here."""
         self.trouble: MemfolioError | None = None
         """Why the index is only in this process's memory or behind the files; None when all is well."""
         self.progress: Progress = _silent
-        """Told how many files are filed, and how many there are."""
+        """Called with the number of indexed files, and their total."""
         self._vault = vault
         self._indexer = FileIndexer(vault, agent)
         self._folder = vault.config.cache
         self._lock = Mutex()
         self._database: Database | None = None
+        self._unfiled = deque[Record]()
+        """Changes that are to be filed before the next answer."""
         self._is_behind = True
         self._is_closed = False
         self._epoch = -1
 
-    def follow(self, record: Record) -> None:
-        """File a change that the vault has just entered; called under the write lock, so it never raises or waits."""
-        is_filed = False
-        try:
+    def follow(self, *records: Record) -> None:
+        """Note changes that the vault has just entered, to be filed before the next answer.
+
+        Called under the write lock, so it never raises or waits. Changes that come one after the other are filed
+        together, in one transaction.
+        """
+        for record in records:
             # Settings may name other folders of notes, which take longer to read than a write may wait.
             is_settled = self.notes.settings_file not in record.line.paths
-            if self._database is not None and not self._is_behind and is_settled:
-                is_filed = self._take(self._database, record)
-        except (SearchIndexError, HomeError) as error:
-            logger.debug("the index stays behind: %s", error)
-        finally:
-            if not is_filed:  # else it stays as it is: others set it meanwhile
+            if self._database is None or self._is_behind or not is_settled or len(self._unfiled) >= MANY_UNFILED:
                 self._is_behind = True
+            else:
+                self._unfiled.append(record)
 
-    def _take(self, database: Database, record: Record) -> bool:
-        """File a change that comes next; False when others are missing before it."""
+    def _file_noted(self) -> None:
+        """File the changes that were noted; where that cannot be, the files are compared before the next answer."""
+        with self._lock:
+            records, database, is_filed = tuple(self._unfiled), self._database, False
+            try:
+                if database is not None and not self._is_behind:
+                    is_filed = not records or self._take(database, records)
+            except (SearchIndexError, HomeError) as error:
+                logger.debug("the index stays behind: %s", error)
+            finally:
+                if not is_filed:  # else it stays as it is: others set it meanwhile
+                    self._is_behind = True
+                # Only now, so that another thread that asks meanwhile waits for them.
+                for _ in records:
+                    self._unfiled.popleft()
+
+    def _take(self, database: Database, records: Sequence[Record]) -> bool:
+        """File changes that come next; False when others are missing before them."""
         with database.writing(busy_ms=FOLLOW_MS) as db:
             filed = head_of(db)
-            if filed == record.line.seq - 1:
+            coming = [record for record in records if record.line.seq > filed]
+            if coming and coming[-1].line.seq != filed + len(coming):
+                return False
+            for record in _joined(coming):
                 self._indexer.take(db, record)
-                set_head(db, record.head, is_whole=is_whole(db) and self._indexer.retries_at is None)
-            return filed >= record.line.seq - 1
+            if coming:
+                set_head(db, coming[-1].head, is_whole=is_whole(db) and self._indexer.retries_at is None)
+            return True
 
     def read(self, question: Callable[[Connection], T], *, is_caught_up: bool = False) -> T:
         """Ask the index as it is when the files are all filed; a damaged one is rebuilt and asked again.
@@ -374,7 +422,7 @@ class Index:
         )
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Change what the index adds to the files, such as vectors; a damaged one is rebuilt and changed then."""
+        """Change what the index adds to the files, such as vectors; a damaged index is rebuilt and changed then."""
         for _ in range(ATTEMPTS):
             database = self._current()
             try:
@@ -388,16 +436,26 @@ class Index:
             self.catch_up()
         raise _damaged_repeatedly()
 
+    def claim_vectors(self, identity: str, hashes: Sequence[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
+        """The vectors that other servers have made of these texts, and those that are to be made here."""
+        return self._vault.claim_vectors(identity, hashes)
+
+    def share_vectors(self, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+        """Let other servers have vectors that were paid for."""
+        self._vault.share_vectors(identity, vectors)
+
     def tidy(self) -> None:
-        """Do what can be done at any time, while there is time."""
+        """Do housekeeping while there is time."""
         if self._database is not None:
             self._database.tidy()
 
     def prepare(self) -> None:
-        """Open the index before a write, so that `follow` can file the change at once.
+        """Open the index before a write, so that `follow` can index the change at once.
 
-        One that is far behind is left to the next reader, so that the writer does not wait for it.
+        An index that is far behind is left to the next reader, so that the writer does not wait.
         """
+        if len(self._unfiled) >= FEW_UNFILED:
+            self._file_noted()
         if self._is_followed(with_notes=False):
             return
         with self._lock, suppress(SearchIndexError):
@@ -413,6 +471,8 @@ class Index:
     def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
         self._refresh()
+        if self._unfiled:
+            self._file_noted()
         if self._is_followed():
             return None
         with self._lock:
@@ -444,7 +504,7 @@ class Index:
         return self._current().path, self.builds, *moment, *behind
 
     def mark_behind(self) -> None:
-        """Have the files compared with what is filed before the next answer."""
+        """Compare the files with the index before the next answer."""
         self._is_behind = True
 
     @property
@@ -454,11 +514,11 @@ class Index:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything was asked of it here."""
+        """Whether anything was asked of it in this process."""
         return self._database is not None
 
     def _refresh(self) -> None:
-        """Hear of other processes' changes, unless one of them holds the home for too long."""
+        """Learn of other processes' changes, unless one of them holds the home for too long."""
         try:
             self._vault.refresh()
         except HomeError as error:
@@ -500,7 +560,7 @@ class Index:
         return database
 
     def _compare(self, *, with_notes: bool = True) -> None:
-        """Bring the index and the files together, in place when little changed, else by building it anew."""
+        """Bring the index in line with the files, in place if little changed, else by rebuilding it."""
         is_done = any(self._compare_once(with_notes=with_notes) for _ in range(ATTEMPTS))
         if not is_done:  # others are quicker: they wait for once
             with self._vault.at_rest():
@@ -534,7 +594,7 @@ class Index:
     def _file(
         self, database: Database, states: Mapping[str, FileState], paths: Sequence[str], before: int, head: Head
     ) -> bool:
-        """File these files; False when somebody else has filed something since they were found to be stale."""
+        """Index these files; False if somebody else has indexed something meanwhile."""
         with database.writing() as db:
             if head_of(db) != before:
                 return False
@@ -545,7 +605,7 @@ class Index:
     # The file itself
 
     def _opened(self) -> Database:
-        """The newest index file, or one that is built because there is none that can be used."""
+        """Return the newest index file, or build one."""
         database = self._database
         if database is not None and database.is_replaced():
             raise IndexDamagedError(f"{database.path.name} was replaced", hint="it is built again by itself")
@@ -570,7 +630,7 @@ class Index:
         return f"{self._vault.config.home}\n{self._vault.home.zone}\n{whose}" + (f"\n{purges}" if purges else "")
 
     def _repair(self, error: MemfolioError) -> None:
-        """Build the index again after damage, and leave one notice about it."""
+        """Rebuild the index after damage, and leave one notice about it."""
         with self._lock:
             if not self._build().in_memory:
                 notice = f"the search index was rebuilt: {error.message}"
@@ -578,7 +638,7 @@ class Index:
                 self.notices.append(notice)
 
     def _build(self, progress: Progress | None = None) -> Database:
-        """A new index of all files, put in the place of the one that is there."""
+        """Build a new index of all files to replace the present one."""
         head, basis, tell = self._vault.newest, self._basis(), progress or self.progress
 
         def fill(db: Connection) -> None:
@@ -629,7 +689,9 @@ class Index:
                 carry_over(old, db)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, with all changes filed, so that the next process finds nothing to do."""
+        if self._unfiled:
+            self._file_noted()
         self._is_closed = True
         with self._lock:
             database, self._database = self._database, None
@@ -638,7 +700,7 @@ class Index:
 
 
 class HeardIndex:
-    """An index of which somebody hears what they may; whatever else it does, it does as before."""
+    """An index that shows a listener only what they may hear; everything else is unchanged."""
 
     def __init__(self, index: Index, listener: str) -> None:
         self._index, self._listener = index, listener
@@ -691,7 +753,7 @@ def rebuilder(
 
 
 def _vectors(db: Connection, agent: str, texts: Iterable[str]) -> list[str]:
-    """Where the vector of a text is still kept."""
+    """Return where the vector of a text is still stored."""
     sql = "SELECT count(*) FROM embeddings WHERE hash = ?"
     is_kept = any(number(db, sql, text_hash(text)) for text in texts)
     return [f"a vector of the index of {agent}"] if is_kept else []

@@ -1,4 +1,4 @@
-"""Looking memories up by what they are, not by what they say; and how many there are of each kind."""
+"""Look memories up by their fields instead of their text, and count them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from apsw import Connection, carray
@@ -25,7 +26,6 @@ from memfolio.index.rows import (
     of_ids,
     of_kept,
     of_rows,
-    rows_array,
     selected,
     spot_of,
 )
@@ -35,12 +35,14 @@ from memfolio.index.search import (
     LIVE,
     OUT_OF_SIGHT_WHERE,
     TRUSTED,
+    Condition,
     Filter,
     ShortTerm,
     count_within,
     ordered_by,
+    size,
 )
-from memfolio.types import OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
+from memfolio.types import LEARNED, OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
 from memfolio.vault.paths import agent_of
 
 # Looking memories up by what they are, not by what they say.
@@ -48,7 +50,7 @@ from memfolio.vault.paths import agent_of
 
 @frozen
 class Located:
-    """A memory, the file it stands in, and what it is there: a memory, a passage of a page, a fact."""
+    """A memory, its file, and its form there: a memory, a passage of a page, a fact."""
 
     row: int
     path: str
@@ -58,7 +60,7 @@ class Located:
     heading: tuple[str, ...] = ()
     """The headings above a passage."""
     agent: str = ""
-    """Whose memory it is."""
+    """The agent whose memory it is."""
 
 
 @frozen
@@ -77,17 +79,19 @@ def located(db: Connection, rest: str, values: Sequence[Any], *, by: str | None 
     table = f"memories m{ordered_by(db, by)}" if by else "memories m"
     sql = f"SELECT m.row, f.path, {SELECT} FROM {table} JOIN files f ON f.number = m.file {rest}"
     for key, path, *columns in db.execute(sql, values):
-        row = MemoryRow._make(columns)
-        heading = () if row.form == "memory" else spot_of(row).heading
-        yield Located(
-            row=key,
-            path=path,
-            form=row.form,
-            archived=bool(row.archived),
-            item=item_of(row),
-            heading=heading,
-            agent=agent_of(path) or str(get_meta(db, AGENT) or ""),
-        )
+        yield _located(db, key, path, MemoryRow._make(columns))
+
+
+def _located(db: Connection, key: int, path: str, row: MemoryRow) -> Located:
+    return Located(
+        row=key,
+        path=path,
+        form=row.form,
+        archived=bool(row.archived),
+        item=item_of(row),
+        heading=() if row.form == "memory" else spot_of(row).heading,
+        agent=agent_of(path) or str(get_meta(db, AGENT) or ""),
+    )
 
 
 def by_id(db: Connection, id: str) -> Located | None:
@@ -96,13 +100,33 @@ def by_id(db: Connection, id: str) -> Located | None:
 
 def by_rows(db: Connection, rows: Sequence[int]) -> list[Located]:
     """The memories in these rows, as far as they are there, in this order."""
-    if not rows:
-        return []
+    return [_located(db, row, each.path, each.columns) for row, each in _stored(db, rows).items()]
 
-    def read(new: Sequence[int]) -> dict[int, Located]:
-        return {each.row: each for each in located(db, "WHERE m.row IN carray(?)", (rows_array(new),))}
 
-    return list(of_kept(db, by_rows, rows, read).values())
+LIFE = selected(DecayInput._fields[:-1])
+DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
+    WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
+
+
+class _Stored(NamedTuple):
+    """A full row with its file: `MemoryColumns` and `Located` are made from it, so that both cost one query."""
+
+    path: str
+    derived: int
+    """As in `DecayInput`."""
+    columns: MemoryRow
+
+
+_STORED = f"""SELECT m.row, f.path, {DERIVED}, {SELECT}
+    FROM memories m JOIN files f ON f.number = m.file WHERE m.row IN carray(?)"""
+
+
+def _stored(db: Connection, rows: Sequence[int]) -> dict[int, _Stored]:
+    def read(new: Sequence[int]) -> dict[int, _Stored]:
+        found = of_rows(db, _STORED, new)
+        return {row: _Stored(path, derived, MemoryRow._make(columns)) for row, path, derived, *columns in found}
+
+    return of_kept(db, _stored, rows, read)
 
 
 Place = tuple[int, str]
@@ -111,7 +135,7 @@ AFTER = "m.happened_at <= ? AND (m.happened_at < ? OR m.id > ?)"
 
 
 def newest(db: Connection, wanted: Filter, limit: int, after: Place | None = None) -> list[Located]:
-    """What passes the filter, the last that happened first; with `after`, what comes behind that place."""
+    """Return what passes the filter, latest first; with `after`, only what follows that place."""
     condition, values = wanted.where()
     if after is not None:
         condition, values = f"{condition} AND {AFTER}", (*values, after[0], *after)
@@ -120,8 +144,20 @@ def newest(db: Connection, wanted: Filter, limit: int, after: Place | None = Non
     return list(located(db, rest, (*values, limit), by=by))
 
 
+def newest_rows(db: Connection, wanted: Filter, limit: int) -> list[int]:
+    """Return the rows of the newest memories that pass the filter, without reading the memories."""
+    where = wanted.where()
+
+    def read(_: object) -> dict[Condition, list[int]]:
+        order = f"ORDER BY m.happened_at DESC, m.id LIMIT {limit}"
+        sql = f"SELECT m.row FROM memories m{ordered_by(db, 'memories_by_time')} WHERE {where[0]} {order}"
+        return {where: column(db, sql, *where[1])}
+
+    return of_kept(db, ("newest", limit), [where], read)[where]
+
+
 def places(db: Connection, id: str) -> list[str]:
-    """Every file in which a memory stands, the one it belongs to first."""
+    """Return every file with a memory, the one that owns it first."""
     sql = "SELECT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ? ORDER BY f.path"
     first = by_id(db, id)
     others = column(db, sql, id)
@@ -170,8 +206,17 @@ def by_ids(db: Connection, ids: Collection[str]) -> list[Located]:
     return list(located(db, "WHERE m.id IN carray(?)", (carray(tuple(ids)),))) if ids else []
 
 
+def learned_from(db: Connection, turns: Collection[str]) -> list[MemoryItem]:
+    """What was learned from these turns and holds, in the order in which it was."""
+    sql = "SELECT source FROM edges WHERE type = 'derived_from' AND target IN carray(?)"
+    made = tuple({str(each) for (each,) in of_ids(db, sql, turns)})
+    rest = f"WHERE m.id IN carray(?) AND m.source = '{LEARNED}' AND m.superseded_by IS NULL AND m.forgotten_at IS NULL"
+    found = located(db, f"{rest} ORDER BY m.created_at, m.id", (carray(made),)) if made else ()
+    return [each.item for each in found]
+
+
 def places_of(db: Connection, ids: Collection[str]) -> dict[str, list[str]]:
-    """The files in which memories stand, each with those of them that stand there."""
+    """Return the files with these memories, each with those it contains."""
     sql = (
         "SELECT f.path, m.id FROM memories m JOIN files f ON f.number = m.file WHERE m.id IN carray(?1) UNION "
         "SELECT f.path, p.id FROM places p JOIN files f ON f.number = p.file WHERE p.id IN carray(?1) ORDER BY 1, 2"
@@ -183,7 +228,7 @@ def places_of(db: Connection, ids: Collection[str]) -> dict[str, list[str]]:
 
 
 def replaced_by(db: Connection, ids: Collection[str]) -> list[str]:
-    """The memories whose place was taken by one of these."""
+    """Return the memories that one of these replaced."""
     sql = "SELECT id FROM memories WHERE superseded_by IN carray(?) ORDER BY id"
     return [memory for (memory,) in of_ids(db, sql, ids)]
 
@@ -200,12 +245,12 @@ MEMORIES = ("memory",)
 
 
 def recent(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:
-    """What happened with this user or nobody in particular, or with anybody, the last first."""
+    """Return what happened with this user or no particular one, or with anybody, latest first."""
     return _items_for(db, replace(wanted, forms=MEMORIES), user, "m.happened_at DESC", limit)
 
 
 def active_facts(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:
-    """What is known and true, the pinned and the most important first."""
+    """Return what is known and valid, pinned and most important first."""
     kinds = (Kind.SEMANTIC, Kind.OPINION)
     order = "m.pinned DESC, m.importance DESC, m.happened_at DESC"
     return _items_for(db, replace(wanted, kinds=kinds, types=KNOWN, forms=MEMORIES), user, order, limit)
@@ -220,7 +265,7 @@ def _items_for(db: Connection, wanted: Filter, user: str | None, order: str, lim
 
 
 def newest_line(db: Connection, op: str, name: str, value: str | None) -> dict[str, Any] | None:
-    """The newest state line of an operation whose field has this value, or with None lacks it."""
+    """Return the newest state line of an operation whose field has this value or, for None, is missing."""
     sql = (
         "SELECT s.line FROM states s JOIN files f ON f.number = s.file WHERE s.op = ? "
         "AND json_extract(s.line, '$.' || ?) IS ? ORDER BY length(f.path) DESC, f.path DESC, s.ordinal DESC LIMIT 1"
@@ -230,10 +275,6 @@ def newest_line(db: Connection, op: str, name: str, value: str | None) -> dict[s
 
 
 # A look at some memories: what ranking wants to know about the best of the candidates.
-
-LIFE = selected(DecayInput._fields[:-1])
-DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
-    WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
 
 
 class MemoryColumns(NamedTuple):
@@ -252,17 +293,18 @@ class MemoryColumns(NamedTuple):
     life: DecayInput
 
 
-_MEMORY_COLUMNS = f"""SELECT m.row, {selected(MemoryColumns._fields[:-1])}, {LIFE}, {DERIVED} FROM memories m
-    WHERE m.row IN carray(?)"""
+_ranked = itemgetter(*map(MemoryRow._fields.index, MemoryColumns._fields[:-1]))
+_life = itemgetter(*map(MemoryRow._fields.index, DecayInput._fields[:-1]))
 
 
 def memory_columns(db: Connection, rows: Sequence[int]) -> dict[int, MemoryColumns]:
     """These rows, as far as they are there."""
-    own = len(MemoryColumns._fields)
 
     def read(new: Sequence[int]) -> dict[int, MemoryColumns]:
-        found = of_rows(db, _MEMORY_COLUMNS, new)
-        return {row[0]: MemoryColumns._make((*row[1:own], DecayInput._make(row[own:]))) for row in found}
+        return {
+            row: MemoryColumns._make((*_ranked(each.columns), DecayInput._make((*_life(each.columns), each.derived))))
+            for row, each in _stored(db, new).items()
+        }
 
     return of_kept(db, memory_columns, rows, read)
 
@@ -333,7 +375,7 @@ class Overview:
 
 
 _OVERVIEW = f"""SELECT (SELECT count(*) FROM waiting), (SELECT value FROM meta WHERE key = 'identity'),
-    (SELECT max(happened_at) FROM memories), EXISTS (SELECT 1 FROM names),
+    (SELECT max(happened_at) FROM memories), (SELECT sum(memories) FROM tally), EXISTS (SELECT 1 FROM names),
     EXISTS (SELECT 1 FROM memories WHERE role NOT IN {NAMELESS})"""
 # From one role to the next by the index, since there are few of them for many memories.
 _SPEAKERS = f"""
@@ -358,7 +400,8 @@ def overview(db: Connection) -> Overview:
 
 def _read_overview(db: Connection) -> Overview:
     row: tuple[Any, ...] = db.execute(_OVERVIEW).fetchall()[0]
-    waiting, identity, newest, has_entities, has_speakers = row
+    waiting, identity, newest, total, has_entities, has_speakers = row
+    kept(db, size)[0] = total or 0
     roles = column(db, _SPEAKERS) if has_speakers else ()
     return Overview(
         waiting=waiting,
@@ -462,11 +505,11 @@ def count_memories(db: Connection, short_term: ShortTerm) -> Counts:
 def count_quarantined(db: Connection) -> int:
     """How many memories are strangers' words that nobody has confirmed; where there are no such words, at once."""
     suspects = number(db, f"SELECT sum(memories) FROM tally WHERE {_IN_SIGHT} AND origin = 'untrusted'")
-    return number(db, _QUARANTINED) if suspects else 0
+    return number(db, _QUARANTINED.format(ordered_by(db, "memories_out_of_sight"))) if suspects else 0
 
 
 _IN_SIGHT = "form = 'memory' AND NOT forgotten AND NOT archived"
-_QUARANTINED = f"""SELECT count(*) FROM memories m INDEXED BY memories_out_of_sight
+_QUARANTINED = f"""SELECT count(*) FROM memories m{{}}
     WHERE {OUT_OF_SIGHT_WHERE} AND {LIVE} AND NOT {TRUSTED}"""
 _ORPHANS = f"""
 SELECT count(*) FROM memories m WHERE {LIVE} AND session IS NULL
@@ -489,6 +532,7 @@ def last_runs(db: Connection) -> dict[str, str]:
 
 # The pages that memfolio writes about memories, and that cite them line by line.
 
+META = ("memory/meta/evolution.md", "memory/meta/reflections/log.md")
 FOLDERS = (
     "sessions",
     "memory/weekly",
@@ -501,7 +545,7 @@ FOLDERS = (
 
 def written_pages(db: Connection, root: str) -> list[str]:
     """Where an agent's folder has such pages."""
-    found = [f"{root}/MEMORY.md", f"{root}/USER.md"]
+    found = [f"{root}/{name}" for name in ("MEMORY.md", "USER.md", *META)]
     for folder in FOLDERS:
         sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
         found += column(db, sql, f"{root}/{folder}/", f"{root}/{folder}0")
@@ -534,15 +578,18 @@ def profiles(db: Connection, ids: Iterable[str]) -> list[EntityProfile]:
 
 # The lines of rules, cases, judgements and runs.
 
-RECORDS_ABOUT = "FROM records INDEXED BY records_by_about WHERE ledger = ? AND about = ? ORDER BY ordinal"
-"""SQLite by itself would read all lines, since those are in order."""
+
+def records_about(db: Connection, columns: str) -> str:
+    """The statement for lines about one thing; SQLite by itself would read all lines, since those are in order."""
+    table = f"records{ordered_by(db, 'records_by_about')}"
+    return f"SELECT {columns} FROM {table} WHERE ledger = ? AND about = ? ORDER BY ordinal"
 
 
 def records(db: Connection, ledger: str, about: str | None = None) -> list[dict[str, Any]]:
     """The lines of a ledger, such as `rules`, in order, or only those about one thing; each has an id and a time."""
     if about is None:
         return list(map(json.loads, record_lines(db, ledger)))
-    return list(map(json.loads, column(db, f"SELECT line {RECORDS_ABOUT}", ledger, about)))
+    return list(map(json.loads, column(db, records_about(db, "line"), ledger, about)))
 
 
 def record_lines(db: Connection, ledger: str) -> list[str]:

@@ -17,10 +17,20 @@ from memfolio.decay import DAY, power
 from memfolio.index.graph import Material, material, successor
 from memfolio.index.lookup import AFTER, DERIVED, Located, Place, by_id, by_rows, located
 from memfolio.index.rows import MACHINES, ROLES, clean, column, from_us, to_us
-from memfolio.index.search import ARCHIVED, CURRENT, LEVELS, LIVE, MORE_THAN_EVENT, NOT_UNDONE, TRUSTED, Filter
+from memfolio.index.search import (
+    ARCHIVED,
+    CURRENT,
+    LEVELS,
+    LIVE,
+    MORE_THAN_EVENT,
+    NOT_UNDONE,
+    SUPERSEDED,
+    TRUSTED,
+    Filter,
+)
 from memfolio.settings import Decay
 from memfolio.text import match_expression, terms
-from memfolio.types import LEARNED, PATTERN, Kind, MemoryItem, Origin, Type, frozen
+from memfolio.types import CORRECTION, LEARNED, PATTERN, Kind, MemoryItem, Origin, Type, frozen
 from memfolio.vault.fields import local, moment_of
 
 # How much a memory has faded: the formula of `memfolio.decay` as an expression of SQL, so that a million memories are
@@ -28,7 +38,7 @@ from memfolio.vault.fields import local, moment_of
 
 Values = dict[str, Any]
 _HUGE = 1.7976931348623157e308
-"""The largest number: what is larger has no end."""
+"""The largest number: anything larger is infinite."""
 KEPT = "(m.pinned OR m.form != 'memory' OR m.store = 'vault')"
 IDLE = "(:now - max(m.created_at, coalesce(m.accessed_at, 0)))"
 USES = "(1 + log2(1 + m.access_count) / :use)"
@@ -40,7 +50,7 @@ _BASE = (
 
 
 def relevance_sql(decay: Decay) -> str:
-    """The relevance of the memory `m` at `:now`; `decay_values` has what else it names."""
+    """Return the SQL for the relevance of the memory `m` at `:now`; `decay_values` has its other parameters."""
     return f"CASE WHEN {KEPT} THEN 1.0 ELSE min(1.0, {_BASE} * {faded(decay, IDLE)} * {USES}) END"
 
 
@@ -50,7 +60,7 @@ def decay_values(decay: Decay) -> Values:
 
 
 def faded(decay: Decay, idle: str) -> str:
-    """What so many microseconds leave."""
+    """Return the SQL for the share that is left after so many microseconds."""
     days = f"max(0, {idle}) / {DAY}.0"
     days = days if power(decay) == 1 else f"pow({days}, {power(decay)})"
     return f"exp(-max(0.0, {_RATE}) * {days})"
@@ -87,15 +97,27 @@ def dormant(
 SUMMARY = "summary"
 DAY_SUMMARY = "day-summary"
 CONCLUDED = (PATTERN, LEARNED)
-"""The sources of what is told of a day and does not count among what happened on it."""
+"""Sources that a day lists but does not count among its events."""
 LONG = 20_000
 """Characters of a memory that are read."""
+SHORT = 200
+"""Characters of one that came before or after it."""
 
-_STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED,)).where()
-_TOLD = f"""{_STANDING} AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
+_STANDING, _VALUES = Filter(forms=("memory",), include=(ARCHIVED, SUPERSEDED)).where()
+_TOLD = f"""{_STANDING} AND (m.superseded_by IS NULL OR m.source = '{LEARNED}'
+        AND (SELECT s.source FROM memories s WHERE s.id = m.superseded_by) <> '{CORRECTION}')
+    AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
     AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error', 'task')
         OR (m.type IN ('fact', 'preference') AND m.importance >= 0.5)) AND {NOT_UNDONE}"""
-"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded."""
+"""What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
+
+What was learned then is told also where it was replaced since: it was the news of that day. What somebody corrected
+never was.
+"""
+
+
+_REPLACED = """EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.source
+    WHERE e.target = m.id AND e.type = 'derived_from' AND s.superseded_by IS NOT NULL)"""
 
 
 class DayMark(NamedTuple):
@@ -111,7 +133,7 @@ class DayMark(NamedTuple):
 
 
 class DayMemory(NamedTuple):
-    """A memory as a day tells it."""
+    """A memory in the account of a day."""
 
     id: str
     at: datetime
@@ -121,14 +143,20 @@ class DayMemory(NamedTuple):
     source: str = "conversation"
     session: str | None = None
     speaker: str = ""
-    """Who said it, where that was a person with a name."""
+    """The speaker, if a person with a name."""
     sources: tuple[str, ...] = ()
-    """The ids of what it was concluded from."""
+    """The ids of its sources."""
     tags: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    """What the entities are called that it mentions."""
+    """The names of entities that it mentions."""
     is_machine: bool = False
     """Whether an assistant, a tool or the system said it."""
+    is_replaced: bool = False
+    """Whether what was learned from it has been replaced since."""
+    before: tuple[str, ...] = ()
+    """Id and text of what it replaced."""
+    after: tuple[str, ...] = ()
+    """Id and text of what replaced it."""
 
 
 def local_day(moment: datetime, zone: tzinfo) -> date:
@@ -153,6 +181,7 @@ def marks(db: Connection, zone: tzinfo) -> dict[date, DayMark]:
     That is each memory's id, content, speaker, type, importance and tags, not whether it is archived.
     """
     sql = f"""SELECT m.happened_at, m.source, m.archived, m.id || m.type || CAST(1000 * m.importance AS INTEGER)
+        || ifnull('>' || m.superseded_by, '')
         || char(0) || m.content || char(0) || ifnull(m.more, '') || char(0) || ifnull(m.role || ifnull(m.user, ''), '')
         FROM memories m WHERE {_TOLD} ORDER BY m.happened_at, m.id"""
     found: dict[date, DayMark] = {}
@@ -174,13 +203,13 @@ def _enter(found: dict[date, DayMark], day: date, hash: str, counts: list[int]) 
 
 
 def told(db: Connection, day: date, zone: tzinfo, *, limit: int, with_archived: bool = False) -> list[DayMemory]:
-    """What happened on a day, in order; of more than `limit` memories, the most important."""
+    """Return what happened on a day, in order; of more than `limit` memories, the most important."""
     start, end = to_us(beginning(day, zone)), _end_us(day, zone)
     return list(_told(db, start, end, limit, with_archived=with_archived))
 
 
 def told_between(db: Connection, since: datetime, until: datetime, *, limit: int) -> list[DayMemory]:
-    """What happened from one moment to another, that one included, in order."""
+    """Return what happened between two moments, inclusive, in order."""
     return list(_told(db, to_us(since), to_us(until) + 1, limit, with_archived=False))
 
 
@@ -188,15 +217,23 @@ def _told(db: Connection, start: int, end: int, limit: int, *, with_archived: bo
     seen = "" if with_archived else "AND m.archived = 0"
     sql = f"""SELECT * FROM (
         SELECT m.row, m.id, m.happened_at, m.type, substr(m.content, 1, {LONG}), m.importance, m.source, m.session,
-            m.role, m.user, m.more FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
+            {_REPLACED}, m.role, m.user, m.more,
+            (SELECT p.id || ' ' || substr(p.content, 1, {SHORT}) FROM memories p WHERE p.superseded_by = m.id
+                AND p.forgotten_at IS NULL AND p.source = '{LEARNED}' ORDER BY p.created_at DESC LIMIT 1),
+            (SELECT s.id || ' ' || substr(s.content, 1, {SHORT}) FROM memories s WHERE s.id = m.superseded_by
+                AND s.forgotten_at IS NULL)
+        FROM memories m WHERE {_TOLD} {seen} AND m.happened_at >= ? AND m.happened_at < ?
         ORDER BY m.importance DESC, m.happened_at, m.id LIMIT ?) ORDER BY 3, 2"""
     names = _names(db, start, end)
-    for row, name, at, type_, *columns, role, user, more in db.execute(sql, (*_VALUES, start, end, limit)):
+    for row, name, at, type_, *columns, replaced, role, user, more, before, after in db.execute(
+        sql, (*_VALUES, start, end, limit)
+    ):
         fields = json.loads(more) if more else {}
         listed = fields.get("derived_from", ()), fields.get("tags", ()), names.get(row, ())
         said_by_machine = role is not None and role.casefold() in MACHINES
         found = (name, from_us(at), Type(type_), *columns, _speaker(role, user), *map(tuple, listed), said_by_machine)
-        yield DayMemory._make(found)
+        others = (tuple(each.split(" ", 1)) if each else () for each in (before, after))
+        yield DayMemory._make((*found, bool(replaced), *others))
 
 
 def _speaker(role: str | None, user: str | None) -> str:
@@ -225,19 +262,19 @@ def summed_up(db: Connection, zone: tzinfo) -> set[str]:
 
 
 def digest_names(db: Connection, level: str) -> list[str]:
-    """What the pages of a level of digests are called, in order."""
+    """Return the names of the digest pages of a level, in order."""
     sql = "SELECT path FROM files WHERE path GLOB ? ORDER BY path"
     return [path.rpartition("/")[2].removesuffix(".md") for path in column(db, sql, LEVELS[level])]
 
 
 def known_patterns(db: Connection) -> set[str]:
-    """The keys of all patterns that were ever stored, whatever became of them."""
+    """Return the keys of all patterns ever stored, whatever happened to them."""
     sql = "SELECT json_extract(more, '$.attributes.pattern') FROM memories WHERE source = ? AND form = 'memory'"
     return {key for key in column(db, sql, PATTERN) if isinstance(key, str)}
 
 
 def gists(db: Connection, wanted: Mapping[date, str]) -> dict[date, str]:
-    """What was made of these days, as far as it was made of what they are: `wanted` has their marks."""
+    """Return the stored gists of these days if they are current: `wanted` has the days' hashes."""
     named = {day.isoformat(): day for day in wanted}
     sql = "SELECT day, mark, data FROM gists WHERE day BETWEEN ? AND ?"
     rows = db.execute(sql, (min(named), max(named))) if named else ()
@@ -245,7 +282,7 @@ def gists(db: Connection, wanted: Mapping[date, str]) -> dict[date, str]:
 
 
 def keep_gists(db: Connection, made: Iterable[tuple[date, str, str]]) -> None:
-    """Keep what was made of days, each with its mark, until they change."""
+    """Store the gists of days, each with its hash, until they change."""
     rows = ((day.isoformat(), mark, data) for day, mark, data in made)
     db.executemany("INSERT OR REPLACE INTO gists (day, mark, data) VALUES (?, ?, ?)", rows)
 
@@ -257,7 +294,7 @@ _TURNS = "m.session IS NOT NULL AND m.role IS NOT NULL AND m.id < 'M-:' AND m.id
 MARK = 8
 """With how many characters, the last of its id, a turn is marked as read: they depend on its text, time and agent."""
 MOST = 1000
-"""How many memories are looked at beside what was said, the newest."""
+"""The most memories compared with what was said, the newest ones."""
 
 
 @frozen
@@ -270,17 +307,19 @@ class Conversation:
     last_us: int
     """When its last turn was written down."""
     page: str | None = None
-    """Where the page about it lies, if there is one."""
+    """The path of the page about it, if there is one."""
 
 
 class About(NamedTuple):
-    """What a statement says, to find what says the same or the opposite."""
+    """The parts of a statement, for finding equal and contradicting ones."""
 
     text: str
     subject: str
     predicate: str
     object: str
     is_single: bool
+    frame: str = ""
+    """The words of what says the same with another value."""
 
 
 def placeholders(ids: Iterable[str]) -> str:
@@ -289,9 +328,9 @@ def placeholders(ids: Iterable[str]) -> str:
 
 
 def unheard(db: Connection, only: Collection[str] = ()) -> list[Conversation]:
-    """The conversations with turns that nobody has learned from, the one that fell silent first before the others.
+    """Return conversations with turns that nobody has learned from, the one that ended first in front.
 
-    All of them, or those that are named.
+    Returns all of them, or those that are named.
     """
     named = clean(tuple(only))
     read, pages = _read(db, named)
@@ -307,7 +346,7 @@ def unheard(db: Connection, only: Collection[str] = ()) -> list[Conversation]:
 
 
 def _read(db: Connection, named: Sequence[str]) -> tuple[dict[str, set[str]], dict[str, str]]:
-    """The marks of the turns that were read in each conversation, and where the pages about them lie."""
+    """Return hashes of the turns read in each conversation, and the paths of the pages about them."""
     session = "json_extract(s.line, '$.session')"
     sql = f"""SELECT {session}, json_extract(s.line, '$.read'), json_extract(s.line, '$.page')
         FROM states s JOIN files f ON f.number = s.file
@@ -326,7 +365,7 @@ def _among(column: str, named: Sequence[str]) -> str:
 
 
 def turns_of(db: Connection, session: str) -> list[Located]:
-    """What was said in a conversation, in order."""
+    """Return the turns of a conversation, in order."""
     condition, values = SPOKEN.where()
     rest = f"WHERE {_TURNS} AND {condition} AND m.session = ? ORDER BY m.happened_at, m.file, m.ordinal"
     return list(located(db, rest, (*values, session)))
@@ -351,7 +390,7 @@ def known_about(db: Connection, statements: Iterable[About]) -> list[Located]:
 
 
 def _conditions(statements: list[About]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """What has the words of a statement or of its object; and where only one object can be true, of the rest of it.
+    """What has the words of a statement, its object or its frame; and where only one object can be true, of the rest.
 
     A memory may say "I" where its attributes say who that is, so the subject alone is not asked for.
     """
@@ -359,6 +398,8 @@ def _conditions(statements: list[About]) -> Iterator[tuple[str, tuple[Any, ...]]
     same |= {f"({_all(each.object)}) AND ({_rest(each, each.object)})" for each in statements if each.object}
     if same:
         yield _MATCHING, (_any(same),)
+    if frames := {_all(each.frame) for each in statements if each.frame}:
+        yield f"{_MATCHING} AND {_HOLDS}", (_any(frames),)
     single = [each for each in statements if each.is_single and each.subject and each.predicate]
     if single:
         rest = {_rest(each, each.subject) for each in single}
@@ -374,7 +415,7 @@ def _all(text: str) -> str:
 
 
 def _rest(about: About, part: str) -> str:
-    """Any word of a statement that this part of it has not."""
+    """Match any word of a statement that this part of it lacks."""
     return match_expression([word for word in terms(about.text) if word not in terms(part)])
 
 
@@ -442,7 +483,7 @@ def look(
 
 
 def _newest(db: Connection, condition: str, moment: int, limit: int) -> list[MemoryItem]:
-    """What holds and is so, without strangers' words, oldest first; of more than the limit, the newest."""
+    """Return valid, trusted memories that match, oldest first; of more than the limit, the newest."""
     rest = f"WHERE {condition} AND {CURRENT} AND {TRUSTED} {_NEWEST_FIRST} LIMIT ?2"
     return [each.item for each in located(db, rest, (moment, limit))][::-1]
 
@@ -450,7 +491,7 @@ def _newest(db: Connection, condition: str, moment: int, limit: int) -> list[Mem
 def _faded_memories(
     db: Connection, now: int, decay: Decay, *, below: float, important: float = 0.0
 ) -> tuple[list[Faded], int]:
-    """What is less relevant than that and nobody protects, and how many such there are."""
+    """Return unprotected memories below this relevance, and their number."""
     sql = (
         f"SELECT m.row, {relevance_sql(decay)} AS score, count(*) OVER () FROM memories m WHERE {LIVE} AND NOT "
         "(m.pinned OR m.store = 'vault' OR m.decay_rate IS 0) AND m.importance >= :important AND score < :below "

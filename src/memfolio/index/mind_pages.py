@@ -37,7 +37,7 @@ class Value(StrEnum):
 
 
 class ItemStatus(StrEnum):
-    """How an item stands."""
+    """The status of an item."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -58,10 +58,10 @@ SAID = {
     **dict.fromkeys(("cancelled", "canceled", "abandoned", "rejected"), ItemStatus.DROPPED),
     **dict.fromkeys(("obsolete", "superseded", "wrong"), ItemStatus.RETIRED),
 }
-"""What people write for a status."""
+"""Words that people write for a status."""
 LEVELS = ("strategic", "tactical", "operational")
 WORDS = {"none": 0.0, "low": 0.3, "medium": 0.5, "moderate": 0.5, "high": 0.8, "critical": 1.0}
-"""What people write for a share."""
+"""Words that people write for a share."""
 FIELDS = {
     **dict.fromkeys("certainty priority urgency alignment proficiency progress confidence".split(), Value.SHARE),
     **dict.fromkeys(("deadline", "updated", "created"), Value.DAY),
@@ -69,12 +69,12 @@ FIELDS = {
     **dict.fromkeys("role title department autonomy tools source to when reason".split(), Value.TEXT),
     **{each.value: each for each in (Value.STATUS, Value.LEVEL, Value.STRATEGY)},
 }
-"""What each field holds, on whichever page."""
+"""The type of each field, on every page."""
 
 
 @frozen
 class MindItemKind:
-    """What the items of a page are: `prefix` begins their ids, `verb` says how one is added."""
+    """The kind of a page's items: `prefix` begins their ids, `verb` says how one is added."""
 
     page: str
     name: str
@@ -84,7 +84,7 @@ class MindItemKind:
 
     @property
     def links(self) -> list[str]:
-        """The fields that name something else."""
+        """The fields that refer to something else."""
         return [name for name, value in self.fields.items() if value is Value.NAMES]
 
 
@@ -134,10 +134,10 @@ class MindItem:
     id: str
     title: str
     text: str = ""
-    """What it says below its title, without its fields."""
+    """The text below its title, without its fields."""
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     line: int = 0
-    """Where its heading stands on the page, from 1."""
+    """The line of its heading on the page, from 1."""
     problems: tuple[str, ...] = ()
 
     @property
@@ -181,7 +181,7 @@ class MindItem:
         return self.fields.get("updated") or self.fields.get("created")
 
     def links(self, name: str = "from") -> tuple[str, ...]:
-        """The ids in one of its fields."""
+        """Return the ids in one of its fields."""
         return tuple(self.fields.get(name, ()))
 
 
@@ -191,7 +191,7 @@ def cues(when: str) -> list[str]:
 
 
 def read_value(name: str, wanted: Value, raw: str, zone: tzinfo) -> Any:
-    """What a field says; ValueError with what it should be where that makes no sense."""
+    """Read a field; ValueError says what belongs there."""
     text = raw.strip()
     if name == "deadline" and _DAY.fullmatch(text):
         text = f"{text}T23:59:59"
@@ -214,7 +214,7 @@ def show_value(value: Any, zone: tzinfo, name: str = "") -> str:
 
 
 def pick(name: str, items: Sequence[MindItem], where: str) -> MindItem:
-    """The one that is named by its id, its title, or words that only its title has."""
+    """Return the item with this id, this title, or a title with these words."""
     folded = " ".join(name.split()).casefold()
     for found in (
         [item for item in items if name.strip() == item.id],
@@ -259,7 +259,7 @@ WANTED = {
     Value.STRATEGY: f"one of {', '.join(COMMITMENTS)}",
     Value.TEXT: "a few words",
 }
-"""What a field should hold, for people."""
+"""Descriptions of field types, for people."""
 
 
 # A page of a mind: sections below `## ` headings, each an item with fields that a person can read. Pure.
@@ -278,7 +278,7 @@ BETWEEN = " · "
 _SECTION = re.compile(r"^(?:\A\ufeff)?##(?=[ \t\r]|$)[^\n]*\n?", re.MULTILINE)
 _PROPERTIES = re.compile(r"\ufeff?---[ \t]*\r?\n(?:(?!##)[^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
 _TOP = re.compile(rf"(?:{_PROPERTIES.pattern})?(?:\ufeff?\s*#(?=[ \t\r]|$)[^\n]*\n?)?")
-"""What stands before the text of a page: properties, and its title."""
+"""What precedes the text of a page: properties, and its title."""
 _ID = re.compile(r"[ \t]\^([A-Z]-[0-9a-f-]{4,40})\s*$")
 _REST = re.compile(r"[ \t]*(?:\r?\n|\r?\Z)")
 _COMMENT = re.compile(r"^[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
@@ -286,7 +286,7 @@ _OPAQUE = re.compile(r"```|~~~|<!--|\A\ufeff?---")
 
 
 class FieldSpan(NamedTuple):
-    """Where a field stands: its value, itself with its name, and the line that it is a part of, or itself as a mark."""
+    """The span of a field: its value, itself with its name, and its line or mark."""
 
     name: str
     value: Span
@@ -297,20 +297,20 @@ class FieldSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MindSection:
-    """Where an item stands, and where its fields do."""
+    """The span of an item and of its fields."""
 
     item: MindItem
     start: int
     heading: int
-    """Where its heading ends."""
+    """The end of its heading."""
     end: int
     places: tuple[FieldSpan, ...]
     spots: Mapping[str, FieldSpan]
-    """Those that count, or the first ones that make no sense."""
+    """The fields that count, or the first invalid ones."""
 
 
 class MindPage:
-    """The text of a page and what it says; an edit returns the text that it would leave."""
+    """The text of a page and its items; an edit returns the new text."""
 
     def __init__(self, kind: MindItemKind, text: str, *, agent: str, zone: tzinfo) -> None:
         self.kind, self.text = kind, text
@@ -326,7 +326,7 @@ class MindPage:
 
     @property
     def problems(self) -> list[str]:
-        """What on the page makes no sense, with the lines where it stands."""
+        """What could not be understood on the page, with line numbers."""
         return [problem for item in (self.head, *self.items) for problem in item.problems]
 
     def find(self, name: str) -> MindSection:
@@ -363,14 +363,14 @@ class MindPage:
         return f"{self.text[: section.start]}{self.rendered(id, title, text, kept)}{gap}{rest}"
 
     def without(self, ids: Collection[str]) -> tuple[str, str]:
-        """The page without these items, and what is taken out."""
+        """Return the page without these items, and what was removed."""
         kept, gone = [self.text[: self.front.end]], list[str]()
         for section in self.sections:
             (gone if section.item.id in ids else kept).append(self._told_by(section))
         return "".join(kept), "".join(gone)
 
     def ordered(self, ids: Iterable[str]) -> str:
-        """The page with its items in this order; those that are not named follow as they stood."""
+        """Return the page with its items in this order; the others follow in their present order."""
         by_id = {section.item.id: section for section in self.sections}
         order = dict.fromkeys([*(each for each in ids if each in by_id), *by_id])
         if list(order) == list(by_id):
@@ -420,12 +420,12 @@ class MindPage:
         return f"{self.text[spot.part[0] : start]}{lead}{new}{self.text[end : spot.part[1]]}"
 
     def _fits(self, section: MindSection, name: str, value: str) -> bool:
-        """Whether a value can stand where its field does; in a mark, a bracket would end it."""
+        """Whether a value can be written in place of its field; in a mark, a bracket would end it."""
         spot = section.spots.get(name)
         return spot is not None and not (spot.is_mark and "]" in value)
 
     def _is_meta(self, section: MindSection, spot: FieldSpan) -> bool:
-        """Whether a field stands on the first line below the heading."""
+        """Whether a field is on the first line below the heading."""
         return not spot.is_mark and not self.text[section.heading : spot.part[0]].strip(" \t\r\n-*+")
 
     def _gone(self, section: MindSection, start: int, end: int) -> tuple[Span, str]:
@@ -513,7 +513,7 @@ class MindPage:
                 yield from self._parts(found)
 
     def _parts(self, line: re.Match[str]) -> Iterator[FieldSpan]:
-        """The fields on a line; what behind a dot names no field belongs to the value before it."""
+        """Yield the fields on a line; text after a dot that names no field belongs to the value before it."""
         further = list(self._forms.further.finditer(self.text, line.start("value"), line.end()))
         names = [(line["name"], line.start("part"), line.start("value"))]
         names += [(each[1], each.start(1), each.end()) for each in further]
@@ -522,7 +522,7 @@ class MindPage:
             yield FieldSpan(name.lower(), (start, last), (first, last), line.span())
 
     def _told(self, start: int, end: int, cuts: Iterable[Span]) -> str:
-        """What stands in a section beside its fields."""
+        """Return the text of a section without its fields."""
         pieces, at = list[str](), start
         for first, last in sorted(self._whole(*cut) for cut in cuts):
             pieces.append(self.text[at : max(at, first)])
@@ -530,7 +530,7 @@ class MindPage:
         return self._plain("".join([*pieces, self.text[at:end]]))
 
     def _plain(self, text: str) -> str:
-        """Text without the backslashes that keep it from being something else."""
+        """Return text without escaping backslashes."""
         text = text.strip().replace("\r\n", "\n")
         return self._forms.unescape.sub("", text) if "\\" in text else text
 
@@ -548,19 +548,19 @@ class MindPage:
         return spans
 
     def _hashed(self, title: str, nth: int) -> str:
-        """The id of an item that was written by hand: it is its own as long as its title stands."""
+        """Return the id of a hand-written item, which lasts as long as its title."""
         text = "\0".join((self._agent, self.kind.page, title.casefold(), str(nth)))
         return f"{self.kind.prefix}-{blake2b(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 class FieldPatterns(NamedTuple):
-    """What fields look like, where their names are known."""
+    """Patterns of fields with known names."""
 
     line: re.Pattern[str]
     further: re.Pattern[str]
     mark: re.Pattern[str]
     begins: re.Pattern[str]
-    """What a line begins with that is a field, a heading or code."""
+    """The beginning of a line that is a field, a heading or code."""
     guard: re.Pattern[str]
     """Where a value needs a backslash so that no field begins in it; what has some already needs one more."""
     unguard: re.Pattern[str]

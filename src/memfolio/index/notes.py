@@ -1,4 +1,4 @@
-"""What a note says, as Obsidian, Logseq and people write them, in blocks that can be found. Pure."""
+"""Parse a note, as Obsidian, Logseq and people write them, into searchable blocks. Pure."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from memfolio.vault.log import HandWrittenNote, read_notes
 # Blocks are the parts of a note to which Obsidian and Logseq can refer.
 
 SHORT = 40
-"""A list in which every item has fewer characters is one block, such as the ingredients of a dish."""
+"""A list whose items are all shorter, in characters, is one block, such as a list of ingredients."""
 MANY_WORDS = 5
-"""A text of so many words is known by them in whatever note it stands; a shorter one only in its own."""
+"""A text of this many words is identified by them in any note; a shorter one only in its own."""
 NOTE, REFERS = "note", "refers_to"
 Fields = dict[str, list[str]]
 
@@ -56,7 +56,7 @@ _NUMBERED = re.compile(r"[ \t]*[0-9]{1,9}[.)][ \t]")
 _NESTED = re.compile(r"(?m)^[ \t]*[-*+][ \t]")
 _JOURNAL = re.compile(r"([0-9]{4})_([0-9]{2})_([0-9]{2})")
 _NO_TEXT_KEYS = OWN_KEYS | {*"tags tag date created created_at updated modified cssclass cssclasses public".split()}
-"""Properties that say what a note is called, how it is filed and shown, and when it was written."""
+"""Properties about the name, filing, display and dates of a note."""
 
 
 class NoteBlock(NamedTuple):
@@ -72,7 +72,7 @@ class NoteBlock(NamedTuple):
 
 
 def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> FileReading:
-    """What is in a note; nothing raises, what cannot be read is among the problems."""
+    """Read a note; problems are reported, never raised."""
     text = without_surrogates(to_text(data)).replace("\r\n", "\n")
     if is_garbled(text):
         return FileReading(problems=(NO_TEXT,))
@@ -112,12 +112,12 @@ def read_note(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> Fi
 
 
 def note_name(path: str) -> str:
-    """What a note is called: its file without the ending, and a day of Logseq as others write it."""
+    """Return the name of a note: its file name without extension, with Logseq's dates in ISO form."""
     return _JOURNAL.sub(r"\1-\2-\3", os.path.splitext(os.path.basename(path))[0])
 
 
 def words_id(text: str) -> str | None:
-    """By which a text is known in whatever note it stands; None for one that is too short for that."""
+    """Return an id of a text that is the same in every note; None if it is too short for that."""
     words = text.casefold().split()
     return hashed_id("W", *words) if len(words) >= MANY_WORDS else None
 
@@ -133,7 +133,7 @@ def _references(note: str, text: str) -> Iterator[str]:
 
 
 def _tags_in(text: str) -> Iterator[str]:
-    """The tags in a text; one below another, such as `#trip/oslo`, is an instance of that, too."""
+    """Yield the tags in a text; `#trip/oslo` also yields `trip`."""
     for several, one in _TAG.findall(_NO_TAGS.sub("", text)) if "#" in text else ():
         tag = several or one.strip("/")
         yield tag
@@ -152,7 +152,7 @@ def _properties(text: str) -> Fields:
 
 
 def _blocks(text: str, *, joins_lists: bool) -> list[NoteBlock]:
-    """The blocks of a note in order; a numbered list is one, with `joins_lists` also one of short items."""
+    """Return the blocks of a note in order; a numbered list is one, and with `joins_lists` also one of short items."""
     body = Body(text)
     sections = list(sections_of(body.text))
     heads, found = [section.head for section in sections], list[NoteBlock]()
@@ -196,7 +196,7 @@ def _are_steps(text: str, items: Sequence[HandWrittenNote]) -> bool:
 
 
 def _list_length(text: str, pieces: Sequence[HandWrittenNote], at: int) -> int:
-    """How many items of a list stand one behind the other from this piece on."""
+    """Return the number of consecutive list items from this piece on."""
     end = at
     while end < len(pieces) and _BULLET.match(text, pieces[end].start):
         if end > at and text[pieces[end - 1].end : pieces[end].start].strip():

@@ -1,4 +1,4 @@
-"""From a file's bytes to what can be found in it: pages, passages, log entries and mind items. Pure."""
+"""Parse a file's bytes into searchable parts: pages, passages, log entries and mind items. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from memfolio.vault.paths import (
     ledger_of,
     place_of,
 )
-from memfolio.vault.sections import OURS
+from memfolio.vault.sections import OURS, PageText
 
 # A page cut into passages: the pieces that search finds and shows.
 #
@@ -46,7 +46,7 @@ from memfolio.vault.sections import OURS
 # Only `#` headings count; lines in closed code fences are never headings.
 
 MAX_HEADING = 200
-"""A longer line is text, whatever it begins with: nothing of it may be lost to search."""
+"""A longer line counts as text even if it looks like a heading, so that nothing is lost to search."""
 
 MAX_FRONT_MATTER = 65_536
 
@@ -82,7 +82,7 @@ class Passage:
 
 
 class Section(NamedTuple):
-    """What stands between two headings; `head` is where its own heading begins."""
+    """The text between two headings; `head` is the start of its own heading."""
 
     path: tuple[str, ...]
     level: int
@@ -105,14 +105,14 @@ def cut_passages(text: str, *, size: int = 400, overlap: int = 80) -> list[Passa
 
 
 def front_matter(text: str) -> Span:
-    """Where the lines between the `---` marks at the top of a page lie; (0, 0) for a page that has none."""
+    """Return the span of the front matter between the `---` marks; (0, 0) if there is none."""
     opening = _FRONT_MATTER.match(text)
     closing = opening and _FRONT_MATTER_END.search(text, opening.end(), opening.end() + MAX_FRONT_MATTER)
     return (opening.end(), closing.start()) if opening and closing else (0, 0)
 
 
 def body_text(text: str) -> str:
-    """What a page says: `text` without its front matter and its comments."""
+    """Return `text` without its front matter and its comments."""
     return Body(text).text
 
 
@@ -127,7 +127,7 @@ class Body:
         self._offsets = [0, *accumulate(end - start for start, end in kept)]
 
     def place(self, at: int) -> int:
-        """Where in the page the character `at` of the body stands."""
+        """Return the position in the page of a character of the body."""
         piece = bisect_right(self._offsets, at, hi=len(self._starts)) - 1
         return self._starts[piece] + at - self._offsets[piece]
 
@@ -148,7 +148,7 @@ def _body_start(text: str) -> int:
 
 
 def _comments(text: str, at: int) -> Iterator[Span]:
-    """Where comments lie that have their lines to themselves and are not code."""
+    """Yield the spans of comments that have their lines to themselves and are not code."""
     fences = closed_fences(text, at)
     while start := _COMMENT_START.search(text, at):
         fence = _around(fences, start.start())
@@ -203,7 +203,7 @@ def sections_of(body: str) -> Iterator[Section]:
 
 
 def _around(spans: Sequence[Span], at: int) -> Span | None:
-    """The one of these spans, which are in order, that a place lies in."""
+    """Return the one of these sorted spans that contains a position."""
     found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
     return next((span for span in found if at < span[1]), None)
 
@@ -235,7 +235,7 @@ def _joins(body: str, group: list[Section], section: Section, size: int) -> bool
 
 
 def _shared_path(group: list[Section]) -> tuple[str, ...]:
-    """The headings that stand above every section of the group."""
+    """Return the headings that all sections of the group share."""
     paths = [section.path for section in group]
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(min(paths), max(paths), strict=False))
     return tuple(title for title, _ in shared)
@@ -260,7 +260,7 @@ def _windows(body: str, start: int, end: int, size: int, overlap: int) -> Iterat
 
 
 def _seen(body: str, start: int, end: int) -> int:
-    """Where the white space from `start` on ends: two pieces would say the same if they began in it."""
+    """Return the end of the white space from `start` on, so that two pieces do not begin in it."""
     found = _VISIBLE.search(body, start, end)
     return found.start() if found else end
 
@@ -318,14 +318,13 @@ FLOW = re.compile(r"\[(.*)\]([ \t]+#.*)?")
 _LISTED = re.compile(r"""\s*"[^"]*"|\s*'[^']*'|[^,]+""")
 _ALIASES = re.compile(r"(?:[-*+] +)?[*_]{0,2}aliases[*_]{0,2}:[*_]{0,2}(.*)", re.IGNORECASE)
 _SIGNS = re.compile(r"#{1,6}(?:\s|$)|(?:```|~~~)|[-*_=]{3,}$")
-_TITLE_LINE = re.compile(r"(#{1,6})[ \t]+(.*)")
 _ASIDE = frozenset({"history", "learned from"})
 """Sections of a procedure that say how it came to be."""
 _WHEN = re.compile(r"(?:triggers?|when(?: to use)?)\Z", re.IGNORECASE)
 _PAIRS = re.compile(r"\*\*(?:[\s*]*(?:type|version|status|timeout)[\s*]*:[^|]*(?:\||\Z))+", re.IGNORECASE)
 _DATES = ("date", "created", "created_at", "updated", "modified")
 OWN_KEYS = frozenset({"name", "title", "type", "alias", "aliases"})
-"""Fields of an entity's page that say what it is and what it is called."""
+"""Fields of an entity's page with its type and names."""
 BOOKKEEPING = frozenset({"first_seen", "last_updated", "mentions", "summarised"})
 """Properties of an entity that say something about its page."""
 _CITED = re.compile(r"^[ \t]*[-*+][ \t][^\n]*\((M-\d{1,15}-[0-9a-f]{8})\)[ \t\r]*$", re.MULTILINE)
@@ -334,7 +333,7 @@ _RELATION_LINE = re.compile(r"[-*+][ \t]+([^:\[\]]{1,64}?)[ \t]*:[ \t]*(\[\[.*)"
 
 @frozen
 class PageKind:
-    """What a page is, and so what its passages are as memories."""
+    """The kind of a page, which decides how its passages are stored."""
 
     name: str
     kind: Kind = Kind.SEMANTIC
@@ -345,7 +344,7 @@ class PageKind:
 
 @frozen
 class EntityPage:
-    """An entity as its page describes it; `id` is what links name."""
+    """An entity as described by its page; `id` is the name that links use."""
 
     id: str
     type: str
@@ -362,7 +361,7 @@ class EntityPage:
 _PAGE = PageKind(name="page")
 _ENTITY = PageKind(name="entity", type=Type.FACT, importance=0.6)
 DIGEST = "digest"
-"""The source of what digests of weeks, months and quarters say."""
+"""The source of the passages of digests."""
 _DIGEST = PageKind(name=DIGEST, kind=Kind.EPISODIC, type=Type.EVENT)
 _SESSION = PageKind(name="session", kind=Kind.EPISODIC, type=Type.EVENT, importance=0.4)
 _MIND = PageKind(name="mind", type=Type.FACT, importance=0.7)
@@ -394,7 +393,7 @@ _FOLDERS = {
 
 
 def page_kind(path: str) -> PageKind | None:
-    """What the file at `path`, relative to the home, is as a page; None when it is not searched as one."""
+    """Return the kind of the page at `path`, relative to the home; None if it is not searched."""
     inside = _inside_agent(path)
     if inside is None or not inside.endswith(".md") or form_of(path) is not Form.PAGE:
         return None
@@ -470,14 +469,14 @@ def predicate_key(words: str) -> str:
 
 
 def _relations(lines: Iterable[str], *, besides: str) -> list[tuple[str, str]]:
-    """What `- predicate: [[target]]` lines say, each once."""
+    """Return the relations in `- predicate: [[target]]` lines, each once."""
     found = (match for line in lines if "[[" in line and (match := _RELATION_LINE.match(line)))
     drawn = ((predicate_key(match[1]), target) for match in found for target in mentions(match[2]))
     return [each for each in dict.fromkeys(drawn) if each[0] and each[1] != besides]
 
 
 def entity_id(path: str) -> str | None:
-    """The id of the entity whose page stands at `path`."""
+    """Return the id of the entity whose page is at `path`."""
     folder, _, name = (_inside_agent(path) or "").rpartition("/")
     return _as_id(name) if folder == "memory/graph/entities" and name.endswith(".md") else None
 
@@ -491,7 +490,7 @@ def mentions(text: str) -> list[str]:
 
 
 def _inside_agent(path: str) -> str | None:
-    """`path` relative to its agent's folder; None for what belongs to no agent or to an editor."""
+    """Return `path` relative to its agent's folder; None for files of no agent or of an editor."""
     agent = agent_of(path)
     if agent is None or not AGENT_PATTERN.fullmatch(agent) or not is_tracked(path):
         return None
@@ -506,7 +505,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _as_id(name: str) -> str | None:
-    """The id that a file's or a link's name stands for; None unless it has the form `type--slug`."""
+    """Return the entity id in a file or link name; None unless it has the form `type--slug`."""
     stem = unicodedata.normalize("NFC", name.removesuffix(".md")).lower()
     return stem if _ENTITY_ID.fullmatch(stem) else None
 
@@ -556,7 +555,7 @@ def _plain(values: Iterable[str]) -> list[str]:
 
 
 def _name(fields: Mapping[str, list[str]], lines: list[str], id: re.Match[str]) -> str:
-    """What the entity is called: its front matter says so, else its title, else its id."""
+    """Return the name of the entity: from its front matter, else its title, else its id."""
     titles = (line[2:].strip()[:MAX_VALUE] for line in lines if line.startswith("# "))
     title = next((title for title in titles if title and _as_id(title) != id[0]), "")
     given = fields.get("name") or fields.get("title") or ([title] if title else [])
@@ -572,7 +571,7 @@ def _aliases(fields: Mapping[str, list[str]], lines: list[str]) -> Iterator[str]
 
 
 def _unique(values: Iterable[str], *, besides: str) -> list[str]:
-    """`values` without repeats in any spelling of case, and without the name itself."""
+    """Return `values` without case-insensitive repeats, and without the name itself."""
     unique: dict[str, str] = {}
     for value in values:
         unique.setdefault(value.casefold(), value)
@@ -596,20 +595,18 @@ def procedure_text(path: str, text: str) -> tuple[str, str]:
 
     Headings are told as words; the fields, the history and what it was learned from are left out.
     """
-    title, lines, aside, at = "", list[str](), 0, 0
-    fences = closed_fences(text)
-    for line in text.splitlines(keepends=True):
-        is_code = _around(fences, at) is not None
-        at += len(line)
-        if not is_code and (heading := _TITLE_LINE.match(line)):
-            level, name = len(heading[1]), heading[2].strip()
+    title, lines, aside, page = "", list[str](), 0, PageText(text)
+    for number, line in enumerate(page.lines):
+        if heading := page.heading(number):
+            level, name = heading.level, heading.title.strip()
             aside = 0 if level <= aside else aside
             aside = aside or (level if name.casefold() in _ASIDE else 0)
             is_title = level == 1 and not title
             title = name if is_title else title
-            line = "\n" if is_title or not name else f"{_WHEN.sub('When to use', name).rstrip(':')}:\n"
-        lines.append("\n" if aside or (not is_code and _PAIRS.fullmatch(line.strip())) else line)
-    return title or path.rpartition("/")[2].removesuffix(".md").replace("-", " "), "".join(lines)
+            line = "" if is_title or not name else f"{_WHEN.sub('When to use', name).rstrip(':')}:"
+        is_aside = aside or (_PAIRS.fullmatch(line.strip()) and not page.is_hidden_line(number))
+        lines.append("" if is_aside else line)
+    return title or path.rpartition("/")[2].removesuffix(".md").replace("-", " "), "\n".join(lines)
 
 
 def page_tags(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
@@ -620,7 +617,7 @@ def page_tags(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
 
 
 def page_names(fields: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """What a page's front matter calls it."""
+    """Return the names in a page's front matter."""
     return tuple(dict.fromkeys([*fields.get("title", ()), *fields.get("aliases", ()), *fields.get("alias", ())]))
 
 
@@ -660,11 +657,11 @@ class FileReading:
     entity: EntityPage | None = None
     problems: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    """What a note goes by, where that is more than the name of its file."""
+    """Names of a note, beside that of its file."""
 
 
 def is_searched(path: str) -> bool:
-    """Whether anything in a file of this name can be found or says something about what can."""
+    """Whether a file of this name contains anything searchable, or state of such things."""
     return is_state(path) or is_log(path) or knowledge_of(path) is not None or page_kind(path) is not None
 
 
@@ -680,12 +677,12 @@ def is_log(path: str) -> bool:
 
 
 def is_note(path: str) -> bool:
-    """Whether a file is read as a note: it lies in a folder that is watched, or was imported as one."""
+    """Whether a file is read as a note: it is in a watched folder, or was imported as one."""
     return is_outside(path) or "/memory/notes/" in path
 
 
 def is_archived(path: str) -> bool:
-    """Whether a file holds what was put out of sight."""
+    """Whether a file is an archive."""
     return "/memory/archive/" in path and not is_outside(path)
 
 
@@ -696,12 +693,12 @@ def first_ordinal(path: str) -> int:
 
 
 def precedence(path: str) -> tuple[bool, str, int]:
-    """Which of two files has a memory that stands in both: the one that sorts first."""
+    """Return the sort key that decides which of two files owns a memory that is in both: the first one."""
     return is_archived(path), *place_of(path)
 
 
 def read_file(path: str, data: bytes, *, zone: tzinfo, modified: datetime) -> FileReading:
-    """What is in the file; nothing raises, what cannot be read is among the problems."""
+    """Read a file; problems are reported, never raised."""
     agent, day = agent_of(path), day_of(path)
     if agent is None:
         return FileReading()
@@ -779,7 +776,7 @@ def _read_page(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo, m
 
 
 def _pieces(path: str, text: str, kind: PageKind, agent: str, zone: tzinfo) -> Iterator[TextPiece]:
-    """What a page says, in pieces that can be found; a piece of nothing is left out."""
+    """Yield the searchable pieces of a page, without empty ones."""
     if kind.name == "user":  # what memfolio keeps there is found as the memories that it cites; its lines stay counted
         text = OURS.sub(lambda found: "\n" * found[0].count("\n"), text)
     if mind_kind := _mind_kind(path, kind):
@@ -817,13 +814,13 @@ def _mind_pieces(page: MindPage, zone: tzinfo) -> Iterator[TextPiece]:
 
 
 def _attributes(item: MindItem, zone: tzinfo) -> dict[str, Any]:
-    """The fields of an item as a memory has them: shares as numbers, all else as it is written."""
+    """Return the fields of an item as attributes of its memory: shares as numbers, the rest as written."""
     fields = item.fields.items()
     return {name: value if isinstance(value, float) else show_value(value, zone, name) for name, value in fields}
 
 
 def _minted(id: str) -> datetime | None:
-    """When an id was made, which its milliseconds say; None where they do not."""
+    """Return the time in an id; None if it has none."""
     made = _MINTED.fullmatch(id)
     try:
         return from_ms(int(made[1])) if made else None
@@ -848,7 +845,7 @@ def _without_gaps(text: str) -> str:
 
 
 def _flaws(text: str, clean: str) -> Iterator[str]:
-    """What of the page of an entity cannot be read."""
+    """Yield what cannot be read on the page of an entity."""
     if clean != text:
         yield "has bytes that are not UTF-8"
     for key in _UNCLOSED.findall(clean[slice(*front_matter(clean))]):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from itertools import filterfalse
 from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ _values = attrgetter(*_TYPES)
 _TIMES = [name for name, type_ in _TYPES.items() if type_ == "datetime"]
 _ENUMS: dict[str, type[StrEnum]] = {"Kind": Kind, "Type": Type, "Store": Store, "Origin": Origin}
 _BESIDE = ("file", "ordinal", "form", "archived", "happened_at", "superseded_at", "more")
-"""The columns that say where a memory stands, and what follows from its other fields."""
+"""Columns with the place of a memory, and with values derived from its other fields."""
 _GIVEN = (*_TYPES, *_BESIDE)
 _TIME_PLACES = [_GIVEN.index(name) for name in (*_TIMES, "happened_at", "superseded_at")]
 _USER = _GIVEN.index("user")
@@ -57,7 +58,7 @@ _MEMBERS = {name: {each.value: each for each in _ENUMS[type_]} for name, type_ i
 
 @frozen
 class Spot:
-    """Where a memory stands: the number of its file, its place among the others there, and what it is."""
+    """The place of a memory: its file number, its position there, and its form."""
 
     file: int
     ordinal: int
@@ -81,7 +82,7 @@ def from_us(us: int) -> datetime:
 
 
 def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) -> MemoryRow:
-    """The row of a memory that stands there."""
+    """Return the row of a memory at a place."""
     beside = (
         spot.file,
         spot.ordinal,
@@ -101,7 +102,7 @@ def row_of(item: MemoryItem, spot: Spot, superseded_at: datetime | None = None) 
 
 
 def _more(item: MemoryItem, spot: Spot) -> str | None:
-    """What has no column; most memories have nothing of it."""
+    """Return the fields without a column of their own, as JSON; most memories have none."""
     if not (item.tags or item.attributes or item.derived_from or item.key or spot.heading):
         return None
     more = {
@@ -133,17 +134,19 @@ def spot_of(row: Sequence[Any]) -> Spot:
 
 def item_of(row: Sequence[Any]) -> MemoryItem:
     """The memory of a row that was selected with `SELECT`."""
-    stored = MemoryRow._make(row)
+    stored = row if isinstance(row, MemoryRow) else MemoryRow._make(row)
     found = dict(zip(_TYPES, _values(stored), strict=True))
     for name in _TIMES:
-        found[name] = None if found[name] is None else from_us(found[name])
+        if found[name] is not None:
+            found[name] = from_us(found[name])
     for name, members in _MEMBERS.items():
         found[name] = members[found[name]]
     found["pinned"] = bool(stored.pinned)
+    if stored.happened_at != stored.created_at:
+        found["event_time"] = from_us(stored.happened_at)
     more: Mapping[str, Any] = json.loads(stored.more) if stored.more else EMPTY
     return MemoryItem(
         **found,
-        event_time=None if stored.happened_at == stored.created_at else from_us(stored.happened_at),
         tags=tuple(more.get("tags", ())),
         attributes=more.get("attributes", EMPTY),
         derived_from=tuple(more.get("derived_from", ())),
@@ -157,17 +160,17 @@ def column(db: Connection, sql: str, *values: Any) -> list[Any]:
 
 
 def number(db: Connection, sql: str, *values: Any) -> int:
-    """An answer of one number; 0 where there is none."""
+    """Return a single number; 0 if there is none."""
     return int(db.execute(sql, values).get or 0)
 
 
 def of_rows(db: Connection, sql: str, rows: Sequence[int], *values: Any) -> Iterable[Any]:
-    """What a statement with `carray(?)` as its first value says of these rows."""
+    """Run a statement with `carray(?)` as its first value for these rows."""
     return db.execute(sql, (rows_array(rows), *values)) if rows else ()
 
 
 def of_ids(db: Connection, sql: str, ids: Iterable[str], *values: Any) -> Iterable[Any]:
-    """What a statement with `carray(?1)` says of these ids, which SQLite takes without NUL characters."""
+    """Run a statement with `carray(?1)` for these ids; SQLite cannot take NUL characters."""
     wanted = tuple(each for each in ids if "\0" not in each)
     return db.execute(sql, (carray(wanted), *values)) if wanted else ()
 
@@ -180,7 +183,7 @@ def rows_array(rows: Iterable[int]) -> Any:
 # What a connection read before, kept until the file changes: the same memories come up in question after question.
 
 KEPT = 50_000
-"""How many values the connections of this process keep in all; with one more, all of them begin anew."""
+"""How many values all connections of this process cache; one more clears them."""
 
 _generation = [0]
 _kept = [0]
@@ -190,7 +193,7 @@ class ReadingConnection(Connection):
     """A connection that only reads, and remembers what it read for as long as nobody writes to the file."""
 
     is_checked = False
-    """Whether it is known in the transaction under way that what was read still holds."""
+    """Whether the cached values are known to be valid in the current transaction."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -219,7 +222,7 @@ class ReadingConnection(Connection):
 
 
 def kept(db: Connection, what: Hashable) -> dict[Any, Any]:
-    """A table of what was read before, to look values up in and to add them to; empty where nothing is kept."""
+    """Return a cache table to look values up in and add to; always empty if caching is impossible."""
     if not isinstance(db, ReadingConnection):
         return {}
     if _kept[0] > KEPT:
@@ -231,12 +234,18 @@ def kept(db: Connection, what: Hashable) -> dict[Any, Any]:
 def of_kept(
     db: Connection, what: Hashable, keys: Collection[K], read: Callable[[list[K]], Mapping[K, T]]
 ) -> dict[K, T]:
-    """What is known of these keys, as far as something is; what was not read before is read at once."""
+    """Return the known values of these keys; those not in the cache are read at once.
+
+    Whatever else `read` returns is cached as well.
+    """
     table = kept(db, what)
-    if new := [key for key in keys if key not in table]:
-        found = read(new)
-        table.update({key: found.get(key) for key in new})
-        _kept[0] += len(new)
+    try:
+        return {key: value for key in keys if (value := table[key]) is not None}
+    except KeyError:
+        new = list(filterfalse(table.__contains__, keys))
+    found: dict[K, T | None] = {**dict.fromkeys(new), **read(new)}
+    table.update(found)
+    _kept[0] += len(found)
     return {key: value for key in keys if (value := table[key]) is not None}
 
 

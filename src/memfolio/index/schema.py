@@ -9,7 +9,7 @@ VERSION = 16
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024
-"""How many sketches lie in one row: few enough to write, many enough to read at once."""
+"""How many sketches one row holds: few enough to write, many enough to read at once."""
 
 NAMELESS = "('user', 'assistant', 'system', 'tool')"
 """The roles that come most often and are nobody's name: those who have one are indexed by it."""
@@ -49,7 +49,7 @@ class MemoryRow(NamedTuple):
     # Last, so that what is asked about many memories can be read without their contents.
     content: str
     more: str | None
-    """What is neither searched nor sorted by, as JSON."""
+    """Fields that are neither searched nor sorted by, as JSON."""
 
 
 _SQL_TYPES: dict[Any, str] = {

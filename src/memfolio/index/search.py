@@ -1,4 +1,4 @@
-"""Full-text search: filters that are applied before anything is ranked, and BM25 over what passes them."""
+"""Full-text search: filters applied before ranking, and BM25 over what passes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
-from math import inf, log
+from math import log
 from typing import Any, NamedTuple, TypeVar
 
 from apsw import Connection, FTS5ExtensionApi, format_sql_value
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @frozen
 class ShortTerm:
-    """What is in short-term memory at a moment: the most important of what came since then."""
+    """The contents of short-term memory at a moment: the most important of what came since then."""
 
     since: datetime
     capacity: int
@@ -82,31 +82,48 @@ def is_known(db: Connection, name: str, value: str) -> bool:
 
 # What somebody may hear: a view takes the place of the memories, so that no statement can forget to ask.
 
-_PRIVATE = "EXISTS (SELECT 1 FROM main.memories WHERE audience IS NOT NULL)"
-_HEARD = f"""CREATE TEMP VIEW memories AS SELECT * FROM main.memories WHERE (form = 'memory' OR NOT {_PRIVATE}) AND (
-    audience IS NULL OR audience = {{0}}
-    OR session IN (SELECT session FROM main.memories WHERE user = {{0}} AND session IS NOT NULL)
-    OR audience IN (SELECT audience FROM main.memories WHERE user = {{0}} AND audience GLOB 'room:*'));
-CREATE TEMP VIEW entities AS SELECT * FROM main.entities WHERE NOT {_PRIVATE}"""
+_TOLD = """session IN (SELECT session FROM main.memories WHERE user = {0} AND session IS NOT NULL)
+    OR audience IN (SELECT audience FROM main.memories WHERE user = {0} AND audience GLOB 'room:*')"""
+_UNHEARD = f"(audience < {{0}} OR audience > {{0}}) AND NOT ifnull({_TOLD}, 0)"
+_PRIVATE = "EXISTS (SELECT 1 FROM unheard)"
+_KNOWN = "EXISTS (SELECT 1 FROM memories h WHERE h.{} = t.{})"
+_HEARD = {
+    "memories": f"(form = 'memory' OR NOT {_PRIVATE}) AND (audience IS NULL OR audience = {{0}} OR {_TOLD})",
+    "edges": f"NOT {_PRIVATE} OR {_KNOWN.format('id', 'source')} AND {_KNOWN.format('id', 'target')}",
+    "states": f"""NOT {_PRIVATE} OR {_KNOWN.format("id", "memory")}
+    OR op = 'context' AND json_extract(line, '$.user') = {{0}}""",
+    **dict.fromkeys(("mentions", "tags", "facts"), f"NOT {_PRIVATE} OR {_KNOWN.format('row', 'row')}"),
+    **dict.fromkeys("entities names fact_history derived records gists".split(), f"NOT {_PRIVATE}"),
+}
 """What is for everybody or for them, was said in a session in which they spoke, or in a room that they were in.
 
-Passages of pages, and entities, are made of what several people said: once something is for some of them only, nobody
-but the owner hears these."""
-_HEARD_NO_MORE = "DROP VIEW temp.memories; DROP VIEW temp.entities"
+Passages of pages, entities, facts and records are made of what several people said: once there is something that
+somebody may not hear, they hear none of these."""
+_HEAR = f"CREATE TEMP VIEW unheard AS SELECT 1 FROM main.memories WHERE {_UNHEARD};" + ";".join(
+    f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} t WHERE {what}" for name, what in _HEARD.items()
+)
+_HEAR_NO_MORE = ";".join(f"DROP VIEW temp.{name}" for name in (*_HEARD, "unheard"))
 
 
 def has_private(db: Connection) -> bool:
-    """Whether anything is for some people only."""
+    """Whether there is anything that a listener may not hear."""
     return bool(number(db, f"SELECT {_PRIVATE}"))
 
 
 def as_heard_by(db: Connection, listener: str, question: Callable[[Connection], T]) -> T:
-    """The answer to a question of which somebody hears what they may."""
-    db.execute(_HEARD.format(format_sql_value(without_surrogates(listener))))
+    """Answer a query with only what a listener may hear."""
+    db.execute(_HEAR.format(format_sql_value(without_surrogates(listener))))
     with db.other_tables() if isinstance(db, ReadingConnection) else nullcontext():
         answer = question(db)  # where that fails, the connection is closed
-    db.execute(_HEARD_NO_MORE)
+    db.execute(_HEAR_NO_MORE)
     return answer
+
+
+def has_unheard(db: Connection, session: str | None, room: str | None) -> bool:
+    """Whether anything was said in a session or a room that a listener does not hear."""
+    sql = "SELECT EXISTS (SELECT 1 FROM main.memories WHERE {} = ? AND row NOT IN (SELECT row FROM memories))"
+    asked = (("session", session), ("audience", room))
+    return any(number(db, sql.format(column), clean((value,))[0]) for column, value in asked if value is not None)
 
 
 def ordered_by(db: Connection, index: str) -> str:
@@ -122,7 +139,7 @@ SUPERSEDED = "superseded"
 DORMANT = "dormant"
 QUARANTINED = "quarantined"
 INCLUDABLE = (ARCHIVED, SUPERSEDED, DORMANT, QUARANTINED)
-"""What is out of sight unless a caller asks for it."""
+"""States that are hidden unless a caller includes them."""
 
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 DAILY = "daily"
@@ -141,18 +158,18 @@ MORE_THAN_EVENT = f"(m.kind <> 'episodic' OR m.source IN {OVERHEARD})"
 CONFIRMED = "EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm')"
 TRUSTED = f"(m.origin <> 'untrusted' OR {CONFIRMED})"
 NOT_UNDONE = "(m.archived = 0 OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'archive'))"
-"""What was undone lies in the archive, too, but without a line that says so."""
+"""Undone memories are in the archive, too, but without a state line."""
 _TRUSTED_AT = """m.origin <> 'untrusted'
     OR EXISTS (SELECT 1 FROM states s WHERE s.memory = m.id AND s.op = 'confirm'
         AND julianday(json_extract(s.line, '$.at')) <= coalesce(julianday(?), 9e9))"""
-"""What strangers wrote counts from when somebody confirms it."""
+"""Untrusted memories count from the moment somebody confirms them."""
 
 _NOT_SUMMED_UP = """m.form IN ('memory', 'note') OR m.file NOT IN (SELECT number FROM files
     WHERE path GLOB '*/memory/weekly/*' OR path GLOB '*/memory/monthly/*' OR path GLOB '*/memory/quarterly/*'
     OR path GLOB '*/memory/checkpoints/*' OR path GLOB '*/sessions/*')"""
-"""Not a passage of a page on which everything stands, whatever project it was about."""
+"""Excludes passages of pages that cover all projects."""
 OUT_OF_SIGHT_WHERE = "(m.archived = 1 OR m.superseded_by IS NOT NULL OR m.origin = 'untrusted')"
-"""What has to stand in a statement for SQLite to use the index of that name."""
+"""The condition that SQLite needs to use the index of that name."""
 _ONLY = {
     ARCHIVED: "m.archived = 1",
     SUPERSEDED: "m.archived = 0 AND m.superseded_by IS NOT NULL",
@@ -164,14 +181,14 @@ _ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOI
 
 @frozen
 class Filter:
-    """Exact conditions; what is None or empty does not matter. Forgotten memories never pass."""
+    """Exact conditions; None or empty means any. Forgotten memories never pass."""
 
     kinds: tuple[Kind, ...] = ()
     types: tuple[Type, ...] = ()
     stores: tuple[Store, ...] = ()
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
-    """Names one of these, by an id or by any of the names it goes by."""
+    """Mentions one of these, by id or by any of its names."""
     session: str | None = None
     user: str | None = None
     project: str | None = None
@@ -187,13 +204,13 @@ class Filter:
     only: str | None = None
     """What is out of sight in this one way, of `ARCHIVED`, `SUPERSEDED` and `QUARANTINED`; nothing else passes."""
     forms: tuple[str, ...] = ()
-    """What it is in its file: a memory, a passage of a page, a fact."""
+    """The form in its file: a memory, a passage of a page, a fact."""
     level: str | None = None
     """One of `LEVELS`."""
     originals: bool = False
     """Whether what was learned from memories that are there gives way to them, unless its kind is asked for."""
     short_term: ShortTerm | None = None
-    """What short-term memory is at the moment, for `stores`; without it, what was ever put there."""
+    """The current extent of short-term memory, for `stores`; without it, whatever was ever put there."""
 
     @property
     def is_narrow(self) -> bool:
@@ -288,19 +305,16 @@ WIDER = 8
 """By how much a search widens while too few of the best pass the filter."""
 
 
-class Match(NamedTuple):
-    """A memory's row and how well it fits: more is better."""
-
-    row: int
-    score: float
-
-
 Score = Callable[[Sequence[int] | None, int], Mapping[int, float]]
 """Finds the best so many of some rows, or of all, with their scores."""
 
 
+BEGINNING = 1000
+"""How many characters of a text are read for ranking."""
+
+
 class TurnColumns(NamedTuple):
-    """What ranking asks about a memory beside its words: who said it, where and when."""
+    """Columns needed for ranking every candidate: speaker, place, time and the beginning of the text."""
 
     row: int
     id: str
@@ -311,9 +325,11 @@ class TurnColumns(NamedTuple):
     kind: str
     source: str
     superseded_by: str | None
+    text: str = ""
+    """The first `BEGINNING` characters."""
 
 
-_TURN = selected(TurnColumns._fields)
+_TURN = f"{selected(TurnColumns._fields[:-1])}, substr(m.content, 1, {BEGINNING})"
 _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
@@ -338,28 +354,37 @@ class Sieve:
         turns = self.passing(rows)
         if len(turns) < limit:
             turns = self.passing(scores)
-        return sorted(turns, key=lambda row: (-scores[row], turns[row].id))[:limit]
+        order = sorted(turns, key=scores.__getitem__, reverse=True)
+        if len({*map(scores.__getitem__, order)}) < len(order):
+            order.sort(key=lambda row: (-scores[row], turns[row].id))
+        return order[:limit]
 
-    def search(self, score: Score, limit: int) -> list[Match]:
-        """The best `limit` of all memories that pass, best first, equal ones by id."""
+    def search(self, score: Score, limit: int) -> dict[int, float]:
+        """The best `limit` of all memories that pass with their scores, best first, equal ones by id."""
         if self.few is not None:
             found = score(self.few, limit) if self.few else {}
-            return [Match(row, found[row]) for row in self.best(found, limit)]
+            return {row: found[row] for row in self.best(found, limit)}
         reach = limit + limit // 4
         while True:
             found = score(None, reach)
             # Where there are just as many as were asked for, some that are as good as the last may be missing.
-            least = min(found.values()) if len(found) == reach else -inf
-            best = self.best({row: each for row, each in found.items() if each > least}, limit)
+            if len(found) == reach:
+                least = min(found.values())
+                best = self.best({row: each for row, each in found.items() if each > least}, limit)
+            else:
+                best = self.best(found, limit)
             if len(best) == limit or len(found) < reach:
-                return [Match(row, found[row]) for row in best]
+                return {row: found[row] for row in best}
             reach *= WIDER
 
     def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         condition, values = self.where
         # A join, and not IN, for which SQLite would sort the rows first.
-        sql = f"SELECT {_TURN} FROM carray(?) asked CROSS JOIN memories m ON m.row = asked.value WHERE {condition}"
-        return {turn[0]: _turn(turn) for turn in self.connection.execute(sql, (rows_array(rows), *values))}
+        source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows)]
+        if size(self.connection) <= TINY:  # then the rest will be needed as well
+            source, asked = "memories m", []
+        found = self.connection.execute(f"SELECT {_TURN} FROM {source} WHERE {condition}", (*asked, *values))
+        return {turn[0]: _turn(turn) for turn in found}
 
     @cached_property
     def where(self) -> Condition:
@@ -394,7 +419,7 @@ WEIGHED = 20_000
 """How many are weighed in larger homes."""
 
 
-def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
+def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> dict[int, float]:
     """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
 
     In a large home, what has none but common words is left out where rarer ones bring enough.
@@ -411,7 +436,7 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> list[Match]:
     return matches(expression, sieve, limit)
 
 
-def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> list[Match]:
+def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> dict[int, float]:
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
     weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
@@ -430,26 +455,35 @@ def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> list
 
 
 def frequencies(db: Connection, words: Collection[str], cap: int) -> dict[str, int]:
-    """In how many memories each of these words or phrases stands, counted up to `cap`."""
-    return of_kept(
-        db, ("frequencies", cap), words, lambda new: {word: _count(db, match_expression([word]), cap) for word in new}
-    )
+    """Return how many memories contain each of these words or phrases, counted up to `cap`."""
+
+    def read(new: Sequence[str]) -> dict[str, int]:
+        # One statement for all: asking takes longer than counting.
+        sql = f"SELECT {', '.join([f'({_COUNT})'] * len(new))}"
+        values = [value for word in new for value in (match_expression([word]), cap)]
+        counts: Sequence[Any] = db.execute(sql, values).fetchall()[0]
+        return dict(zip(new, counts, strict=True))
+
+    return of_kept(db, ("frequencies", cap), words, read)
 
 
 def size(db: Connection) -> int:
-    """How many memories there are, whatever passes a filter."""
+    """Return the number of memories, regardless of filters."""
     table = kept(db, size)
     if not table:
         table[0] = number(db, "SELECT sum(memories) FROM tally")
     return int(table[0])
 
 
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+
+
 def _count(db: Connection, expression: str, cap: int) -> int:
-    return number(db, "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", expression, cap)
+    return number(db, _COUNT, expression, cap)
 
 
 def _choice(db: Connection, counts: Mapping[str, int], least: int) -> str | None:
-    """The expression for what has one of the rarest words; None when all of them together are rare."""
+    """Return a query for memories with one of the rarest words; None if all words together are rare."""
     rarest = sorted(counts, key=counts.__getitem__)
     together = sum(total <= WEIGHED for total in accumulate(counts[word] for word in rarest))
     if together == len(rarest):

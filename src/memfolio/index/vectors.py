@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
+from math import sqrt
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from memfolio.errors import SearchIndexError
 from memfolio.index.database import Database, Mutex
-from memfolio.index.rows import number, of_rows, text_to_embed
+from memfolio.index.rows import kept, number, of_rows, text_to_embed
 from memfolio.index.schema import BLOCK
-from memfolio.index.search import Match, Sieve
+from memfolio.index.search import Sieve
 
 # Sketches: two bits for each number of a vector, enough to tell which vectors are worth a closer look.
 #
@@ -29,6 +30,7 @@ from memfolio.index.search import Match, Sieve
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 WORD = 64
@@ -42,7 +44,7 @@ LOUD = 2.25
 
 
 class Aim(NamedTuple):
-    """A question in the form of a sketch: the bits that fit it, and which of them count twice and once."""
+    """A query as a sketch: the bits that match, and which of them count twice and once."""
 
     fitting: Words
     twice: Words
@@ -63,7 +65,7 @@ def sketches(packed: NDArray[np.int8]) -> Words:
 
 
 def aim_of(direction: NDArray[np.float64]) -> Aim:
-    """What a question's direction looks for in sketches."""
+    """Return the sketch of a query vector."""
     numbers = _folded(direction[None, :])
     heaviest = max(LOUD * float(np.sqrt(np.square(numbers).mean())), 1e-9)
     weights = np.rint(np.minimum(np.abs(numbers) / heaviest, 1) * HEAVIEST).astype(np.uint8)
@@ -76,7 +78,7 @@ def aim_of(direction: NDArray[np.float64]) -> Aim:
 
 
 def distances(columns: Words, aim: Aim) -> NDArray[np.uint16]:
-    """How far the sketches, which lie in columns, are from what is looked for."""
+    """Return the distances of sketches, stored in columns, from a query."""
     size = columns.shape[1]
     differing, counted, bits = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint8)
     twice, once = np.zeros(size, np.uint16), np.zeros(size, np.uint16)
@@ -88,7 +90,7 @@ def distances(columns: Words, aim: Aim) -> NDArray[np.uint16]:
 
 
 def _folded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of at most `MOST` numbers: what is longer is laid upon itself and added up."""
+    """Fold rows to at most `MOST` numbers by adding up their parts."""
     rows, length = numbers.shape
     if length <= MOST:
         return numbers
@@ -114,7 +116,7 @@ def _bits(flags: NDArray[np.bool_]) -> Words:
 FACTOR = 4
 """Bytes of the factor behind a vector."""
 FINE = 1 << 24
-"""How many steps a whole number is divided into where fractions are added up exactly."""
+"""The number of steps per whole number in which fractions are added up exactly."""
 
 
 def pack(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
@@ -131,7 +133,7 @@ def unpack(data: Iterable[bytes], dimension: int) -> tuple[NDArray[np.int8], Flo
 
 
 def store_vectors(db: Connection, rows: Sequence[int], vectors: Floats) -> None:
-    """Put the vectors of these rows, which ascend, in the place of what was there."""
+    """Replace the vectors of these rows, given in ascending order."""
     if not rows:
         return
     packed, factors = pack(vectors)
@@ -177,7 +179,7 @@ def _put_sketches(db: Connection, rows: Sequence[int], data: Sequence[bytes]) ->
 
 
 def _mark_changed(db: Connection, block: int) -> None:
-    """Give the block a version that no process can have seen, not even one of a block that is gone."""
+    """Give the block a version that no process can have seen, not even of a deleted block."""
     db.execute("INSERT OR REPLACE INTO vector_versions VALUES (?, random())", (block,))
 
 
@@ -190,11 +192,17 @@ def _count(db: Connection, packed: NDArray[np.int8], factors: Floats, times: int
 
 
 def sum_of_all(db: Connection, dimension: int) -> tuple[int, Rows]:
-    """How many vectors there are, and what they add up to, in steps of `FINE`."""
+    """Return the number of vectors and their sum, in steps of `FINE`."""
     found = db.execute("SELECT count, data FROM vector_sum").fetchone()
     if found is None or len(found[1]) != 8 * dimension:
         return 0, np.zeros(dimension, np.int64)
     return found[0], np.frombuffer(found[1], np.int64)
+
+
+def mean_of_all(db: Connection, dimension: int) -> Doubles:
+    """Return the mean of all vectors, and of `SHRINK` zero vectors so that a few memories do not decide it."""
+    count, total = sum_of_all(db, dimension)
+    return total / (count + SHRINK) / FINE
 
 
 def read_vectors(db: Connection, rows: Sequence[int] | None, dimension: int) -> dict[int, bytes]:
@@ -202,18 +210,6 @@ def read_vectors(db: Connection, rows: Sequence[int] | None, dimension: int) -> 
     sql = "SELECT row, data FROM vectors"
     found = db.execute(sql) if rows is None else of_rows(db, f"{sql} WHERE row IN carray(?)", rows)
     return {row: data for row, data in found if len(data) == dimension + FACTOR}
-
-
-def likeness(db: Connection, row: int, others: Sequence[int]) -> dict[int, float]:
-    """How near in meaning these rows are to one, as far as all of them have vectors."""
-    own = db.execute("SELECT data FROM vectors WHERE row = ?", (row,)).fetchone()
-    if own is None:
-        return {}
-    dimension = len(own[0]) - FACTOR
-    vectors = Vectors.of_stored({row: own[0]} | read_vectors(db, others, dimension), dimension)
-    numbers, factors = vectors.exact()
-    along = np.einsum("ij,j->i", numbers, numbers[0]) * factors * factors[0]
-    return dict(zip(vectors.rows.tolist(), along.tolist(), strict=True))
 
 
 # Memories that wait for their vectors, and whose vectors the index holds.
@@ -271,7 +267,7 @@ def keep_vectors(
 
 
 def identity_of(db: Connection) -> str | None:
-    """Whose vectors these are; None when there are none."""
+    """Return the embedder of the stored vectors; None if there are none."""
     found: str | None = db.execute("SELECT value FROM meta WHERE key = 'identity'").get
     return found
 
@@ -294,7 +290,7 @@ def take_over(db: Connection, identity: EmbedderIdentity, *, spared: Set[str]) -
 
 
 def text_hash(text: str) -> bytes:
-    """What vectors that were paid for are kept by."""
+    """The key of stored paid vectors."""
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
@@ -338,7 +334,6 @@ def _carry(source: Database, db: Connection, identities: Sequence[str], hashes: 
         keep_paid_vectors(db, identity, kept)
 
 
-Doubles = NDArray[np.float64]
 Places = NDArray[np.int32]
 
 # Search among vectors: by their sketches first, which stay in memory, then by the vectors that these point to.
@@ -349,22 +344,22 @@ SEGMENT = 16
 """How many blocks of sketches are compared at once."""
 SPAN = SEGMENT * BLOCK
 SHRINK = 50
-"""How many vectors of nothing the mean is taken with, so that a handful of memories do not decide it."""
+"""How many vectors of nothing the mean is taken with."""
 CLOSER_LOOK = BLOCK
 """How many vectors at least are compared for a question; so many that next to none of the nearest is missed.
 
 All of a home whose vectors lie in one block, which therefore needs no sketches.
 """
 PER_WANTED = 8
-"""The same for each one that is wanted."""
+"""The same for each result that is wanted."""
 MOST_EQUAL = 8
-"""By how much those whose sketches are equally near may exceed that."""
+"""By which factor equally near sketches may exceed that."""
 KEPT = 32 << 20
 """How many bytes of vectors that were read are kept in memory."""
 ROUGH = 1e-3
 """More than single precision gets wrong in a sum of products."""
 SAMPLED = 16
-"""One in so many is looked at to guess where the nearest end."""
+"""One in so many is sampled to estimate the cut-off."""
 EMPTY = 0xFFFF
 """The distance of a row that has no vector."""
 
@@ -392,7 +387,7 @@ class VectorTable:
         return 2 * self._count > len(self.packed)
 
     def add(self, new: Vectors) -> int | None:
-        """Put vectors below the others; returns the place of the first, None when there is no room."""
+        """Append vectors; returns the position of the first, or None if there is no room."""
         with self._lock:
             first, last = self._count, self._count + len(new.rows)
             if last > len(self.packed):
@@ -409,6 +404,7 @@ class Matrix:
     def __init__(self) -> None:
         self._lock = Mutex()
         self._versions: dict[int, int] = {}
+        self._mean: Doubles = np.zeros(0)
         self._few: Vectors | None = None
         self._segments: dict[int, Segment] = {}
         self._shelf: VectorTable | None = None
@@ -417,13 +413,39 @@ class Matrix:
     def scan(self, db: Connection, query: Floats) -> Scan:
         """Get ready to compare vectors with the question's."""
         with self._lock:
-            versions = dict(db.execute("SELECT block, version FROM vector_versions"))
+            versions = self._stored_versions(db)
+            if versions != self._versions or len(self._mean) != len(query):
+                self._mean, self._few = mean_of_all(db, len(query)), None
             if len(versions) <= 1:
-                if versions != self._versions or self._few is None or self._few.numbers.shape[1] != len(query):
-                    self._few = Vectors.of_stored(read_vectors(db, None, len(query)), len(query))
+                if self._few is None:
+                    found = Vectors.of_stored(read_vectors(db, None, len(query)), len(query))
+                    self._few = found._replace(squares=_seen_from(self._mean, found))
                     self._versions, self._segments, self._shelf = versions, {}, None
-                return Scan(db, query, self._few)
+                return Scan(query, self._mean, self._few)
             return self._scan_sketches(db, query, versions)
+
+    def likeness(self, db: Connection, row: int, others: Sequence[int]) -> dict[int, float]:
+        """Return the similarity of these rows to one, as far as all of them have vectors."""
+        with self._lock:
+            few = self._few if self._stored_versions(db) == self._versions else None
+        if few is None:
+            found = dict(of_rows(db, "SELECT row, data FROM vectors WHERE row IN carray(?)", [row, *others]))
+            dimension = len(found.get(row, ())) - FACTOR
+            found = {each: data for each, data in sorted(found.items()) if len(data) == dimension + FACTOR}
+            few = Vectors.of_stored(found, max(dimension, 0))
+        own, vectors = few.at([row]), few.at(others)
+        if not len(own.rows):
+            return {}
+        numbers, factors = vectors.exact()
+        along = np.einsum("ij,j->i", numbers, own.numbers[0].astype("float64")) * factors * float(own.factors[0])
+        return dict(zip(vectors.rows.tolist(), along.tolist(), strict=True))
+
+    def _stored_versions(self, db: Connection) -> dict[int, int]:
+        table = kept(db, Matrix)
+        if 0 not in table:
+            table[0] = dict(db.execute("SELECT block, version FROM vector_versions"))
+        found: dict[int, int] = table[0]
+        return found
 
     def _scan_sketches(self, db: Connection, query: Floats, versions: dict[int, int]) -> SketchScan:
         if versions != self._versions:
@@ -432,7 +454,7 @@ class Matrix:
             self._shelf, self._places = VectorTable(len(query)), None
         if self._places is None:
             self._places = _no_places(self._versions)
-        return SketchScan(db, query, self._segments, self._shelf, self._places)
+        return SketchScan(db, query, self._mean, self._segments, self._shelf, self._places)
 
     def _catch_up(self, db: Connection, versions: dict[int, int], dimension: int) -> None:
         """Read what changed. What there was before stays as it is, for those who search in it at this moment."""
@@ -449,7 +471,7 @@ class Matrix:
 
 
 def _no_places(versions: Mapping[int, int]) -> Places:
-    """For every row its place on the shelf; -1 where it has none."""
+    """Return the position of each row on the shelf; -1 if it has none."""
     return np.full((max(versions, default=-1) + 1) * BLOCK, -1, np.int32)
 
 
@@ -502,8 +524,16 @@ class Vectors(NamedTuple):
     def of(self, chosen: NDArray[np.bool_ | np.int64]) -> Vectors:
         return Vectors(self.rows[chosen], self.numbers[chosen], self.factors[chosen], self.squares[chosen])
 
+    def at(self, rows: Sequence[int] | Rows) -> Vectors:
+        """Return the vectors of these rows that are here; `self.rows` is in ascending order."""
+        wanted = np.asarray(rows, np.int64)
+        if not len(self.rows):
+            return self
+        places = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
+        return self.of(places[self.rows[places] == wanted])
+
     def exact(self) -> tuple[Doubles, Doubles]:
-        """Numbers and factors in double precision, in which whole numbers stay what they are."""
+        """Return numbers and factors in double precision, in which whole numbers are exact."""
         return self.numbers.astype("float64"), self.factors.astype("float64")
 
 
@@ -513,17 +543,16 @@ class Scan:
     Static vectors lean to one side, so that everything is a little like everything; seen from their mean they differ.
     """
 
-    def __init__(self, db: Connection, query: Floats, few: Vectors) -> None:
+    def __init__(self, query: Floats, mean: Doubles, few: Vectors) -> None:
         self._few = few
-        count, total = sum_of_all(db, len(query))
-        mean = total / (count + SHRINK) / FINE
         aim = query - mean
-        aim /= max(float(np.linalg.norm(aim)), 1e-9)
+        aim /= max(sqrt(aim.dot(aim)), 1e-9)
         # As whole numbers, since their products then add up to the same in any order.
-        self._aim, self._mean = np.rint(aim * FINE), np.rint(mean * FINE)
+        self._aim, self._mean = np.rint(aim * FINE), mean
+        self._offset = float(_whole(mean) @ self._aim) / FINE**2
 
     def nearest(self, limit: int) -> dict[int, float]:
-        """The nearest of all rows, and whatever is as near as the last of them, in no order."""
+        """Return the nearest rows and all that are as near as the last of them, unordered."""
         return self._nearest_of(self._candidates(limit), limit)
 
     def among(self, rows: Sequence[int], limit: int) -> dict[int, float]:
@@ -536,11 +565,7 @@ class Scan:
 
     def _vectors(self, rows: Rows) -> Vectors:
         """The vectors of these rows, as far as they have one."""
-        few = self._few
-        if not len(few.rows):
-            return few
-        places = np.minimum(np.searchsorted(few.rows, rows), len(few.rows) - 1)
-        return few.of(places[few.rows[places] == rows])
+        return self._few.at(rows)
 
     def _nearest_of(self, vectors: Vectors, limit: int) -> dict[int, float]:
         if len(vectors.rows) > 2 * limit:
@@ -548,7 +573,7 @@ class Scan:
         return best(vectors.rows, self._toward(*vectors.exact()), limit)
 
     def _roughly(self, vectors: Vectors, limit: int) -> NDArray[np.bool_]:
-        """Which of them may be among the nearest: quicker to tell than how near they are."""
+        """Return which of them may be among the nearest, at less cost than exact distances."""
         aim = (self._aim / FINE).astype(np.float32)
         along = np.einsum("ij,j->i", vectors.numbers.astype(np.float32), aim) * vectors.factors
         near: NDArray[np.bool_] = along >= np.partition(along, -limit)[-limit] - ROUGH
@@ -557,17 +582,16 @@ class Scan:
     def similarities(self, rows: Sequence[int]) -> dict[int, float]:
         """The cosines of the angles between these rows and the question, seen from the mean; none below 0."""
         vectors = self._vectors(np.asarray(rows, np.int64))
-        numbers, factors = vectors.exact()
-        toward = self._toward(numbers, factors)
-        squares = vectors.squares + (
-            float(self._mean @ self._mean) / FINE**2 - 2 * _along(numbers, factors, self._mean)
-        )
-        cosines = toward / np.sqrt(np.maximum(squares, 1e-18))
+        cosines = self._toward(*vectors.exact()) / np.sqrt(np.maximum(self._squares(vectors), 1e-18))
         return {row: cosine for row, cosine in zip(vectors.rows.tolist(), cosines.tolist(), strict=True) if cosine > 0}
+
+    def _squares(self, vectors: Vectors) -> Doubles:
+        """Return the squared lengths of vectors, relative to the mean."""
+        return vectors.squares
 
     def _toward(self, numbers: Doubles, factors: Doubles) -> Doubles:
         """How far each vector goes towards the question, seen from the mean; a vector of zeros goes nowhere."""
-        toward = _along(numbers, factors, self._aim) - float(self._mean @ self._aim) / FINE**2
+        toward = _along(numbers, factors, self._aim) - self._offset
         return np.where(factors > 0, toward, 0)
 
 
@@ -575,9 +599,15 @@ class SketchScan(Scan):
     """The same where vectors are many: those whose sketches are nearest are compared, as far as kept from memory."""
 
     def __init__(
-        self, db: Connection, query: Floats, segments: Mapping[int, Segment], shelf: VectorTable, places: Places
+        self,
+        db: Connection,
+        query: Floats,
+        mean: Doubles,
+        segments: Mapping[int, Segment],
+        shelf: VectorTable,
+        places: Places,
     ) -> None:
-        super().__init__(db, query, Vectors.of_stored({}, len(query)))
+        super().__init__(query, mean, Vectors.of_stored({}, len(query)))
         self._db = db
         self._segments = segments
         self._shelf = shelf
@@ -590,6 +620,10 @@ class SketchScan(Scan):
         if len(near) > MOST_EQUAL * count:
             near = near[np.argsort(self._distances[near], kind="stable")][: MOST_EQUAL * count]
         return self._vectors(near)
+
+    def _squares(self, vectors: Vectors) -> Doubles:
+        # Cached vectors outlive a change of the mean.
+        return _seen_from(self._mean, vectors)
 
     @cached_property
     def _distances(self) -> NDArray[np.uint16]:
@@ -630,6 +664,16 @@ class SketchScan(Scan):
         return None
 
 
+def _whole(mean: Doubles) -> Doubles:
+    return np.rint(mean * FINE)
+
+
+def _seen_from(mean: Doubles, vectors: Vectors) -> Doubles:
+    """Return the squared lengths of these vectors, relative to the mean."""
+    whole = _whole(mean)
+    return vectors.squares + (float(whole @ whole) / FINE**2 - 2 * _along(*vectors.exact(), whole))
+
+
 def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
     """How far vectors go into a direction, which is in whole numbers."""
     # Not by BLAS, whose threads get in each other's way for something as small as this.
@@ -638,7 +682,7 @@ def _along(numbers: Doubles, factors: Doubles, direction: Doubles) -> Doubles:
 
 
 def _reach(distances: NDArray[np.uint16], count: int) -> int:
-    """The distance within which at least so many lie, if there are so many."""
+    """Return the distance within which at least so many are, if there are so many."""
     if len(distances) <= count:
         return EMPTY - 1
     some = distances[::SAMPLED]
@@ -657,6 +701,6 @@ def best(rows: Rows, values: Doubles, limit: int) -> dict[int, float]:
 # Search by meaning: the nearest vectors among what passes the filter.
 
 
-def neighbours(scan: Scan, sieve: Sieve, limit: int) -> list[Match]:
+def neighbours(scan: Scan, sieve: Sieve, limit: int) -> dict[int, float]:
     """The nearest `limit` of the memories that pass, nearest first, equal ones by id."""
     return sieve.search(lambda rows, most: scan.nearest(most) if rows is None else scan.among(rows, most), limit)

@@ -27,15 +27,15 @@ DELAY = 0.3
 STEP_MS = 100
 """Milliseconds without a further change after which changes are looked at."""
 GATHER_MS = 500
-"""Milliseconds after which they are looked at though there are further ones."""
+"""Milliseconds after which changes are handled even if more keep coming."""
 POLL_MS = 1000
-"""Milliseconds between looks, on a system that cannot tell of changes."""
+"""Milliseconds between polls, on a system without notifications."""
 MANY = 200
-"""From how many changes on the whole home is looked over: the system may have dropped some of them."""
+"""The number of changes from which on the whole home is surveyed: the system may have dropped some."""
 LOOK_SECONDS = 2.0
 """How often a folder of notes is looked for that is not there."""
 FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0
-"""Seconds until what failed is tried again: twice as many each time, up to the last."""
+"""Seconds before a retry, doubled each time up to the last."""
 IS_RECURSIVE = sys.platform in ("darwin", "win32")
 """Whether the system itself watches what is below a folder. Elsewhere the library would follow links to do so."""
 TOPS = ("agents", SHARED)
@@ -55,7 +55,7 @@ class Watcher:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._pause = 0.0
-        """Seconds until what failed is tried again; none when nothing did."""
+        """Seconds before the next retry; 0 if nothing failed."""
         self._logged: str | None = None
 
     def start(self) -> None:
@@ -98,7 +98,7 @@ class Watcher:
         self._fail(why)
 
     def _watch(self, notify: type[RustNotify]) -> None:
-        """Watch the folders that there are; returns when there are others, and when watching is to end."""
+        """Watch the present folders; returns when there are others, or when watching is to end."""
         folders = frozenset(self._folders())
         with notify(sorted(folders), False, False, POLL_MS, IS_RECURSIVE, True) as changes:
             paths: set[str] | None = None
@@ -117,7 +117,7 @@ class Watcher:
                     paths = self._files({path for _, path in found}, folders)
 
     def _folders(self) -> list[str]:
-        """What is to be watched; nothing behind a link, and nothing of git's or our own."""
+        """Return the folders to watch, without links, git's folder and our own."""
         found = [self._root]
         for top in () if IS_RECURSIVE else TOPS:
             start = os.path.join(self._root, top)
@@ -129,15 +129,15 @@ class Watcher:
         return found
 
     def _roots(self) -> dict[str, bool]:
-        """The folders of notes that anybody watches here, each with whether it is there.
+        """Return the watched folders of notes, each with whether it exists.
 
-        Nothing tells when one comes back, so those that are not are looked for.
+        Nothing reports that a folder comes back, so missing ones are polled.
         """
         roots = dict.fromkeys(root for index in self._indexes() for root in index.notes.roots())
         return {root: os.path.isdir(root) for root in roots}
 
     def _files(self, paths: Iterable[str], folders: Collection[str]) -> set[str] | None:
-        """The files of the home among these; None when there are folders among them, or very many."""
+        """Return the home's files among these; None if there are folders among them, or very many."""
         paths = list(paths)
         notes = [path for path in paths if self._mark_notes(path)]
         if any(path in folders or os.path.isdir(path) for path in notes):
@@ -148,7 +148,7 @@ class Watcher:
         return set(changed)
 
     def _mark_notes(self, path: str) -> bool:
-        """Have an index look its notes over where one of them, or a folder of them, has changed."""
+        """Mark notes for a new survey if one of them, or a folder of them, has changed."""
         marked = [index for index in self._indexes() if index.notes.root_of(path)]
         for index in marked:
             index.notes.mark_behind()
@@ -232,6 +232,6 @@ def _unless_expected(error: OSError) -> None:
 
 
 def _is_of_home(path: str) -> bool:
-    """Whether a change here may be one of a tracked file, or of a folder that holds some."""
+    """Whether a change here may concern a tracked file, or a folder that holds some."""
     first, *rest = path.split("/")
     return path in (".", CONFIG, GITIGNORE) or (first in TOPS and not any(map(is_junk, rest)))

@@ -1,4 +1,4 @@
-"""Writing what the files say into the tables, so that the same files always end as the same tables."""
+"""Write the contents of files into the tables; the same files always result in the same tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from apsw import Connection, carray
 from memfolio.clock import EPOCH
 from memfolio.index.fact_write import FactFiling
 from memfolio.index.facts import read_facts
-from memfolio.index.lookup import RECORDS_ABOUT, lines_about, state_lines
+from memfolio.index.lookup import lines_about, records_about, state_lines
 from memfolio.index.notes import NOTE, REFERS, read_note, words_id
 from memfolio.index.read_files import (
     EntityPage,
@@ -93,12 +93,12 @@ class RowFiling:
         return int(self.value("SELECT max(row) FROM memories", default=0)) + 1
 
     def add_all(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> None:
-        """File many memories at once, all of them new."""
+        """Index many new memories at once."""
         self._db.executemany(INSERT, rows)
         self._add_words(rows, words)
 
     def add_unknown(self, rows: Sequence[Row], words: Sequence[tuple[int, str, str]]) -> set[int]:
-        """File those memories whose ids nobody has; returns the numbers of the others."""
+        """Index memories with unused ids; returns the row numbers of the others."""
         before = self._db.total_changes()
         self._db.executemany(INSERT.replace("INSERT", "INSERT OR IGNORE", 1), rows)
         known: set[int] = set()
@@ -147,7 +147,7 @@ class RowFiling:
         self._db.executemany(_ADD_SESSION, [each for each in by_session.items() if each[1]])
 
     def _forget_vector(self, key: int) -> None:
-        """Empty the slot of a memory that says something else now, or nothing any more."""
+        """Clear the vector of a memory whose text changed or went."""
         if self.value("SELECT 1 FROM waiting WHERE row = ?", key) is None:
             self._db.execute("INSERT INTO waiting VALUES (?)", (key,))
             clear_vector(self._db, key)
@@ -160,7 +160,7 @@ class RowFiling:
         self._count((), [row])
 
     def link(self, key: int, item: MemoryItem, number: int) -> None:
-        """Note a memory's tags, the entities it names and what it was derived from."""
+        """Record a memory's tags, entities and sources."""
         for tag in dict.fromkeys(item.tags):
             self._db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", clean((tag.casefold(), key)))
         for entity in mentions(item.content):
@@ -187,7 +187,7 @@ class RowFiling:
         )
 
     def lines_about(self, memory: str, words: str | None = None) -> list[Line]:
-        """The state lines about a memory, or about its words where these are known."""
+        """Return the state lines about a memory, or about its text, if known."""
         if self._with_lines is None:
             self._with_lines = set(
                 column(self._db, f"SELECT memory FROM states UNION SELECT {_WORDS_OF} FROM states s")
@@ -197,7 +197,7 @@ class RowFiling:
         return lines_about(self._db, memory) if memory in self._with_lines else []
 
     def note_line(self, memory: str) -> None:
-        """There is a state line about a memory, and perhaps about the words of a note."""
+        """Note that there is a state line about a memory, and maybe about the text of a note."""
         self._known_words = None
         if self._with_lines is not None:
             self._with_lines.add(memory)
@@ -221,7 +221,7 @@ _OUTCOMES: dict[object, str] = {True: "it worked", False: "it failed"}
 
 
 class RecordFiling:
-    """The lines of such ledgers, inside one transaction of `db`."""
+    """Indexes the lines of such ledgers, inside one transaction of `db`."""
 
     def __init__(self, db: Connection, rows: RowFiling, agent: str) -> None:
         self._db = db
@@ -229,7 +229,7 @@ class RecordFiling:
         self._agent = agent
 
     def refile(self, ledger: str, file: int, first: int, lines: Iterable[Record], modified: datetime) -> None:
-        """Make the tables say of a file exactly what its lines say."""
+        """Make the tables match the lines of a file."""
         before = column(self._db, "SELECT about FROM records WHERE file = ? ORDER BY 1", file)
         self._db.execute("DELETE FROM records WHERE ledger = ? AND file = ?", (ledger, file))
         self.add(ledger, file, first, lines, modified, before)
@@ -257,7 +257,7 @@ class RecordFiling:
 
     def _refile_case(self, case: str) -> None:
         """File a case as all lines about it make it."""
-        lines = list(self._db.execute(f"SELECT file, ordinal, line {RECORDS_ABOUT}", ("cases", case)))
+        lines = list(self._db.execute(records_about(self._db, "file, ordinal, line"), ("cases", case)))
         item, old = _case(case, [json.loads(line) for _, _, line in lines]), self._rows.find(case)
         if item is None:
             if old:
@@ -274,7 +274,7 @@ class RecordFiling:
 
 
 def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[str, str]:
-    """What a line is about, and the line with an id and a time."""
+    """Return what a line is about, and the line with an id and a time."""
     name, prefix = _NAMES[ledger]
     text = json.dumps(line, sort_keys=True)
     own = f"{prefix}-{blake2b(f'{agent}{chr(0)}{text}'.encode()).hexdigest()[:16]}"
@@ -320,7 +320,7 @@ def _case(id: str, lines: Sequence[Record]) -> MemoryItem | None:
 
 
 def _texts(line: Record, part: str, name: str) -> list[str]:
-    """The texts below a name of a part of a line, whether there is one or several."""
+    """Return the texts under a name of a part of a line, one or several."""
     value = _in(line, part, name)
     found = value if isinstance(value, list) else [value]
     return [without_surrogates(each) for each in found if isinstance(each, str) and each.strip()]
@@ -337,16 +337,16 @@ def _in(line: Record, part: str, name: str) -> object:
 
 EDGES = frozenset({"causal", "contradicts", "relation", "derived_from", "supersedes"})
 UNREAD = "-"
-"""Stands in place of the hash of a file that cannot be read."""
+"""Stands for the hash of a file that cannot be read."""
 FEW = 8
-"""How many entries may come and go for a log to be filed without reading all of it."""
+"""How many entries may come and go for a log to be indexed without reading all of it."""
 _PLAIN_LOG = """
 SELECT number FROM files f WHERE path = ?1 AND problems IS NULL
 AND NOT EXISTS (SELECT 1 FROM places p WHERE p.file = f.number)
 AND (SELECT count(*) = ?2 AND coalesce(min(ordinal), ?3) = ?3 AND coalesce(max(ordinal), ?4) = ?4
      FROM memories m WHERE m.file = f.number)
 """
-"""A log whose entries are all filed under their own ids, one after the other."""
+"""A log whose entries are all indexed under their own ids, in order."""
 _NOTES_ABOUT = f"""
 SELECT DISTINCT f.path FROM memories m JOIN files f ON f.number = m.file WHERE m.form = '{NOTE}'
 AND (m.forgotten_at IS NOT NULL OR m.superseded_by IS NOT NULL
@@ -354,7 +354,7 @@ AND (m.forgotten_at IS NOT NULL OR m.superseded_by IS NOT NULL
 """
 """Notes in which something has the same words as one of these memories, or is out of sight for words that it had."""
 OF_ENTITY = -2
-"""Stands in place of an ordinal where an edge is drawn by the page of an entity."""
+"""Stands for an ordinal if an edge comes from the page of an entity."""
 
 
 class Filing:
@@ -366,7 +366,7 @@ class Filing:
         self._zone = zone
         self._read = read
         self._again: dict[str, None] = {}
-        """Files to read again, because another file's change decides what their entries are."""
+        """Files to read again, because a change of another file affects their entries."""
         self._rows = RowFiling(db)
 
     @cached_property
@@ -378,7 +378,7 @@ class Filing:
         return RecordFiling(self._db, self._rows, self._agent)
 
     def put(self, path: str, data: bytes, state: FileState) -> None:
-        """File the whole content of a file, whatever was known of it before."""
+        """Index the whole content of a file, whatever was known of it."""
         self._put(path, data, state)
         self._read_affected()
 
@@ -405,10 +405,29 @@ class Filing:
     def add(self, path: str, items: Sequence[MemoryItem], state: FileState) -> None:
         """File memories that were just appended to a log, under ids that did not exist before."""
         number = self._known_number(path, state)
+        found = self._behind_last(path, number, items)
+        self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
+
+    def append_log(self, path: str, data: bytes, state: FileState) -> bool:
+        """File entries that were appended to a log; False where that is not all, or another file may have one."""
+        text, day = to_text(data), day_of(path)
+        is_plain = all(block.id or not block.text.strip() for block in split_log(text, self._agent))
+        # A code fence may end one that began before, and with it what an entry is.
+        if day is None or not is_plain or is_packed_log(path) or "```" in text or "~~~" in text:
+            return False
+        reading = read_log(text, day=day, tz=self._zone, agent=self._agent)
+        number = self._known_number(path, state)
+        found = self._behind_last(path, number, [each.entry.item for each in reading.entries])
+        if reading.problems or not self._are_new(found):
+            return False
+        self._add_all(number, found, [self._state_of(each) for each in found], archived=is_archived(path))
+        return True
+
+    def _behind_last(self, path: str, number: int, items: Iterable[MemoryItem]) -> list[Searchable]:
+        """Memories that stand behind all others of a file."""
         last = self._rows.value("SELECT max(ordinal) FROM memories WHERE file = ?", number)
         first = first_ordinal(path) if last is None else last + 1
-        found = [Searchable(item=item, ordinal=first + nth) for nth, item in enumerate(items)]
-        self._add_all(number, found, [State(item=item) for item in items], archived=is_archived(path))
+        return [Searchable(item=item, ordinal=ordinal) for ordinal, item in enumerate(items, first)]
 
     def amend(self, path: str, before: bytes, after: bytes, state: FileState) -> bool:
         """File what left a log and what came into it; False where that is not all that happened to its entries."""
@@ -465,7 +484,7 @@ class Filing:
 
     @cached_property
     def _dates(self) -> dict[str, datetime]:
-        """When pages were written that came from elsewhere and do not tell that themselves."""
+        """Dates of imported pages that do not contain one."""
         lines = map(json.loads, column(self._db, "SELECT line FROM states WHERE op = ?", Op.DATED.value))
         days = ((path, told_date({"date": [str(day)]})) for line in lines for path, day in _dated(line))
         root = agent_root(self._agent)
@@ -530,7 +549,7 @@ class Filing:
                 self._put(path, data, stored_state(*found))
 
     def _known_number(self, path: str, state: FileState) -> int:
-        """The number of a file whose state is noted hereby."""
+        """Return the number of a file, recording its state."""
         # Two statements: RETURNING takes a millisecond here, since it needs a journal of its own.
         self._db.execute(
             "INSERT INTO files (path, hash, size, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE "
@@ -546,7 +565,7 @@ class Filing:
     # What a file holds
 
     def _refile(self, path: str, number: int, reading: FileReading) -> None:
-        """Make the tables say of a file exactly what its reading says."""
+        """Make the tables match the reading of a file."""
         sql = f"SELECT m.row, {SELECT} FROM memories m WHERE m.file = ?"
         before = {row[0]: (key, tuple(row)) for key, *row in self._db.execute(sql, (number,))}
         self._db.execute("DELETE FROM places WHERE file = ?", (number,))
@@ -573,7 +592,7 @@ class Filing:
         return fold(found.item, self._rows.lines_about(found.item.id, words))
 
     def _name_note(self, path: str, names: Sequence[str]) -> None:
-        """Note what a note goes by, so that it is found by each of its names."""
+        """Record the names of a note, so that it is found by each of them."""
         if is_note(path):
             self._db.execute("DELETE FROM names WHERE entity = ?", (f"{NOTE}:{path}",))
             rows = [clean((key, f"{NOTE}:{path}")) for key in sorted(set(map(name_key, names)) - {""})]
@@ -586,7 +605,7 @@ class Filing:
         return len(ids) == len(found) and (not ids or self._rows.value(sql, carray(ids)) is None)
 
     def _add_all(self, number: int, found: Sequence[Searchable], states: Sequence[State], *, archived: bool) -> None:
-        """File many memories at once, all of them new."""
+        """Index many new memories at once."""
         first = self._rows.next_key()
         rows, words = [], []
         for key, (each, state) in enumerate(zip(found, states, strict=True), start=first):
@@ -621,7 +640,7 @@ class Filing:
         self._db.execute("INSERT OR REPLACE INTO places (id, file, ordinal) VALUES (?, ?, ?)", (id, file, ordinal))
 
     def _offer_to_copies(self, id: str) -> None:
-        """A memory left its file: whoever else has it is read again."""
+        """Read other files with this memory again, after it left its file."""
         sql = "SELECT DISTINCT f.path FROM places p JOIN files f ON f.number = p.file WHERE p.id = ?"
         self._again.update(dict.fromkeys(column(self._db, sql, id)))
 
@@ -663,7 +682,7 @@ class Filing:
             self._rows.add_edge(kind, entity, target, number, OF_ENTITY, predicate)
 
     def _name(self, entity: EntityPage) -> None:
-        """Note what an entity is called."""
+        """Record the names of an entity."""
         self._db.execute("DELETE FROM names WHERE entity = ?", clean((entity.id,)))
         names = {name_key(name) for name in (entity.id, entity.name, *entity.aliases)} - {""}
         rows = [clean((name, entity.id)) for name in sorted(names)]
@@ -696,7 +715,7 @@ class Filing:
                 self._again[found[0]] = None
 
     def _read_entry_again(self, id: str, path: str, number: int, ordinal: int) -> bool:
-        """File an entry of a log as it is; False where that takes a look at the whole file."""
+        """Index one entry of a log again; False if that requires reading the whole file."""
         day, row = day_of(path), self._rows.find(id)
         entries = _marked(self._read(path) or b"", self._agent) if is_log(path) and not is_packed_log(path) else None
         if day is None or entries is None or id not in entries:
@@ -721,14 +740,14 @@ def _spot(found: Searchable, file: int, archived: bool) -> Spot:
 
 
 def _marked(data: bytes, agent: str) -> dict[str, str] | None:
-    """The entries of a log by their ids; None where it has anything else."""
+    """Return the entries of a log by id; None if it contains anything else."""
     blocks = [block for block in split_log(to_text(data), agent) if block.kind != "preamble"]
     entries = {block.id: block.text.rstrip("\n") for block in blocks if block.id}
     return entries if len(entries) == len(blocks) else None
 
 
 def _as_unmarked(found: Searchable, agent: str) -> Searchable:
-    """An entry whose id another file has, read as if it had none."""
+    """Return an entry whose id another file owns, as if it had none."""
     return replace(found, item=replace(found.item, id=text_id(agent, found.item.content)))
 
 
@@ -745,7 +764,7 @@ def _edges(line: Line) -> Iterable[tuple[str, str, str, str | None]]:
 
 
 def _dated(line: Line) -> Iterable[tuple[str, object]]:
-    """The pages of which a state line tells when they were written."""
+    """Return the pages whose dates a state line gives."""
     pages = line.get("pages") if line.get("op") == Op.DATED else None
     return pages.items() if isinstance(pages, Mapping) else ()
 

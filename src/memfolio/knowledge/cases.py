@@ -11,18 +11,19 @@ from math import log2
 from sys import float_info
 from typing import Any, NamedTuple
 
-from memfolio.arguments import choose, nearest
+from memfolio.arguments import check_known, check_string, choose
 from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import record_lines
 from memfolio.index.search import QUARANTINED, Filter
 from memfolio.knowledge.facts import origin_of
 from memfolio.recall.hit import Hits
-from memfolio.recall.query import MAX_LIMIT, Query, check_fraction, check_number, check_text, known, shown, words
+from memfolio.recall.query import MAX_LIMIT, Query, check_number, known, words
 from memfolio.recall.searcher import Searcher
+from memfolio.text import shown
 from memfolio.types import Action, Attribution, Origin, check_attribution, frozen
 from memfolio.vault.change import Receipt
-from memfolio.vault.fields import read_moment
+from memfolio.vault.fields import check_fraction, read_moment
 from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
 
@@ -91,7 +92,7 @@ class Case:
 
     @property
     def key(self) -> Key:
-        """What is the same for the same solution of the same situation; what strangers tell is apart from the rest."""
+        """A key that is equal for the same solution of the same situation; untrusted cases have keys of their own."""
         at, done, is_strange = self.situation, self.solution, self.origin is Origin.UNTRUSTED
         # The order of beliefs and desires says nothing; that of actions does.
         words = " ".join(at.context.casefold().split())
@@ -116,7 +117,7 @@ class CaseStore:
     problems: list[str] = field(default_factory=list)
 
     def with_lines(self, records: Iterable[Mapping[str, Any]]) -> CaseStore:
-        """What there is after further lines; what makes no sense is told in `problems` and changes nothing."""
+        """Return a new store with further lines applied; invalid lines only add to `problems`."""
         # A copy, since other threads may be reading the old one.
         store = CaseStore(dict(self.cases), dict(self.names), dict(self.same), list(self.problems))
         for record in records:
@@ -165,10 +166,10 @@ def after(case: Case, record: Mapping[str, Any], at: datetime) -> Case:
 
 
 def read_case(record: Mapping[str, Any]) -> Case:
-    """The case that a record tells of; InputError says what is wrong with it."""
+    """Read a case from a JSON record; raises InputError naming the invalid field."""
     situation, solution, outcome = (_checked(name, record.get(name)) for name in PARTS)
     return Case(
-        id=check_text("its id", record.get("case") or record.get("id") or ""),
+        id=check_string("its id", record.get("case") or record.get("id") or ""),
         situation=CaseSituation(**situation),
         solution=Solution(**solution),
         outcome=Outcome(**outcome),
@@ -179,7 +180,7 @@ def read_case(record: Mapping[str, Any]) -> Case:
 
 
 def line_of(case: Case) -> dict[str, Any]:
-    """A case as its line tells it, without what the writer adds."""
+    """Return the fields of a case as a JSON record, without those that the writer adds."""
     return {name: asdict(getattr(case, name)) for name in PARTS} | {"importance": case.importance}
 
 
@@ -188,8 +189,7 @@ def _checked(part: str, value: object) -> dict[str, Any]:
     checks = _FIELDS[part]
     if not isinstance(value, Mapping):
         raise InputError(f"the {part} is a {type(value).__name__}", hint=f"pass an object with {', '.join(checks)}")
-    if unknown := next((str(each) for each in value if each not in checks), None):
-        raise InputError(f"the {part} has no {unknown[:40]!r}", hint=nearest(unknown, [*checks]))
+    check_known(f"the {part} has no", value, checks)
     found = {name: check(name, value.get(name)) for name, check in checks.items()}
     if not any(found.values()) and part != "outcome":
         raise InputError(f"the {part} is empty", hint=f"give one of {', '.join(checks)}")
@@ -203,7 +203,7 @@ def _success(_: str, value: object) -> bool:
 
 
 def _text(name: str, value: object) -> str:
-    found = check_text(name, "" if value is None else value).strip()
+    found = check_string(name, "" if value is None else value).strip()
     if len(found) > LONG:
         raise InputError(f"{name} has {len(found):,} characters", hint=f"tell it in at most {LONG:,}")
     return found
@@ -228,7 +228,7 @@ def _numbers(name: str, value: object) -> dict[str, float]:
     for each, number in given.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= float_info.max:
             raise InputError(f"{shown(each)} of {name} is no finite number", hint="what is no number goes into lessons")
-    return {check_text("a metric", each): number for each, number in given.items()}
+    return {check_string("a metric", each): number for each, number in given.items()}
 
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
@@ -241,7 +241,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[str, object], Any]]] = {
 # Which cases are like a situation, and which are worth keeping. Pure.
 
 TEXT = 0.5
-"""How much like texts count where nothing else meets; the more ids meet, the less is left for them."""
+"""Weight of similar wording if no ids match; the more ids match, the less the wording counts."""
 OUTCOME = 0.2
 """How much of a score depends on how well a case worked."""
 MONTH = 30 * 86400
@@ -260,12 +260,12 @@ class SimilarCase:
 
     @property
     def is_warning(self) -> bool:
-        """Whether it failed more often than it worked: it tells what not to do."""
+        """Whether the case failed more often than it worked, and so shows what to avoid."""
         return 2 * self.case.successes < self.case.uses
 
     @property
     def why(self) -> tuple[str, ...]:
-        """What speaks for it, and what to make of it, each as a phrase."""
+        """The reasons why the case is similar, and how often it worked, each as a phrase."""
         at, found = self.case.situation, list[str]()
         for name, shared, every in (("beliefs", self.beliefs, at.beliefs), ("desires", self.desires, at.desires)):
             found += [f"shares {len(shared)} of {len(every)} {name}: {', '.join(shared[:5])}"] if shared else []
@@ -291,10 +291,10 @@ def rank(
     weight: float,
     limit: int,
 ) -> list[SimilarCase]:
-    """The cases most like a situation, what worked before what did not; equal ones by importance, then latest first.
+    """Return the cases most similar to a situation, best first; ties are broken by importance, then newest first.
 
-    How much a case is like it: the share of its beliefs times `weight`, of its desires times the rest. A case without
-    beliefs, or without desires, has no share there.
+    The similarity is the share of the case's beliefs that match, times `weight`, plus the share of its desires that
+    match, times the rest. A case without beliefs or desires scores nothing for that part.
     """
     known, wished, found = frozenset(beliefs), frozenset(desires), list[SimilarCase]()
     for case in cases:
@@ -370,9 +370,9 @@ class Cases:
         by: Attribution = KEEPER,
         dry_run: bool = False,
     ) -> Case:
-        """Keep how something was solved; the same solution of the same situation counts as a further use of its case.
+        """Store how a situation was solved; a known solution of a known situation counts as a further use of its case.
 
-        Where there are too many cases, those of least worth go with the same change.
+        If there are too many cases, the least valuable are deleted in the same change.
         """
         given = {"situation": situation, "solution": solution, "outcome": outcome, "importance": importance}
         case, store = read_case({**given, "origin": origin or origin_of(self._vault, by)}), self._current().store
@@ -399,12 +399,12 @@ class Cases:
         limit: int = 5,
         include: Iterable[str] = (),
     ) -> Similar:
-        """The cases most like a situation, best first; what failed more often than it worked is marked as a warning.
+        """Return the most similar cases, best first; one that failed more often than it worked is marked as a warning.
 
-        `include` with "quarantined" brings what strangers told, too.
+        Pass "quarantined" in `include` to also search cases from untrusted sources.
         """
         held, wanted = _distinct("beliefs", beliefs), _distinct("desires", desires)
-        text = check_text("context", context)
+        text = check_string("context", context)
         most = check_number("limit", limit, 1, MAX_LIMIT)
         strange = known("include", words("include", include), (QUARANTINED,))
         if not (held or wanted or text.strip()):
@@ -430,12 +430,11 @@ class Cases:
         return self._change(self.get(id), {"op": "retain", "outcome": outcome}, by, dry_run=dry_run)
 
     def revise(self, id: str, *, by: Attribution = KEEPER, dry_run: bool = False, **changes: Any) -> Case:
-        """Change the situation, solution, outcome or importance of a case: the fields that are given, and no others.
+        """Change the given fields of a case: situation, solution, outcome or importance.
 
-        What it was before stays in its history.
+        The previous version stays in the history.
         """
-        if unknown := next((name for name in changes if name not in REVISABLE), None):
-            raise InputError(f"a case has no {unknown[:40]!r}", hint=nearest(unknown, REVISABLE))
+        check_known("a case has no", changes, REVISABLE)
         case = self.get(id)
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
@@ -455,9 +454,9 @@ class Cases:
         return case
 
     def get(self, id: str) -> Case:
-        """The case with this id, or that of a line that told of it once more."""
+        """Return the case with this id, or the case that the line with this id added to."""
         store = self._current().store
-        name = store.names.get(check_text("an id", id), "")
+        name = store.names.get(check_string("an id", id), "")
         if name and name not in store.cases:
             raise NotFoundError(f"case {id[:80]!r} is deleted", hint="undoing that change brings it back")
         if not name:
@@ -469,10 +468,10 @@ class Cases:
         return sorted(self._current().store.cases.values(), key=lambda case: (case.updated_at, case.id), reverse=True)
 
     def history(self, id: str) -> Sequence[Mapping[str, Any]]:
-        """The lines about a case, oldest first, also of one that is deleted."""
+        """Return the lines about a case, oldest first; also works for a deleted case."""
         read = self._current()
         names = read.store.names
-        if (first := names.get(check_text("an id", id))) is None:
+        if (first := names.get(check_string("an id", id))) is None:
             raise NotFoundError(f"there never was a case {id[:80]!r}", hint="`memfolio case list` shows what there is")
         lines = map(json.loads, read.lines)
         return [line for line in lines if names.get(str(line.get("case") or line.get("id"))) == first]
@@ -482,7 +481,7 @@ class Cases:
         return self._current().store.problems
 
     def _change(self, case: Case, change: Mapping[str, Any], by: Attribution, *, dry_run: bool) -> Case:
-        """Add a line about a case; it has all of it, so that whoever reads it alone knows what it is about."""
+        """Append a line about a case. Each line holds the whole case, so that it can be read alone."""
         record = {**line_of(case), **change, "case": case.id}
         changed = after(case, record, self._vault.home.now())
         if (other := self._current().store.same.get(changed.key, case.id)) != case.id:

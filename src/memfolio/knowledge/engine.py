@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # that is ordered by confidence, then by span, needs never be replaced by something better, as in Dijkstra's search.
 
 Order = tuple[float, int, int]
-"""What a conclusion stands in the queue by: -confidence, start, -end."""
+"""The order in which conclusions are taken from the queue: -confidence, start, -end."""
 STEPS = 50
 """How many steps may be taken for each fact and for each conclusion that is allowed."""
 PROPOSAL = 20
@@ -94,11 +94,11 @@ class Derivation(MemoryRelations):
 
     @property
     def derived(self) -> list[Atom]:
-        """What follows, in the order in which it was found."""
+        """The conclusions, in the order in which they were drawn."""
         return [self.atoms[key] for key in self.proofs]
 
     def premises(self, atom: Atom) -> list[Atom]:
-        """What an atom rests on: nothing for one that was given."""
+        """Return the premises of a conclusion; a given atom has none."""
         proof = self.proofs.get(atom.key)
         return [self.atoms[key] for key in proof.premises] if proof else []
 
@@ -211,7 +211,7 @@ class Forward:
                     self._joins[part.predicate].append(RuleSearch(rule, rest, part, store, budget))
 
     def draw(self) -> None:
-        """Conclude everything from what the store holds."""
+        """Draw every conclusion from the stored facts."""
         # First everything from scratch; from then on only joins with what is new (semi-naive evaluation).
         for rule in self._rules:
             self._try(RuleSearch(rule, rule.conditions, None, self._store, self._budget), (), 1.0, *ALWAYS)
@@ -243,7 +243,7 @@ class Forward:
         self._budget.allow(len(self._proposed))  # long before all of them are taken
 
     def _conclude_waiting(self) -> None:
-        """Take what was proposed, the surest first, unless something at least as good holds."""
+        """Accept the waiting conclusions, most certain first, unless one at least as good is known."""
         while self._queue:
             order = heappop(self._queue)
             for triple, (rule, premises) in self._waiting.pop(order).items():
@@ -281,7 +281,7 @@ SHARE = 2
 WITHDRAWAL = 20
 """How many steps it counts to withdraw a conclusion."""
 TROUBLE = "derived-trouble"
-"""The note of why there are no conclusions, where they could not be drawn."""
+"""Key of the note that says why no conclusions could be drawn."""
 _FIELDS = f"""row, subject, predicate, object, confidence,
     coalesce(valid_from, {BEGINNING}), coalesce(valid_until, {END})"""
 _TRUSTED = "origin <> 'untrusted'"
@@ -311,7 +311,7 @@ class StoredRelations:
         self._lowest = int(connection.execute("SELECT coalesce(min(row), 0) FROM derived").get)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        """The atoms with this predicate and, where they are given, this subject and object."""
+        """Return the atoms with this predicate and, if given, this subject and object."""
         query = _MATCH[subject is not None, object is not None]
         given = tuple(each for each in (predicate, subject, object) if each is not None)
         return list(map(Atom._make, self._db.execute(query, given)))
@@ -331,14 +331,14 @@ class StoredRelations:
         self._db.execute("DELETE FROM supports WHERE row = ?", (atom.key,))
 
     def dependents(self, key: int) -> Sequence[Atom]:
-        """The conclusions whose proof uses an atom."""
+        """Return the conclusions whose proofs use an atom."""
         sql = f"SELECT {_FIELDS} FROM derived WHERE row IN (SELECT row FROM supports WHERE premise = ?)"
         return list(map(Atom._make, self._db.execute(sql, (key,))))
 
 
 @frozen
 class Refreshed:
-    """What a refresh of the stored conclusions did."""
+    """The outcome of a refresh of the stored conclusions."""
 
     is_full: bool = False
     """Whether all was drawn anew."""
@@ -348,10 +348,10 @@ class Refreshed:
 
 
 def refresh(index: Index, rules: Iterable[Rule], *, most: int) -> Refreshed:
-    """Bring the conclusions of an index in line with its facts and the rules that are kept and enabled.
+    """Bring the conclusions of an index in line with its facts and the kept, enabled rules.
 
-    Where they cannot be drawn, because they are too many or a rule negates what it leads to, none is kept, and
-    `problems` and `trouble` say why.
+    If there are too many conclusions, or a rule negates its own consequence, none is stored; `problems` and `trouble`
+    say why.
     """
     applied = [rule for rule in rules if rule.kept and rule.enabled and rule.conclusion is not None]
     stamp = _stamp(applied, most)
@@ -382,7 +382,7 @@ def refresh_inside(connection: Connection, rules: Sequence[Rule], stamp: str | N
 
 
 def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, most: int) -> Refreshed | None:
-    """Conclusions brought in line with the facts that changed; None where all has to be drawn anew."""
+    """Update the conclusions for the facts that changed; None if everything has to be drawn again."""
     # Other rules, or nothing to build on.
     if stamp is None or get_meta(connection, DERIVED) != stamp or trouble(connection) is not None:
         return None
@@ -401,7 +401,7 @@ def _maintain(connection: Connection, rules: Sequence[Rule], stamp: str | None, 
 def _is_current(connection: Connection, stamp: str | None) -> bool:
     """Whether conclusions were drawn by the rules with this stamp, and no fact has changed since.
 
-    Where they could not be drawn, they can neither with more facts, so only one that has gone counts as a change.
+    If they could not be drawn, more facts would not help, so that only a removed fact counts as a change.
     """
     if get_meta(connection, DERIVED) != stamp:
         return False
@@ -410,7 +410,7 @@ def _is_current(connection: Connection, stamp: str | None) -> bool:
 
 
 def trouble(connection: Connection) -> str | None:
-    """Why no conclusions are kept, although there are rules to draw them by."""
+    """The reason why no conclusions are stored, although there are rules for them."""
     found = get_meta(connection, TROUBLE)
     return None if found is None else str(found)
 
@@ -451,7 +451,7 @@ def _row(atom: Atom, rule: str) -> tuple[object, ...]:
 
 
 def _stamp(rules: Sequence[Rule], most: int) -> str | None:
-    """What tells whether conclusions were drawn by these rules, within this limit; None where there are no rules."""
+    """A hash of the rules and the limit that conclusions are drawn by; None without rules."""
     stated = sorted(repr((rule.id, rule.conditions, rule.conclusion, rule.factor)) for rule in rules)
     text = "\n".join([*stated, str(most)])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest() if stated else None
@@ -498,7 +498,7 @@ class Revision(Forward):
                 self._absent[each.predicate].append(RuleSearch(rule, others, each, store, budget))
 
     def revise(self, keys: Iterable[int], triples: Iterable[Triple]) -> None:
-        """Follow changes of what lies below, and of facts, given by their keys and triples."""
+        """Propagate changes of facts and of lower layers, given by their keys and triples."""
         changed = sorted(triples)
         suspects = {each for each in changed if each[1] in self._heads}
         # What appears takes away conclusions from its absence; what disappears allows some.
@@ -569,7 +569,7 @@ class Revision(Forward):
         self._join(self._restore(triple, order, rule, premises))
 
     def _restore(self, triple: Triple, order: Order, rule: Rule, premises: tuple[Atom, ...]) -> Atom:
-        """Conclude; what comes back as it was gets its key again, so that what rests on it in layers above stays."""
+        """Accept a conclusion; one that returns unchanged gets its old key, so that conclusions above it stay valid."""
         key = self._keys.get((triple, order), 0)
         if self.gone.pop(key, None) is not None:
             return self._conclude(key, triple, order, rule, premises)
@@ -611,10 +611,10 @@ def findings(
     severity: Severity = Severity.INFO,
     problems: set[str] | None = None,
 ) -> list[RuleFinding]:
-    """What violates constraints, or what policies ask for, at `now`; `severity` is the mildest that counts.
+    """Return violated constraints, or actions that policies demand, at `now`, of at least this severity.
 
-    What is to be escalated and what is worst comes first, then the surest. Actions that contradict each other are all
-    told.
+    Findings to escalate come first, then the most severe, then the most certain. Contradicting actions are all
+    returned.
     """
     chosen = [rule for rule in rules if _WORST[rule.severity] <= _WORST[severity]]
     return sorted((each for rule in chosen for each in _findings(rule, relations, now, problems)), key=_rank)
@@ -625,7 +625,7 @@ def _rank(each: RuleFinding) -> tuple[bool, int, float, str, str]:
 
 
 def _findings(rule: Rule, relations: Relations, now: int, problems: set[str] | None) -> Iterator[RuleFinding]:
-    """One for each set of values, the surest where several facts give the same."""
+    """Yield one finding per binding, the most certain if several facts give the same one."""
     best: dict[frozenset[tuple[str, str]], JoinSolution] = {}
     # One microsecond wide, so that only what holds now meets the conditions.
     for found in solve(rule.conditions, relations, span=(now, now + 1), problems=problems):
@@ -664,7 +664,7 @@ class WithContext:
 
 
 def as_triple(given: object) -> Triple:
-    """Subject, predicate and object, if that is what somebody gave."""
+    """Check that a value is a subject, predicate and object; raises InputError otherwise."""
     parts = given if isinstance(given, list | tuple) else ()
     if len(parts) == 3 and all(isinstance(each, str) and each.strip() for each in parts):
         return parts[0], parts[1], parts[2]

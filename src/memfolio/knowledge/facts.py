@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from memfolio.arguments import ANY_ID, nearest
+from memfolio.arguments import ANY_ID, check_known
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.graph.grow import Readable
 from memfolio.index.database import Connection
@@ -36,6 +36,7 @@ from memfolio.index.facts import (
 from memfolio.index.index import Index
 from memfolio.index.lookup import by_ids
 from memfolio.index.rows import clean, from_us, to_us
+from memfolio.index.search import ordered_by
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, Origin, check_attribution
 from memfolio.vault.fields import iso_of
@@ -100,14 +101,14 @@ class FactFilter(NamedTuple):
 
     @property
     def order(self) -> tuple[str, str, str]:
-        """By what facts are sorted: first by the first position of which the beginning is known."""
+        """The sort order: the first position with a known beginning comes first, so that its index can be used."""
         for pattern, order in zip(self[:3], _ORDERS, strict=True):
             if pattern and pattern[0] not in "*?":
                 return order
         return PARTS
 
     def key(self, fact: Fact) -> Key:
-        """By what the facts are sorted."""
+        """Return the sort key of a fact, for reading the next page after it."""
         first, second, third = (getattr(fact, name) for name in self.order)
         return first, second, third, fact.row
 
@@ -120,7 +121,8 @@ def find_facts(db: Connection, wanted: FactFilter, agent: str) -> list[Fact]:
     if wanted.as_of is not None:
         return sorted(_known(db, wanted, operators, values), key=wanted.key)[:limit]
     asked = operators, _asked(values), wanted.order
-    found = list(map(Fact._make, db.execute(_statement(*asked, wanted.derived, limit), values)))
+    index = ordered_by(db, f"facts_by_{wanted.order[0]}")
+    found = list(map(Fact._make, db.execute(_statement(*asked, wanted.derived, limit, index), values)))
     if found and found[-1].is_derived:
         # More conclusions than fit came in no order, so they are read again, sorted. That is rare, and sorting always
         # would be dear.
@@ -160,12 +162,12 @@ def _asked(values: Mapping[str, Any]) -> Names:
 
 
 @lru_cache(maxsize=1024)
-def _statement(operators: Operators, asked: Names, order: Names, derived: bool, limit: int) -> str:
+def _statement(operators: Operators, asked: Names, order: Names, derived: bool, limit: int, index: str) -> str:
     """One statement for facts and conclusions, since each costs as much as the look-up itself."""
     keys = _keys(order)
     source, sort = "facts f", f" ORDER BY {keys}"
-    if operators[PARTS.index(order[0])] == "=":
-        source, sort = f"facts f INDEXED BY facts_by_{order[0]}", ""  # an index is read in its order
+    if index and operators[PARTS.index(order[0])] == "=":
+        source, sort = f"facts f{index}", ""  # an index is read in its order
     facts = f"SELECT {FACTS} FROM {source} WHERE {_where(operators, asked, keys)}{sort} LIMIT {limit:d}"
     # Conclusions have no category, and a rule in the place of a source.
     if not derived or "category" in asked or "source" in asked:
@@ -246,7 +248,7 @@ def derived_named(db: Connection, id: str, agent: str) -> Fact | None:
 
 
 def fact_named(db: Connection, id: str, agent: str) -> Fact | None:
-    """The fact or conclusion with this id, or about which there is a line with this id."""
+    """Return the fact or conclusion with this id, or the fact that a line with this id is about."""
     if id.startswith("D-"):
         return derived_named(db, id, agent)
     triple = triple_named(db, id)
@@ -254,7 +256,7 @@ def fact_named(db: Connection, id: str, agent: str) -> Fact | None:
 
 
 def history_of(db: Connection, triple: Triple) -> list[FactHistoryEntry]:
-    """All lines about a triple, and what each made of the fact."""
+    """Return all lines about a triple, each with the fact as it was after that line."""
     sql = f"SELECT file, ordinal, line, known_from FROM fact_history WHERE {_TRIPLE} ORDER BY ordinal"
     # A fact that was told once has no lines in the history: its row says everything.
     rows: list[tuple[Any, ...]] = db.execute(sql, triple).fetchall()
@@ -293,7 +295,7 @@ def facts_from(db: Connection, memory: str) -> list[Fact]:
 
 
 def premises_of(db: Connection, fact: Fact) -> list[str]:
-    """What a conclusion rests on, each as a sentence."""
+    """Return the premises of a conclusion, each as a sentence."""
     sql = (
         "SELECT t.subject || ' ' || t.predicate || ' ' || t.object FROM supports s JOIN {} t ON t.row = s.premise"
         " WHERE s.row = ? ORDER BY 1"
@@ -344,9 +346,8 @@ MOST_LINKS = 1000
 
 
 def assertion(given: Mapping[str, Any], agent: str, zone: tzinfo) -> tuple[FactLine, dict[str, Any]]:
-    """What is asserted, checked, and what its line is made of; what is None is not given."""
-    if unknown := next((name for name in given if name not in GIVEN), None):
-        raise InputError(f"a fact has no {str(unknown)[:40]!r}", hint=nearest(str(unknown), [*GIVEN]))
+    """Check an assertion and return it as a line, with the fields to write; None counts as not given."""
+    check_known("a fact has no", given, GIVEN)
     record = {name: as_text(value) for name, value in given.items() if value is not None and value != ()}
     record |= {name: _checked_ids(name, record[name]) for name in _IDS if name in record}
     # Read as a line of the ledger would be, so that both are checked alike.
@@ -375,7 +376,7 @@ def _without_cleared(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
-    """What is given of a known fact, and beside it what is known."""
+    """Merge the given fields with the current fields of a known fact."""
     known = fact_json(fact)
     for name in _IDS:  # a person may have written anything there
         ids = known.get(name)
@@ -386,7 +387,7 @@ def _updated(record: Mapping[str, Any], fact: Fact) -> dict[str, Any]:
 
 
 def _record_of(line: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
-    """What is written of an assertion: all that there is to know."""
+    """Return the complete record to write for an assertion."""
     whole = _without_cleared(record)
     whole |= {"confidence": line.confidence, "category": line.category, "origin": line.origin}
     fields = {name: whole[name] for name in GIVEN if name != "source" and whole.get(name) is not None}
@@ -394,7 +395,7 @@ def _record_of(line: FactLine, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_same(fact: Fact, line: FactLine) -> bool:
-    """Whether a fact is exactly what is asserted of it."""
+    """Whether a fact already is exactly as asserted."""
     links, others = (
         {name: each.get(name) or None for name in _LINKS} for each in (fact.details, asserted(0, line).details)
     )
@@ -444,10 +445,10 @@ PAGE = 5000
 
 
 class Facts:
-    """The facts of an agent; it writes its own and reads those of all agents in its scope.
+    """The facts of an agent: it writes its own and reads those of every agent in its scope.
 
-    `refresh` has the agent's own index catch up with the files, and brings conclusions up to date, before they are
-    read; `explainer` tells where a fact comes from.
+    Before each read, `refresh` lets the agent's own index catch up with the files and brings conclusions up to date.
+    `explainer` answers where a fact comes from.
     """
 
     def __init__(
@@ -483,11 +484,11 @@ class Facts:
         origin: Origin | str | None = None,
         by: Attribution = ASSERTER,
     ) -> Fact:
-        """Assert a fact; the same triple again replaces what is given, and its history is kept.
+        """Assert a fact; asserting the same triple again replaces the given fields and keeps the history.
 
-        What is not given stays as it is; a fact that is not known is certain and its source "manual". An empty text
-        takes a time or the category away. What is known exactly so is not written again. The word of a stranger changes
-        nothing that is trusted, and nothing of it stays with what is.
+        Fields that are not given keep their value; a new fact is certain and has the source "manual". An empty text
+        removes a time or the category. An identical assertion is not written again. An untrusted assertion changes no
+        trusted fact, and a trusted one takes nothing over from an untrusted one.
         """
         given: dict[str, Any] = {"subject": subject, "predicate": predicate, "object": object, "confidence": confidence}
         given |= {"source": source, "valid_from": valid_from, "valid_until": valid_until, "category": category}
@@ -496,10 +497,10 @@ class Facts:
     def assert_many(
         self, records: Iterable[Mapping[str, Any]], *, retracting: Iterable[Fact] = (), by: Attribution = ASSERTER
     ) -> list[Fact]:
-        """Assert many facts as one change, which one undo takes back; nothing is written if one of them is wrong.
+        """Assert many facts as one change that one undo reverts; if one of them is invalid, nothing is written.
 
-        Of several with the same triple the last counts. The change also retracts those of the agent's facts that are
-        named, before it asserts.
+        If a triple is given several times, the last one counts. The facts in `retracting` are retracted first, in the
+        same change.
         """
         checked = self.check_many(records)
         with self._vault.exclusive():  # what others tell meanwhile must not be taken for what is not given
@@ -508,7 +509,7 @@ class Facts:
         return self._searcher.index.read(lambda db: [fact for each in lines if (fact := fact_of(db, each))])
 
     def check_many(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[FactLine, dict[str, Any]]]:
-        """What would be asserted; raises InputError with the number of a record that is wrong."""
+        """Check records without writing them; InputError names the number of the invalid record."""
         checked: list[tuple[FactLine, dict[str, Any]]] = []
         for number, record in enumerate(records, 1):
             if number > MOST:
@@ -545,7 +546,7 @@ class Facts:
         return lines
 
     def _untrusted(self, ids: set[str]) -> set[str]:
-        """Those of some memories and facts that strangers told: what an agent makes of them is theirs, too."""
+        """Return which of these ids are untrusted: what an agent derives from them is untrusted, too."""
         found = [each for index in self._searcher.indexes() for each in index.read(lambda db: by_ids(db, ids))]
         return {each.item.id for each in found if each.item.origin is Origin.UNTRUSTED}
 
@@ -559,10 +560,10 @@ class Facts:
         by: Attribution = ASSERTER,
         dry_run: bool = False,
     ) -> list[Fact]:
-        """Retract the agent's own facts to which everything that is given applies; returns them as they were.
+        """Retract the agent's own facts that match all given terms, and return them as they were.
 
-        What follows by rules cannot be retracted, only what it follows from: where nothing else fits, ConflictError
-        says what that is.
+        Conclusions cannot be retracted, only the facts they follow from: if nothing but a conclusion matches,
+        ConflictError names its premises.
         """
         if id is None and subject is None and predicate is None and object is None:
             raise InputError("nothing says which facts to retract", hint="name an id, subject, predicate or object")
@@ -586,7 +587,7 @@ class Facts:
     def note_verification(
         self, fact: Fact, method: str, verified: bool, confidence: float | None, by: Attribution = ASSERTER
     ) -> Fact:
-        """Note that a fact of the agent's own was looked at, and what came of it; returns it as it is then."""
+        """Record that one of the agent's own facts was verified, and the outcome; returns the fact afterwards."""
         own = self._own(fact.id)
         line = {"op": VERIFY, "fact": own.id, **triple_of(own), "method": method, "verified": verified}
         self._append([line | ({} if confidence is None else {"confidence": confidence})], by, Action.APPEND)
@@ -614,10 +615,10 @@ class Facts:
         include_untrusted: bool = False,
         limit: int = 50,
     ) -> list[Fact]:
-        """The facts that fit, sorted by subject, or by predicate or object where only those are given.
+        """Return the matching facts, sorted by subject, or by predicate or object if only those are given.
 
-        `*` and `?` stand for any text and any character. `valid_at` is the moment at which they hold, by default now,
-        and "any" for all; `as_of` shows what was known at a moment, of which conclusions are never a part.
+        `*` and `?` match any text and any character. `valid_at` is the moment at which the facts hold, now by default,
+        or "any"; `as_of` shows what was known at a moment, without conclusions.
         """
         if not 1 <= limit <= MOST:
             raise InputError(f"the limit {limit} is not 1 to {MOST:,}", hint="50 is usual")
@@ -651,7 +652,7 @@ class Facts:
         include_derived: bool = False,
         include_untrusted: bool = False,
     ) -> Iterator[Fact]:
-        """Every fact that fits, of any time and however many there are, one agent's after another's."""
+        """Yield every matching fact, valid or not, one agent after another."""
         terms = _patterns(subject, predicate, object)
         wanted = FactFilter(*terms, derived=include_derived, untrusted=include_untrusted, limit=PAGE)
         if include_derived:
@@ -697,7 +698,7 @@ class Facts:
         raise NotFoundError(f"{id}, {text[:80]!r}, is retracted", hint=f"see `memfolio fact history {id}`")
 
     def _line_named(self, id: str) -> tuple[Index, Triple]:
-        """The triple about which there is or was a line with an id, and whose it is."""
+        """Return the triple that a line with this id is or was about, and the index that holds it."""
         for index in self._searcher.indexes():
             if triple := index.read(lambda db: triple_named(db, id)):
                 return index, triple
@@ -722,7 +723,7 @@ class Facts:
         return f"{fact} follows by rule {fact.source} from {'; '.join(premises) or 'other facts'}"
 
     def history(self, id: str) -> list[FactHistoryEntry]:
-        """Everything that was said of a fact, oldest first; also of one that is retracted, but of no conclusion."""
+        """Return everything recorded about a fact, oldest first, even if it is retracted; not for conclusions."""
         if id.startswith("D-"):
             message = f"{self._grounds(self.get(id))}, and has no history"
             raise NotFoundError(message, hint=f"`memfolio fact explain {id}` shows where it comes from")
@@ -734,7 +735,7 @@ class Facts:
         return self._searcher.index.read(unreadable_lines)
 
     def explain(self, id: str, depth: int = 3) -> Any:
-        """Where a fact comes from: its sources, or the rules and facts that it follows from, so many steps back."""
+        """Explain where a fact comes from: its sources, or the rules and facts it follows from, `depth` steps back."""
         fact = self.get(id)
         if self._explainer is None:
             raise InputError("nobody here can explain facts", hint="use the facts of an open memory: memory.facts")
@@ -746,7 +747,7 @@ class Facts:
 
 
 def origin_of(vault: Vault, by: Attribution) -> Origin:
-    """Whose word a change is: that of whoever speaks; where nobody is configured, by what is said of who did it."""
+    """Return the origin of a change: the configured speaker, otherwise derived from the attribution."""
     speaker = vault.speaker or ("owner" if check_attribution(by).actor == "human" else "agent")
     return Origin.OWNER if speaker == "owner" else Origin.AGENT
 
@@ -769,5 +770,5 @@ def _retraction(fact: Fact) -> dict[str, Any]:
 
 
 def _premises(db: Connection, fact: Fact, agent: str) -> list[str] | None:
-    """What a conclusion rests on, where it is this agent's."""
+    """Return the premises of a conclusion if it belongs to this agent."""
     return premises_of(db, fact) if fact_named(db, fact.id, agent) else None

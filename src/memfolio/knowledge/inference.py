@@ -43,7 +43,7 @@ from memfolio.knowledge.prove import (
 from memfolio.knowledge.rule import Condition, Rule, RuleType, Severity, is_variable, predicates_of, render_part
 from memfolio.knowledge.rules import Rules
 from memfolio.knowledge.tree import DEEPEST, Lookup, ProofNode, as_text, rule_label
-from memfolio.types import Approval, Attribution, Origin, frozen
+from memfolio.types import Attribution, Origin, frozen
 from memfolio.vault.vault import Vault
 
 # Answers to questions from what is known: facts, what follows from them, what is missing, and what would explain it.
@@ -53,7 +53,7 @@ from memfolio.vault.vault import Vault
 LONGEST = 5
 """How many words a term may have to be found in a question."""
 PATTERNS = 2000
-"""How many triples one question may stand for."""
+"""The most triples that one question may be read as."""
 WORDS = 40
 """How many words of a question are looked at."""
 _WORD = re.compile(r"\?\w+|[^\s?!,;()\"“”]+")
@@ -79,20 +79,20 @@ class KnowledgeAnswer:
 
     question: str
     unknown: tuple[str, ...]
-    """The words of it that were not understood."""
+    """Words of the question that were not understood."""
     patterns: tuple[Condition, ...]
-    """The triples that it was taken for: those that hold, or the first ones where none does."""
+    """The triples that the question was read as: those that hold, or the first ones if none does."""
     facts: tuple[ProofNode, ...]
     derived: tuple[ProofNode, ...]
     gaps: tuple[Gap, ...]
     hypotheses: tuple[Hypothesis, ...]
     truncated: bool
     undecided: str | None = None
-    """Why it is not known whether it holds, where nothing was found: `not decided within 1,000,000 conclusions`."""
+    """Why the question could not be decided if nothing was found: `not decided within 1,000,000 conclusions`."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What answered: `facts`, `derived`, or where nothing holds `gaps`; and `hypotheses`."""
+        """What answered: `facts` and `derived`, or `gaps` if nothing holds; and `hypotheses`."""
         return tuple(name for name in ("facts", "derived", "gaps", "hypotheses") if getattr(self, name))
 
     @property
@@ -140,7 +140,7 @@ def explain(
 
 
 def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Condition]], list[str]]:
-    """The triples that a question may stand for, in groups, the most exact first; and the words that nobody knows."""
+    """Return the triples that a question may mean, in groups, the most exact first; and its unknown words."""
     words = [word.strip(".:'’") or word for word in _WORD.findall(question)][:WORDS]
     # Three words with a known predicate in the middle are a triple as it stands.
     if len(words) == 3 and words[1] in vocabulary.predicates:
@@ -163,7 +163,7 @@ def understand(question: str, vocabulary: KnownTerms) -> tuple[list[list[Conditi
 
 
 def _terms(words: Sequence[str], vocabulary: KnownTerms) -> tuple[list[str], list[str]]:
-    """The known terms among the words, the longest first where they overlap; and the words that are left."""
+    """Return the known terms among the words, preferring the longest, and the remaining words."""
     spans = [(at, at + length) for length in range(LONGEST, 0, -1) for at in range(len(words) - length + 1)]
     spelled = {span: _spellings(words[span[0] : span[1]]) for span in spans}
     known = set(vocabulary.known(sorted({each for spellings in spelled.values() for each in spellings})))
@@ -188,7 +188,7 @@ def _spellings(words: Sequence[str]) -> list[str]:
 
 
 def _predicates(words: Sequence[str], known: Iterable[str]) -> list[str]:
-    """The predicates whose words are all in the question, those with the most words."""
+    """Return the predicates whose words all occur in the question, those with the most words only."""
     stems_asked = {_stem(word) for word in words}
     found = {each: len(stems) for each in known if (stems := _stems(each)) <= stems_asked}
     most = max(found.values(), default=0)
@@ -239,10 +239,10 @@ def _lines(found: KnowledgeAnswer) -> Iterator[str]:
 
 # Reasoning over what one agent knows, as a small object: what follows, whether and why, what is wrong, what to do.
 
-INFERRER = Attribution(actor="bot:inference", approval=Approval.AUTO, trigger="infer")
+INFERRER = Attribution(actor="bot:inference", trigger="infer")
 T = TypeVar("T")
 ATTEMPTS = 3
-"""How often what is kept is brought in line while others keep changing rules."""
+"""How often a refresh is repeated while others keep changing the rules."""
 
 
 @frozen
@@ -261,12 +261,12 @@ class Drawn:
 
     conclusions: tuple[Conclusion, ...]
     total: int
-    """How many there are, of which `conclusions` may show the first ones."""
+    """The number of conclusions, of which `conclusions` may hold only the first."""
     counts: Mapping[str, int]
     """How many follow by each rule, by its id, those that are among the facts already included."""
     problems: tuple[str, ...]
     refreshed: Refreshed | None = None
-    """What was kept; None for a preview."""
+    """What was stored; None for a preview."""
 
 
 @frozen
@@ -288,7 +288,7 @@ class Inference:
         self._facts = facts
         self._rules = rules
         self._refreshed: tuple[object, ...] = ()
-        """The moment of the index in which what is kept was brought in line."""
+        """The state of the index at which the stored conclusions were last refreshed."""
 
     def forward(
         self,
@@ -299,7 +299,7 @@ class Inference:
         limit: int | None = None,
         by: Attribution = INFERRER,
     ) -> Drawn:
-        """What follows by all inference rules, or by some; with `persist` it is kept, for as long as it follows."""
+        """Draw what follows by all inference rules, or by the named ones; `persist` keeps it as long as it follows."""
         chosen = self._chosen(RuleType.INFERENCE, rules, domain)
         drawn = self._searcher.index.read(lambda db: self._draw(db, chosen, limit))
         if not persist:
@@ -314,7 +314,7 @@ class Inference:
         return self._searcher.index.read(trouble)
 
     def refresh(self) -> Refreshed:
-        """Bring what is kept in line with facts and rules; costs next to nothing where neither has changed."""
+        """Bring stored conclusions in line with facts and rules; costs almost nothing if neither has changed."""
         index, done = self._searcher.index, Refreshed()
         for _ in range(ATTEMPTS):
             # The moment before the refresh: a change during it makes another round.
@@ -328,15 +328,15 @@ class Inference:
     def backward(
         self, subject: str, predicate: str, object: str, *, depth: int | None = None, limit: int | None = ANSWERS
     ) -> Proof:
-        """Whether a triple holds or follows, with which values for its `?variables`, why, and what is missing.
+        """Prove a triple: whether it holds or follows, the values of its `?variables`, the proof, and what is missing.
 
-        `depth` is how many rules deep each proof is shown; whether the triple is proven does not depend on it.
+        `depth` limits how many rules deep each proof is shown; whether the triple is proven does not depend on it.
         """
         goal, now, deep = as_goal(subject, predicate, object), self._now(), self._depth(depth)
         return self._reason(lambda db, known: prove(goal, known, now=now, depth=deep, limit=limit, facts=_facts_in(db)))
 
     def abduce(self, subject: str, predicate: str, object: str) -> list[Hypothesis]:
-        """What would explain an observation, the best supported first."""
+        """Return hypotheses that would explain an observation, the best supported first."""
         observed, now = as_goal(subject, predicate, object), self._now()
         return self._reason(lambda _, known: abduce(observed, valid_at(known, now), known.rules))
 
@@ -352,9 +352,9 @@ class Inference:
         return self._reason(ask)
 
     def explain_fact(self, fact: str | Triple, depth: int | None = None) -> tree.ProofNode:
-        """All that a fact rests on, by its id or triple; one that is another agent's or not trusted stands alone.
+        """Return the proof of a fact, named by id or triple; an untrusted fact or another agent's has no premises.
 
-        NotFoundError where it does not hold, InferenceLimitError where that could not be decided.
+        Raises NotFoundError if the fact does not hold, and InferenceLimitError if that could not be decided.
         """
         named = self._facts.get(fact) if isinstance(fact, str) else None
         subject, predicate, target = triple = named.triple if named else as_triple(fact)
@@ -382,11 +382,11 @@ class Inference:
     def evaluate(
         self, context: Sequence[Triple] = (), *, domain: str | None = None, rules: Iterable[str] | None = None
     ) -> RuleFindings:
-        """What policies ask for, given facts that count for this call only."""
+        """Return the actions that policies demand, given facts that count for this call only."""
         return self._find(RuleType.POLICY, rules, domain, context=context)
 
     def supposing(self, question: Callable[[Relations], T]) -> T:
-        """Ask about the facts that are trusted, in one state of them: what if there were others, or other rules?"""
+        """Answer a question about the trusted facts in one consistent state, for example what if there were others."""
         self.refresh()
         return self._searcher.index.read(lambda db: question(StoredRelations(db)))
 
@@ -445,9 +445,9 @@ class Inference:
         return Drawn(conclusions=tuple(conclusions), total=len(fresh), counts=counts, problems=found.problems)
 
     def _chosen(self, type: RuleType, names: Iterable[str] | None, domain: str | None) -> list[Rule]:
-        """The rules of a type that are switched on; InputError where somebody names others.
+        """Return the enabled rules of a type; raises InputError if another rule is named.
 
-        NotFoundError where no rule at all has the domain: it is a typing error, and would pass as nothing to report.
+        Raises NotFoundError for a domain that no rule has: a typing error would look like nothing to report.
         """
         domains = {each.domain for each in self._rules.list() if each.domain}
         if domain is not None and domain not in domains:

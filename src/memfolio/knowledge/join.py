@@ -20,14 +20,14 @@ from memfolio.types import frozen
 __all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
 Call = tuple[str, str | None, str | None]
-"""A question to relations: a predicate and, where they are known, subject and object."""
+"""A lookup: a predicate and, if known, subject and object."""
 
 
 class Relations(Protocol):
-    """Where atoms are looked up."""
+    """A source of atoms."""
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        """The atoms with this predicate and, where they are given, this subject and object."""
+        """Return the atoms with this predicate and, if given, this subject and object."""
         ...
 
 
@@ -96,7 +96,7 @@ def solve(
     span: Span = ALWAYS,
     problems: set[str] | None = None,
 ) -> Iterator[JoinSolution]:
-    """Every solution within `span`; what cannot be compared does not hold, and is told in `problems`."""
+    """Yield every solution within `span`; comparisons that cannot be made fail and are noted in `problems`."""
     given = dict(binding or {})
     search = BodySearch(tuple(body), frozenset(given), relations, set() if problems is None else problems)
     # Variables that are given are filled in once; the search fills in all others.
@@ -110,7 +110,7 @@ def solve(
 
 @lru_cache(maxsize=4096)
 def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
-    """The conditions in the order in which each has the most to go by; what only tests comes as soon as it can."""
+    """Order conditions so that each is looked up with as many bound terms as possible, tests as early as possible."""
     left, ordered, have, binding = list(body), [], set(known), bound(body)
 
     def bound_terms(part: Part) -> int:
@@ -131,8 +131,8 @@ def plan(body: tuple[Part, ...], known: frozenset[str]) -> tuple[Part, ...]:
 class BodySearch:
     """A compiled rule body that can be searched many times; each term has a slot in `values`.
 
-    Whoever searches fills the places of what is known first, and reads the others whenever something is found; one
-    search ends before the next begins. Terms of `also` have places too.
+    The caller fills the slots of the known terms before a search and reads the others at each solution. Only one search
+    may run at a time. Terms in `also` get slots, too.
     """
 
     __slots__ = ("_problems", "_relations", "_spend", "_steps", "places", "values")
@@ -155,7 +155,7 @@ class BodySearch:
         self._relations, self._problems, self._spend = relations, problems, spend
 
     def find(self, at: int, atoms: tuple[Atom, ...], confidence: float, start: int, end: int) -> Iterator[Found]:
-        """Every way to meet the conditions from the one at `at` on, beside what was met before."""
+        """Yield every way to meet the conditions from `at` on, given what was matched before."""
         if at == len(self._steps):
             yield atoms, confidence, start, end
             return
@@ -208,13 +208,13 @@ class BodySearch:
 
 
 def call_of(part: Condition) -> Call:
-    """What a condition asks for."""
+    """Return the lookup for a condition."""
     subject, target = (None if is_variable(term) else term for term in part.terms)
     return part.predicate, subject, target
 
 
 def binding_for(condition: Condition, subject: str | None, object: str | None) -> Binding | None:
-    """The values with which a condition has this subject and object; None where it cannot. None stands for anything."""
+    """Return the binding that gives a condition this subject and object (None matches anything), if there is one."""
     found: dict[str, str] = {}
     for term, value in ((condition.subject, subject), (condition.object, object)):
         if value is not None and (found.setdefault(term, value) if is_variable(term) else term) != value:
@@ -223,7 +223,7 @@ def binding_for(condition: Condition, subject: str | None, object: str | None) -
 
 
 def subtract_spans(span: Span, taken: Sequence[Span]) -> list[Span]:
-    """What is left of a span."""
+    """Return what is left of a span after removing others."""
     left, (start, end) = [], span
     for begin, until in sorted(each for each in taken if each[0] < each[1]):
         if begin > start:
@@ -237,7 +237,7 @@ def subtract_spans(span: Span, taken: Sequence[Span]) -> list[Span]:
 
 
 NOTHING, NOWHERE = 0, -1
-"""The first place is always empty, to look for anything; what needs no place of its own is put in the last."""
+"""Slot 0 is always empty and matches anything; terms that need no slot of their own share the last one."""
 
 
 class _Look(NamedTuple):
@@ -290,7 +290,7 @@ def _look(part: Condition, places: Mapping[str, int], have: set[str]) -> _Look:
 
 
 def is_test(part: Part) -> bool:
-    """Whether a part binds no variable, but only tests what others bind."""
+    """Whether a part binds no variable and only tests the values of others."""
     return isinstance(part, Comparison) or part.negated
 
 
@@ -325,7 +325,7 @@ def substitute(part: Part, binding: Binding) -> Part:
 
 
 def unify(pairs: Iterable[tuple[str, str]]) -> Binding | None:
-    """What the variables must be for the terms of each pair to be the same; those on the left give way first."""
+    """Return the binding that makes both terms of each pair equal; variables on the left are replaced first."""
     found: dict[str, str] = {}
 
     def final(term: str) -> str:
@@ -346,7 +346,7 @@ def unify(pairs: Iterable[tuple[str, str]]) -> Binding | None:
 
 
 def instantiate(rule: Rule, goal: Condition, taken: Iterable[str] = ()) -> tuple[tuple[Part, ...], Binding] | None:
-    """A rule's conditions for a goal, with variables that nobody else has, and what the goal's own variables become."""
+    """Return a rule's conditions for a goal, with fresh variables, and the binding of the goal's own variables."""
     if rule.conclusion is None or rule.conclusion.predicate != goal.predicate:
         return None
     # Standardized apart: a ?x of the rule is not the ?x of the goal.
@@ -372,7 +372,7 @@ def _standardize_apart(rule: Rule, taken: set[str]) -> Binding:
 
 
 def nearest(body: Sequence[Part], relations: Relations) -> list[Attempt]:
-    """The attempts at a body with the fewest missing conditions; with none missing where it is met."""
+    """Return the attempts at a body with the fewest missing conditions; nothing is missing if the body is met."""
     # What nothing meets by itself is missing in every attempt.
     hopeful = [part for part in positives(body) if relations.match(*call_of(part))]
     # The most conditions first: whoever meets more misses less.
@@ -401,5 +401,5 @@ def _is_absent(part: Part, relations: Relations) -> bool:
 
 
 def size(missing: Sequence[Part]) -> int:
-    """How many conditions are missing; what is compared comes with them."""
+    """Return the number of missing conditions; comparisons do not count."""
     return sum(isinstance(part, Condition) for part in missing)

@@ -36,11 +36,11 @@ _MONEY = re.compile(
     rf"([+-]?)({_CURRENCY})?\s?([+-]?)({_DIGITS})(?:\s?((?ai:{'|'.join(filter(None, _SCALES))})))?\s?({_CURRENCY})?"
 )
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
-"""What means fifty thousand to some and fifty to others: `50.000`."""
+"""A spelling that is ambiguous: `50.000` means fifty thousand in some countries, and fifty in others."""
 
 
 class LiteralKind(StrEnum):
-    """What a value is."""
+    """The type of a value."""
 
     NUMBER = "number"
     MONEY = "money"
@@ -76,7 +76,7 @@ class Literal:
 
 
 def read_literal(text: str) -> Literal:
-    """What a text stands for; whatever has no other type is text."""
+    """Read a typed value; anything without another type is text."""
     return _read(text.strip()) if len(text) <= LONGEST else _text(text.strip())
 
 
@@ -92,9 +92,9 @@ def _read(given: str) -> Literal:
 
 
 def compare(left: str, operator: Operator, right: str) -> bool:
-    """Whether a comparison holds; ComparisonError where the two cannot be put in order.
+    """Whether a comparison holds; raises ComparisonError if the values cannot be ordered.
 
-    Values of two types are never equal. `contains` looks at what is written, whatever its type.
+    Values of different types are never equal. `contains` compares the written text, whatever the type.
     """
     if operator is Operator.CONTAINS:
         return _folded(right.strip()) in _folded(left)

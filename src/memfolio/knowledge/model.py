@@ -1,9 +1,9 @@
-"""The base model of what agents hold: kinds of nodes with their attributes, and the relations between them.
+"""The base model of an agent's knowledge: kinds of nodes with their attributes, and the relations between them.
 
-Facts are read by it (`belief-1 isA Belief`, `belief-1 supports goal-7`), and the TypeDB mirror makes its schema of it.
-The tables themselves are in `data/model.toml`.
+It gives facts such as `belief-1 isA Belief` and `belief-1 supports goal-7` their meaning, and the TypeDB mirror derives
+its schema from it. The tables are in `data/model.toml`.
 
-The goals of a business from a file become facts by it: who wants what and why, by which plans, and how far it is.
+A file with the goals of a business is imported as facts of this model: who wants what and why, the plans, the progress.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from memfolio.errors import InputError
 from memfolio.knowledge.facts import ANY, MOST, Facts
 from memfolio.knowledge.join import Triple
 from memfolio.knowledge.literal import LiteralKind, read_literal
-from memfolio.text import counted
+from memfolio.text import counted, packaged_table
 from memfolio.types import Attribution, frozen
 
-_DATA = Path(__file__).parent / "data"
-TABLES = tomllib.loads((_DATA / "model.toml").read_text("utf-8"))
+TABLES = packaged_table("knowledge/data/model.toml")
 ATTRIBUTES: Mapping[str, str] = {name: value for value, names in TABLES["attributes"].items() for name in names.split()}
-"""What can be said of nodes, each with the type of its values."""
+"""Attributes of nodes, each with the type of its values."""
 NODES: Mapping[str, tuple[str, ...]] = {kind: ("uid", *names.split()) for kind, names in TABLES["nodes"].items()}
 """The kinds of nodes with the names of their attributes; each begins with its key, `uid`."""
 PREDICATES: Mapping[str, str] = {short: relation[0] for short, relation in TABLES["relations"].items()}
@@ -37,14 +36,14 @@ RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
     name: ((role, subject), *((other, kind) for kind in NODES if kind == target or (target == "*" and kind != subject)))
     for name, role, subject, other, target in TABLES["relations"].values()
 }
-"""The relations, each with its roles and who plays them: the first is the subject of a fact, all others its object.
+"""Relations with their roles and the kinds that play them: the first is the subject of a fact, the others its object.
 
-A role that several kinds play stands there once for each.
+A role that several kinds can play is listed once for each.
 """
 PATHS: Mapping[str, tuple[str, ...]] = {name: tuple(steps) for name, steps in TABLES["paths"].items()}
 """Ready questions: the predicates to follow, one after another."""
 EFFECTS: tuple[str, ...] = tuple(TABLES["effects"])
-"""Where doubt spreads to: from a belief to the goals that it supports, from a step to those that depend on it."""
+"""Paths along which doubt spreads: from a belief to the goals it supports, from a step to those that depend on it."""
 
 
 def kind_named(text: str) -> str:
@@ -63,8 +62,8 @@ def ends(relation: str) -> tuple[str, frozenset[str]]:
 
 SEEDER = Attribution(actor="bot:goals", trigger="seed")
 LEVELS = ("strategic", "tactical", "operational")
-EXAMPLE = _DATA / "goals-example.json"
-"""A worked example of such a file."""
+EXAMPLE = Path(__file__).parent / "data" / "goals-example.json"
+"""A complete example of such a file."""
 SHOWN = 50
 SORTS: Mapping[str, Mapping[str, Any]] = TABLES["goals"]
 """The lists of a file, each with the kind of its members and their links to others; `steps` are within `plans`."""
@@ -76,8 +75,7 @@ Members = dict[str, list[dict[str, Any]]]
 
 @frozen
 class Seeded:
-    """What a file changed, or would: how many members each list has, the facts that it had not said before, and those
-    that it says no longer."""
+    """The effect of importing a file: the size of each list, the facts it adds, and those it removes."""
 
     members: Mapping[str, int]
     facts: tuple[Triple, ...]
@@ -96,9 +94,9 @@ def read_goals(text: str) -> dict[str, Any]:
 def seed_goals(
     facts: Facts, given: Mapping[str, Any], *, agent: str, by: Attribution = SEEDER, dry_run: bool = False
 ) -> Seeded:
-    """Assert what a file of goals says, and retract what an earlier one of the same business said beyond it.
+    """Assert the facts in a file of goals, and retract those that only an earlier file of the same business had.
 
-    Both are one change. InputError names everything that is wrong with the file; then nothing is written.
+    Both are one change. InputError lists every mistake in the file; nothing is written then.
     """
     members, problems = _members(given)
     if problems := [*problems, *_problems(given, members)]:
@@ -122,7 +120,7 @@ def seed_goals(
 
 
 def _members(given: Mapping[str, Any]) -> tuple[Members, list[str]]:
-    """The members of each list, the steps of plans in a list of their own with their places; and what is no list."""
+    """Return the members of each list, with the steps of plans as a list of their own, and the problems found."""
     if not isinstance(given, Mapping):
         raise InputError(f"the goals are a {type(given).__name__}", hint="pass an object with business and goals")
     problems: list[str] = []
@@ -188,7 +186,7 @@ def _flaws(sort: str, member: Mapping[str, Any], ids: Mapping[str, set[str]]) ->
 
 
 def _expected(attribute: str, value: Any) -> str:
-    """What the value of an attribute should be; empty where it is."""
+    """Describe the expected value of an attribute; empty if the value is valid."""
     if attribute == _SHORT["level"]:
         return "" if value in LEVELS else f"one of {', '.join(LEVELS)}"
     match ATTRIBUTES[attribute]:
@@ -229,7 +227,7 @@ def _triples(members: Members) -> Iterator[Triple]:
 
 
 def _percent(value: Any) -> str:
-    """How far something is, as a percentage: `25%` for 0.25 and `25 percent`; empty for what is none."""
+    """Return progress as a percentage, such as `25%` for 0.25 or `25 percent`; empty if the value is neither."""
     found = read_literal(str(value))
     wanted = LiteralKind.PERCENT if isinstance(value, str) else LiteralKind.NUMBER
     if found.kind is not wanted or not isinstance(found.value, Decimal):

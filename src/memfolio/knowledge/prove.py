@@ -1,4 +1,4 @@
-"""Backward chaining and abduction: whether a goal follows, why, what is missing, and what would explain it."""
+"""Backward chaining and abduction: whether a goal follows, how, what is missing, and what would explain it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Hypothesis:
     supports: tuple[Atom, ...]
     assumptions: tuple[Part, ...]
     binding: Binding
-    """What the variables of the observation are with it."""
+    """The values of the observation's variables under this hypothesis."""
     explained: tuple[tuple[Part, tuple[Hypothesis, ...]], ...] = ()
-    """What would explain the assumptions."""
+    """Hypotheses that would explain the assumptions in turn."""
 
 
 @frozen
@@ -79,9 +79,9 @@ def abduce(
     taken: Iterable[str] = (),
     above: tuple[str, ...] = (),
 ) -> list[Hypothesis]:
-    """The hypotheses for an observation, the best supported first; `relations` must have only what holds.
+    """Return hypotheses for an observation, the best supported first; `relations` must hold only valid atoms.
 
-    `taken` are variables that stand for something else, `above` the predicates that are being explained.
+    `taken` are variables in use elsewhere, `above` the predicates already being explained.
     """
     if depth <= 0 or observation.predicate in above:  # what a predicate needs of itself explains nothing
         return []
@@ -120,7 +120,7 @@ def gaps(goal: Condition, relations: Relations, rules: Sequence[Rule]) -> list[G
 
 
 def _gaps(hypotheses: Iterable[Hypothesis]) -> Iterator[Gap]:
-    """What each hypothesis lacks, and the same with one assumption replaced by what that lacks in turn."""
+    """Yield what each hypothesis lacks, and the same with one assumption replaced by what it lacks in turn."""
     for each in hypotheses:
         yield Gap(missing=each.assumptions, rules=(each.rule,), supports=each.supports, binding=each.binding)
         for part, inner in each.explained:
@@ -148,7 +148,7 @@ ANSWERS = 50
 MOST = 200_000
 """How many conclusions may be drawn for one goal."""
 FEW = 8
-"""So many goals with one predicate are proved each for itself, before all with that predicate are."""
+"""Up to this many goals with one predicate are proved one by one; after that, all with that predicate at once."""
 _KEPT = 1 << 62
 """Keys from here on are conclusions that were kept, while others are drawn from them."""
 
@@ -179,7 +179,7 @@ class Proof:
     verdict: ProofVerdict
     answers: tuple[GoalAnswer, ...]
     total: int
-    """How many answers there are, of which `answers` may show the surest."""
+    """The number of answers; `answers` may hold only the most certain ones."""
     gaps: tuple[Gap, ...]
     truncated: bool
     problems: tuple[str, ...]
@@ -196,9 +196,9 @@ def prove(
     limit: int | None = ANSWERS,
     facts: Lookup | None = None,
 ) -> Proof:
-    """Prove a goal whose subject and object may be variables; with `now` only what holds then counts.
+    """Prove a goal whose subject and object may be variables; with `now`, only atoms valid at that time count.
 
-    Proofs are shown `depth` rules deep, and may be deeper.
+    Proofs are shown `depth` rules deep, but may be deeper.
     """
     known = valid_at(prover, now)
     bound = ((atom, binding_for(goal, atom.subject, atom.object)) for atom in known.match(*call_of(goal)))
@@ -225,15 +225,15 @@ def prove(
 class Prover:
     """Facts together with their conclusions, derived on demand.
 
-    With `kept`, `relations` has what follows by the rules that are kept, and that is not drawn again. Of other
-    predicates that rules conclude only what was asserted is taken from `relations`.
+    With `kept`, `relations` already holds the conclusions of the kept rules, which are not drawn again. For other
+    predicates that rules conclude, only asserted facts are read from `relations`.
     """
 
     def __init__(self, relations: Relations, rules: Iterable[Rule], *, most: int = MOST, kept: bool = False) -> None:
         self.rules = [rule for rule in rules if rule.enabled and rule.conclusion is not None]
         self.problems: set[str] = set()
         self._cut: dict[str, str] = {}
-        """Why not all that has a predicate could be drawn, so that only what was asserted was found."""
+        """Why not every conclusion with a predicate could be drawn; then only asserted facts were found."""
         self._relations, self._most = relations, most
         self._heads: defaultdict[str, list[Rule]] = defaultdict(list)
         for rule in incomplete_rules(self.rules) if kept else self.rules:
@@ -247,7 +247,7 @@ class Prover:
         return bool(self._cut)
 
     def match(self, predicate: str, subject: str | None = None, object: str | None = None) -> Sequence[Atom]:
-        """All that holds for a predicate and, where they are given, this subject and object."""
+        """Return every valid atom with this predicate and, if given, this subject and object."""
         # No rule concludes it: what is asserted, or kept, is all there is.
         if predicate not in self._heads:
             return self._relations.match(predicate, subject, object)
@@ -259,17 +259,17 @@ class Prover:
         return answers[asked].match(predicate, subject, object)
 
     def undecided(self, predicate: str, subject: str | None = None, object: str | None = None) -> str | None:
-        """Why `match` may not have found all of this: `not decided within …`; None where it has."""
+        """Why `match` may be incomplete for this goal: `not decided within …`; None if it is complete."""
         self.match(predicate, subject, object)
         asked = self._asked((predicate, subject, object))
         return self._cut.get(predicate) if asked == (predicate, None, None) else None
 
     def _asked(self, goal: Call) -> Call | None:
-        """The goal, of those whose answers are known, that answers this one."""
+        """Return the goal with known answers that also answers this one."""
         return next((each for each in _wider(goal) if each in self._answers[goal[0]]), None)
 
     def steps_to(self, atom: Atom) -> Sequence[Step]:
-        """How an atom that holds here follows; nothing for one that was asserted."""
+        """Return the steps that conclude an atom; none if it was asserted."""
         if found := self._derivation(atom):
             rule = next(rule for rule in self.rules if rule.id == found.proofs[atom.key].rule)
             # Absence needs no premise, and the premises alone would not show it.
@@ -285,11 +285,11 @@ class Prover:
         return sorted(steps, key=lambda step: any(premise.key <= key for premise in step[1].atoms))
 
     def _derivation(self, atom: Atom) -> Derivation | None:
-        """Where an atom was drawn."""
+        """Return the derivation in which an atom was drawn."""
         return next((each for each in self._drawn if atom.key in each.proofs and each.atoms[atom.key] == atom), None)
 
     def _draw(self, goal: Call) -> Call:
-        """Draw what holds for a goal, and all that it needs; returns the goal that was answered, or a wider one."""
+        """Draw the answers to a goal and what they need; returns the goal that was answered, maybe a wider one."""
         # Like magic sets: only what can lead to the goal is drawn, from the facts that it asks for.
         rules, calls = self._narrowed(goal)
         try:
@@ -324,7 +324,7 @@ class Prover:
         return rules, calls
 
     def _given(self, calls: Iterable[Call]) -> Iterator[Atom]:
-        """What the facts have of this, each once, and what is kept where all of that is."""
+        """Yield the asserted atoms for these lookups, each once, and the kept ones if none of them has to be drawn."""
         atoms = {atom.key: atom for call in calls for atom in self._relations.match(*call)}
         for key, atom in atoms.items():
             if key > 0:
@@ -334,7 +334,7 @@ class Prover:
 
 
 def _wider(call: Call) -> tuple[Call, ...]:
-    """A goal, and those whose answers include its own, the narrowest first."""
+    """Return a goal, then those whose answers include its answers, the narrowest first."""
     predicate, subject, target = call
     return call, (predicate, subject, None), (predicate, None, target), (predicate, None, None)
 

@@ -26,7 +26,7 @@ from memfolio.vault.fields import read_moment
 # variable that stands in negated conditions only means "anything".
 
 FACTOR = 0.9
-"""How much less sure a conclusion is than what it rests on, where a rule does not say."""
+"""Confidence of a conclusion relative to its premises, unless a rule sets its own."""
 MOST_CONDITIONS = 64
 MOST_CHARACTERS = 10_000
 """Of all names, terms and texts of a rule together."""
@@ -34,7 +34,7 @@ VARIABLE = re.compile(r"(?<!\w)\?\w+(?:-\w+)*")
 
 
 class RuleType(StrEnum):
-    """What a rule is for: to conclude, to warn, or to act."""
+    """The purpose of a rule: to conclude, to warn, or to act."""
 
     INFERENCE = "inference"
     CONSTRAINT = "constraint"
@@ -89,17 +89,17 @@ class Rule:
     type: RuleType
     conditions: tuple[Part, ...]
     conclusion: Condition | None = None
-    """What an inference rule concludes."""
+    """The conclusion of an inference rule."""
     message: str = ""
-    """What to say where a constraint is violated; `?variables` in it are filled in."""
+    """The message of a violated constraint; `?variables` in it are replaced by their values."""
     severity: Severity = Severity.WARNING
     action: str = ""
-    """What a policy rule asks for; `?variables` in it are filled in."""
+    """The action of a policy rule; `?variables` in it are replaced by their values."""
     escalate: bool = False
     factor: float = FACTOR
     enabled: bool = True
     kept: bool = False
-    """Whether what an inference rule concludes is kept with the facts, and withdrawn with them."""
+    """Whether conclusions of this inference rule are stored with the facts, and withdrawn with them."""
     domain: str = ""
     description: str = ""
     created_at: datetime | None = None
@@ -107,7 +107,7 @@ class Rule:
 
 
 def is_variable(term: str) -> bool:
-    """Whether a term stands for anything: `?x`."""
+    """Whether a term is a variable such as `?x`."""
     return len(term) > 1 and term[0] == "?"
 
 
@@ -138,7 +138,7 @@ def predicates_of(rules: Iterable[Rule]) -> set[str]:
 
 
 def check_rule(rule: Rule) -> Rule:
-    """`rule` if it is safe; RuleError says what is wrong with it otherwise."""
+    """Return `rule` if it is safe; raises RuleError otherwise."""
     if problem := next(_flaws(rule), None):
         label = f"the rule {rule.name[:80]!r}" if rule.name else "the rule"
         raise RuleError(f"{label} {problem[0]}", hint=problem[1])
@@ -146,7 +146,7 @@ def check_rule(rule: Rule) -> Rule:
 
 
 def _flaws(rule: Rule) -> Iterator[tuple[str, str]]:
-    """What is wrong with a rule, each with what to do about it."""
+    """Yield the flaws of a rule, each with a hint."""
     if not positives(rule.conditions):
         yield "has no condition that a fact could meet", "begin with one such as `?x hasRevenue ?y`"
     if len(rule.conditions) > MOST_CONDITIONS:
@@ -200,7 +200,7 @@ def _loose_ends(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _flaws_of_type(rule: Rule) -> Iterator[tuple[str, str]]:
-    """What a rule of its type must have, or must not."""
+    """Yield missing and superfluous fields for a rule of this type."""
     if rule.type is RuleType.INFERENCE and rule.conclusion is None:
         yield "concludes nothing", "say what follows, as in `=> ?x isTaxable true`"
     if rule.conclusion and rule.conclusion.negated:
@@ -256,7 +256,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "domain": ("domain", str),
     "about": ("description", str),
 }
-"""The fields that options give a value, or a kind of value that stands behind them."""
+"""The field that each option sets, and its value or the type of the value that follows."""
 _OPTION_HINT = (
     'there are factor 0.8, escalate, off, domain NAME and about "a description"; put a message that has [ in quotes'
 )
@@ -269,7 +269,7 @@ MOST_WRITTEN = 10 * MOST_CHARACTERS
 
 
 def parse(text: str) -> Rule:
-    """The rule that a text says, not yet checked for safety; RuleError says where it cannot be read."""
+    """Parse a rule without checking its safety; RuleError names the place that cannot be read."""
     return _Parser(text, "the rule").rule()
 
 
@@ -414,7 +414,7 @@ class _Parser(Reader):
             raise RuleError(f"{text[:60]} cannot be read", hint=hint) from error
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Go on behind what a pattern finds here, if anything."""
+        """Advance past the match of a pattern at the current position, if there is one."""
         if match := pattern.match(self.text, self.at):
             self.at = match.end()
         return match
@@ -426,7 +426,7 @@ T = TypeVar("T", bound=str | bool | float)
 Record = Mapping[str, Any]
 _SAME = ("id", "name", "description", "domain", "action", "escalate", "enabled", "kept")
 _PLAIN = {name: name for name in _SAME} | {"violation_message": "message", "confidence_factor": "factor"}
-"""What fields are called in JSON, and in a rule."""
+"""Names of fields in JSON, and in a rule."""
 _FIELDS = (*_PLAIN, "type", "text", "severity", "conditions", "conclusion", "created_at", "updated_at")
 _PART_FIELDS = ("subject", "predicate", "object", "negated", "left", "operator", "right")
 _EXPECTED = {str: "text", bool: "true or false", float: "a number"}
@@ -447,10 +447,10 @@ def rule_record(rule: Rule) -> dict[str, Any]:
 
 
 def read_rule(record: Record) -> Rule:
-    """The rule in a JSON object, not yet checked for safety; a field that is missing has its default.
+    """Read a rule from a JSON object without checking its safety; missing fields have their defaults.
 
-    Without conditions, `text` says them and what follows. A condition with an `operator` compares what the fact has for
-    an object with its `object`, and one without a subject or an object is met by any.
+    Without conditions, `text` holds the rule. A condition with an `operator` compares the object of a fact with its
+    `object`; a condition without a subject or an object matches any.
     """
     if not isinstance(record, Mapping):
         raise RuleError("a rule in JSON is an object", hint='write {"text": "?x a ?y => ?x b ?y"} or its fields')
@@ -467,7 +467,7 @@ def read_rule(record: Record) -> Rule:
 
 
 def check_fields(record: object) -> None:
-    """Refuse a JSON object with fields that no rule has: a typing error would change what it says."""
+    """Reject unknown fields: a typing error would silently change the meaning of a rule."""
     if not isinstance(record, Mapping):
         return
     conditions = record.get("conditions")
@@ -526,7 +526,7 @@ def _part_record(part: Part) -> dict[str, Any]:
 
 
 def _field(record: Record, name: str, default: T) -> T:
-    """A field, of the type of its default, which stands for what is missing; numbers and truth values are text, too."""
+    """Return a field with the type of its default, which replaces a missing value; numbers and booleans become text."""
     kind: Any = type(default)
     found: Any = default
     try:
@@ -556,11 +556,11 @@ def _wrong(name: str, expected: str) -> RuleError:
 TOLD = 10
 """How many predicates of a loop are named."""
 Steps = Mapping[str, Mapping[str, bool]]
-"""From a predicate to others; True where one of the steps is a negation."""
+"""The predicates that each predicate leads to; True if one of the steps is a negation."""
 
 
 def strata(rules: Iterable[Rule]) -> list[list[Rule]]:
-    """The rules that conclude something, in layers; RuleError where one negates what it leads to."""
+    """Return the rules with a conclusion, in layers; raises RuleError if one negates its own consequence."""
     needs: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     leads: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     heads = [(rule.conclusion.predicate, rule) for rule in rules if rule.conclusion is not None]

@@ -28,22 +28,22 @@ from memfolio.knowledge.rule import (
     strata,
 )
 from memfolio.text import counted
-from memfolio.types import Action, Approval, Attribution
+from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddLines, Change
 from memfolio.vault.fields import read_moment
 from memfolio.vault.paths import knowledge_ledger
 from memfolio.vault.vault import Vault
 
-RULER = Attribution(actor="bot:rules", approval=Approval.AUTO, trigger="rule")
+RULER = Attribution(actor="bot:rules", trigger="rule")
 MOST_PROBLEMS = 20
-"""Of a file to import that are told at once."""
+"""How many problems of an imported file are reported at once."""
 _TERM = re.compile(rf"'{VARIABLE.pattern}'")
 """A term that is a variable, as `repr` writes it."""
 _SWITCHES = {"toggle": "enabled", "keep": "kept"}
 RuleInput = str | Mapping[str, Any] | Rule
 Listed = list[Rule]
 Folded = tuple[dict[str, Rule], list[str]]
-"""The rules that lines leave, and what is wrong with those that were passed over."""
+"""The rules after applying lines, and the problems of the lines that were skipped."""
 
 
 class Rules:
@@ -54,7 +54,7 @@ class Rules:
         self._searcher = searcher
         self._ledger = knowledge_ledger(agent, "rules")
         self._seen: tuple[object, Sequence[Mapping[str, Any]], Folded] = None, [], ({}, [])
-        """At which change, which lines, and what they mean; one value, as threads share it."""
+        """The change, the lines, and the rules read from them; a single value, since threads share it."""
 
     def create(
         self,
@@ -68,7 +68,7 @@ class Rules:
         by: Attribution = RULER,
         dry_run: bool = False,
     ) -> Rule:
-        """Store a rule, given as text, as fields or whole; what is named beside it counts before what it says."""
+        """Store a rule, given as text, as fields or as a `Rule`; keyword arguments override its own fields."""
         beside = {"name": name, "description": description, "domain": domain, "factor": factor, "enabled": enabled}
         given: dict[str, Any] = {field: value for field, value in beside.items() if value is not None}
         made = replace(as_rule(rule), **given)
@@ -97,7 +97,7 @@ class Rules:
         return found
 
     def problems(self) -> Sequence[str]:
-        """What in the ledger was passed over, and why; and what keeps the rules from being applied."""
+        """Return problems of skipped lines, and why the rules cannot be applied, if so."""
         rules, broken = self._rules().values(), self._searcher.index.read(lambda db: unreadable_lines(db, "rules"))
         try:
             _check_strata(rules)
@@ -106,7 +106,7 @@ class Rules:
         return [*broken, *self._seen[2][1]]
 
     def toggle(self, id: str, enabled: bool | None = None, *, by: Attribution = RULER, dry_run: bool = False) -> Rule:
-        """Switch a rule on or off; without a word, to what it is not."""
+        """Enable or disable a rule; without `enabled`, switch it to the other state."""
         with self._alone(dry_run):
             rule = self.get(id)
             changed = replace(rule, enabled=not rule.enabled if enabled is None else enabled)
@@ -119,7 +119,7 @@ class Rules:
             return self.get(rule.id)
 
     def keep(self, ids: Iterable[str], kept: bool = True, *, by: Attribution = RULER) -> Listed:
-        """Keep what inference rules conclude among the facts, for as long as it follows from them; or no longer."""
+        """Store the conclusions of inference rules with the facts, as long as they follow; or stop doing so."""
         rules = {found.id: found for found in map(self.get, ids)}
         if idle := next((each for each in rules.values() if each.conclusion is None), None):
             raise RuleError(f"the rule {idle.name or idle.id} concludes nothing", hint="keep inference rules only")
@@ -168,7 +168,7 @@ class Rules:
         return {**rule_record(rule), "text": render(rule)}
 
     def _rules(self) -> dict[str, Rule]:
-        """The rules by their ids; read again where a file has changed, understood again where these lines have."""
+        """Return the rules by id; read again if a file has changed, and parsed again if their lines have."""
         known, lines, folded = self._seen
         epoch = self._vault.epoch
         moment, found = self._searcher.index.read(
@@ -179,7 +179,7 @@ class Rules:
         return self._seen[2][0]
 
     def _alone(self, dry_run: bool) -> AbstractContextManager[None]:
-        """Nobody else writes meanwhile, so that what was found to fit still does when it is written."""
+        """Block other writers, so that a check still holds when its change is written."""
         return nullcontext() if dry_run else self._vault.exclusive()
 
     def _store(self, made: Listed, by: Attribution, *, dry_run: bool) -> Listed:
@@ -217,7 +217,7 @@ def _created(given: RuleInput) -> datetime | None:
 
 
 def fold(lines: Iterable[Mapping[str, Any]]) -> Folded:
-    """What the lines of a ledger mean."""
+    """Apply the lines of a ledger."""
     rules: dict[str, Rule] = {}
     problems = []
     for number, line in enumerate(lines, start=1):
@@ -270,7 +270,7 @@ def _admit(rule: Rule, taken: dict[str, str], where: str = "") -> Rule:
 
 
 def _content(rule: Rule) -> str:
-    """What a rule says, whatever its variables are called and in whatever order its conditions stand."""
+    """A normal form of a rule that does not depend on the names of variables or the order of conditions."""
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -284,7 +284,7 @@ def _content(rule: Rule) -> str:
 
 
 def _check_strata(rules: Iterable[Rule]) -> None:
-    """Refuse rules of which one negates what it leads to; those that are off do not count."""
+    """Reject rules of which one negates its own consequence; disabled rules do not count."""
     strata(each for each in rules if each.enabled)
 
 

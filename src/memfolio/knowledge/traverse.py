@@ -31,7 +31,7 @@ T = TypeVar("T")
 HOPS, MOST_HOPS = 6, 32
 """How often a step with `+` is repeated, unless somebody says so, and at most."""
 SHOWN, WIDEST = 100, 10_000
-"""How many paths are told, and how many are followed at once; the less sure ones are cut."""
+"""How many paths are returned, and how many are followed at once; the least certain ones are dropped."""
 MEMBERS = 100_000
 """How many solutions of a question to one agent are counted."""
 MANY = 1_000
@@ -84,7 +84,7 @@ class Path(NamedTuple):
 
 @frozen
 class Paths:
-    """Paths, the shortest first and of equally long ones the surest; `is_cut` where there are more."""
+    """Paths, shortest first and, of equal length, the most certain first; `is_cut` if there are more."""
 
     paths: tuple[Path, ...]
     is_cut: bool = False
@@ -97,7 +97,7 @@ class Impact:
     subject: str
     kinds: Mapping[str, tuple[Path, ...]]
     conclusions: tuple[Cited, ...] = ()
-    """What follows from the fact by rules that are kept, and falls with it."""
+    """Conclusions of kept rules that follow from the fact and fall with it."""
     is_cut: bool = False
 
 
@@ -112,9 +112,9 @@ class Member(NamedTuple):
 
 @frozen
 class Groups:
-    """Counts by group, the largest first, and the comparisons that could not be made.
+    """Counts by group, largest first, and the comparisons that could not be made.
 
-    `is_cut` where an agent has more solutions than are counted.
+    `is_cut` is set if an agent has more solutions than are counted.
     """
 
     groups: Mapping[str, tuple[Member, ...]]
@@ -137,7 +137,7 @@ class Misfit(NamedTuple):
 
 
 def read_path(path: str | Sequence[str], hops: int = HOPS) -> list[PathStep]:
-    """The steps of a path: the name of a ready one, or predicates such as `supports`, `^supports` or `dependsOn+`."""
+    """Parse the steps of a path: the name of a predefined one, or predicates such as `^supports` or `dependsOn+`."""
     _check_hops(hops)
     given = (path,) if isinstance(path, str) else tuple(path)
     if not given:
@@ -169,9 +169,9 @@ class Questions:
         limit: int = SHOWN,
         hops: int = HOPS,
     ) -> Paths:
-        """The paths from a node, or from any, along predicates or a ready path such as `belief-goal-plan`.
+        """Return the paths from a node, or from any, along predicates or a predefined path such as `belief-goal-plan`.
 
-        No path meets a node twice.
+        No path visits a node twice.
         """
         steps, moment, limit = read_path(path, hops), self._moment(valid_at), max(limit, 1)
         paths = [Path((node,)) for node in ([start] if start is not None else self._starts(steps[0].way, moment))]
@@ -215,7 +215,7 @@ class Questions:
                     yield Path((*path.nodes, hop.target), (*path.hops, hop))
 
     def _ask(self, calls: Sequence[Call], moment: int) -> list[list[Cited]]:
-        """What holds that answers each call; of facts that say the same, the surest."""
+        """Return the valid answers to each lookup; of equal facts, the most certain."""
         best: list[dict[tuple[str, str, str], Cited]] = [{} for _ in calls]
         for agent, answers in self.each(lambda known: [known.match(*call) for call in calls]) if calls else ():
             for found, atoms in zip(best, answers, strict=True):
@@ -226,9 +226,9 @@ class Questions:
         return [list(found.values()) for found in best]
 
     def impact(self, subject: str, *, valid_at: When = None, hops: int = HOPS) -> Impact:
-        """The goals, plans, steps and whatever else is in doubt with a node, or with the fact that has this id.
+        """Return the goals, plans, steps and other nodes that are in doubt with a node, or with the fact of this id.
 
-        NotFoundError where no fact has ever told of it.
+        Raises NotFoundError if no fact has ever mentioned it.
         """
         _check_hops(hops)
         moment, facts = self._moment(valid_at), self._resting_on(subject)
@@ -250,7 +250,7 @@ class Questions:
         return Impact(subject=subject, kinds=kinds, conclusions=falling, is_cut=len(paths) > WIDEST)
 
     def _by_kind(self, paths: Sequence[Path], moment: int) -> dict[str, tuple[Path, ...]]:
-        """Paths by what their ends are: by what facts say, else by what the last predicate implies."""
+        """Group paths by the kind of their end: by what facts say, otherwise by what the last predicate implies."""
         kinds = self._kinds({path.nodes[-1] for path in paths}, moment)
         grouped: defaultdict[str, list[Path]] = defaultdict(list)
         for path in paths:
@@ -258,7 +258,7 @@ class Questions:
         return {kind: tuple(grouped[kind]) for kind in sorted(grouped, key=_rank)}
 
     def _kinds(self, nodes: set[str], moment: int) -> dict[str, set[str]]:
-        """Of what kinds nodes are, with the wider kinds that facts put those under."""
+        """Return the kinds of nodes, including the wider kinds that facts put those under."""
         calls: list[Call] = [("isA", node, None) for node in nodes] if len(nodes) < MANY else [("isA", None, None)]
         facts = [each.atom for found in self._ask(calls, moment) for each in found if each.atom.subject in nodes]
         # Each kind with all that is above it, looked up once for all nodes of that kind.
@@ -275,9 +275,9 @@ class Questions:
         return any(index.read(lambda db: is_mentioned(db, node)) for index in self._searcher.indexes())
 
     def aggregate(self, conditions: str, *, by: str = AGENT, valid_at: When = None) -> Groups:
-        """What meets conditions in the text form of rules, counted by agent or by a variable.
+        """Count the solutions of conditions, written as in rules, by agent or by a variable.
 
-        The first variable stands for what is counted; all conditions are met by facts of one agent.
+        The first variable is what is counted; all conditions must be met by facts of one agent.
         """
         parts, moment = parse_conditions(conditions), self._moment(valid_at)
         known = [term for part in parts for term in part.terms if is_variable(term) and term in bound(parts)]
@@ -303,10 +303,10 @@ class Questions:
         return Groups(groups=groups, problems=tuple(sorted(problems)), is_cut=is_cut)
 
     def validate(self, *, strict: bool = False, valid_at: When = None) -> list[Misfit]:
-        """The facts of the base model whose ends are of other kinds than their relation joins.
+        """Return the facts of the base model that join nodes of kinds that their relation does not allow.
 
-        A short predicate such as `supports` belongs to the model only if one of its ends does. What has no kind is let
-        pass, unless `strict`.
+        A short predicate such as `supports` belongs to the model only if one of its ends does. Nodes without a kind
+        pass, unless `strict` is set.
         """
         moment = self._moment(valid_at)
         relations = {**PREDICATES, **{name: name for name in RELATIONS}}
@@ -325,7 +325,7 @@ class Questions:
         return misfits
 
     def ids(self, cited: Iterable[Cited]) -> dict[Cited, str]:
-        """The ids of facts; what was retracted has none."""
+        """Return the ids of facts; retracted facts have none."""
         wanted = list(dict.fromkeys(cited))
         found: dict[Cited, str] = {}
         for index in self._searcher.indexes():
@@ -334,7 +334,7 @@ class Questions:
         return found
 
     def each(self, question: Callable[[Relations], T]) -> list[tuple[str, T]]:
-        """What a question finds with each agent, the own one first."""
+        """Ask a question of each agent's facts, starting with the agent's own."""
         return [
             (index.agent, index.read(lambda db: question(StoredRelations(db)))) for index in self._searcher.indexes()
         ]
@@ -345,7 +345,7 @@ class Questions:
         return to_us(home.now()) if valid_at is None else read_moment("valid_at", valid_at, home.zone)
 
     def _resting_on(self, id: str) -> list[Cited]:
-        """The fact with an id, also one that was retracted, and all conclusions that rest on it."""
+        """Return the fact with an id, even if retracted, and every conclusion that rests on it."""
         for index in self._searcher.indexes() if id[:2] in ("F-", "D-") else ():
             if found := index.read(partial(_with_dependents, id, index.agent)):
                 return [Cited(index.agent, atom) for atom in found]
@@ -371,7 +371,7 @@ def _call(way: str, node: str) -> Call:
 
 
 def _effect(cited: Cited) -> Path:
-    """Where the doubt about a fact begins: along it where it has an effect, else with its subject."""
+    """Return where doubt about a fact begins: along the fact if it has an effect, otherwise at its subject."""
     subject, predicate, target = cited.atom.triple
     if predicate in EFFECTS:
         return Path((subject, target), (Hop(cited, backwards=False),))
@@ -379,7 +379,7 @@ def _effect(cited: Cited) -> Path:
 
 
 def _kind_by_role(hop: Hop) -> str:
-    """What the model says that a hop leads to."""
+    """Return the kind that a hop leads to according to the model."""
     predicate = hop.cited.atom.predicate
     relation = PREDICATES.get(predicate, predicate)
     subject, objects = ends(relation) if relation in RELATIONS else (OTHER, frozenset[str]())
@@ -395,7 +395,7 @@ def _ids(cited: Iterable[Cited], db: Connection) -> dict[Cited, str]:
 
 
 def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
-    """The fact or conclusion with an id and all that rests on it; as if it held where it does not."""
+    """Return the fact or conclusion with an id and everything that rests on it, even if it was retracted."""
     concluded = derived_named(db, id, agent) if id.startswith("D-") else None
     triple = concluded.triple if concluded else triple_named(db, id)
     if triple is None:
@@ -412,7 +412,7 @@ def _with_dependents(id: str, agent: str, db: Connection) -> list[Atom]:
 
 
 def as_text(path: Path, cite: Callable[[Cited], str]) -> str:
-    """A path in one line, with how sure it is, when it holds and what it rests on."""
+    """Render a path on one line, with its confidence, validity and sources."""
     line = path.nodes[0]
     for hop in path.hops:
         predicate = hop.cited.atom.predicate

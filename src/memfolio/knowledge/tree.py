@@ -35,13 +35,13 @@ LOOKED_AT = 200
 NODES = 1000
 """How many conclusions a tree shows."""
 DEEPEST = 100
-"""How many rules deep a tree goes, whoever asks for more."""
+"""The most rules that a tree goes deep, whatever is asked for."""
 LABEL = 300
 """How many characters a line of a drawing has."""
 _SPECIAL = re.compile(r"""[^\w\s.,:?!$€£%+/*=—–-]""")
 
 Lookup = Callable[[Triple], Fact | None]
-"""What somebody asserted of a triple."""
+"""Looks up the asserted fact of a triple."""
 Step = tuple[Rule, JoinSolution]
 """A rule, and how its conditions are met."""
 
@@ -69,7 +69,7 @@ class ProofStep:
 
 @frozen
 class ProofNode:
-    """A triple in the tree. `fact` is set where somebody asserted it, `ways` where rules conclude it."""
+    """A triple in the tree. `fact` is set if it was asserted, `ways` if rules conclude it."""
 
     triple: Triple
     confidence: float
@@ -83,16 +83,16 @@ class ProofNode:
 
 
 def rule_label(rule: Rule) -> str:
-    """The name of a rule, or what it says where it has none."""
+    """Return the name of a rule, or its text if it has none."""
     return rule.name or render(rule)
 
 
 def explain_fact(
     triple: Triple, relations: Relations, rules: Sequence[Rule], depth: int, *, facts: Lookup | None = None
 ) -> ProofNode:
-    """All that a triple rests on, `depth` rules deep. `relations` must have what the rules conclude, as `Prover` does.
+    """Return the proof of a triple, `depth` rules deep. `relations` must include conclusions, as `Prover` does.
 
-    NotFoundError where the triple does not hold.
+    Raises NotFoundError if the triple does not hold.
     """
     subject, predicate, target = triple
     atoms = relations.match(predicate, subject, target)
@@ -180,7 +180,7 @@ def _all_steps_to(triple: Triple, relations: Relations, rules: Sequence[Rule]) -
 
 
 def provenance(fact: Fact | None) -> dict[str, Any]:
-    """What a fact's line says about where it came from."""
+    """Return the fields of a fact's line that say where it came from."""
     details = fact.details if fact else {}
     return {name: details[name] for name in ("method", "rule", "derived_from", "memories") if details.get(name)}
 
@@ -208,7 +208,7 @@ def _moment(us: int) -> str:
 
 
 def as_text(node: ProofNode, indent: int = 0) -> str:
-    """The tree for people: what rests on something stands above it, one step to the left."""
+    """Render the tree as text: premises are indented below their conclusion."""
     return "\n".join(_lines(node, indent))
 
 
@@ -238,7 +238,7 @@ def _remarks(node: ProofNode) -> Iterator[str]:
 
 
 def as_document(value: object) -> Any:
-    """A tree, or whatever else reasoning gives, for programs: conditions as text; in trees only what there is."""
+    """Return a tree, or another result of reasoning, as JSON: conditions as text, and trees without empty fields."""
     if isinstance(value, Condition | Comparison):
         return render_part(value)
     if isinstance(value, Rule):
@@ -260,7 +260,7 @@ def as_document(value: object) -> Any:
 
 
 def as_mermaid(node: ProofNode) -> str:
-    """The tree as a Mermaid graph: facts are boxes, rules are rounded, and arrows lead to what something rests on."""
+    """Render the tree as a Mermaid graph: facts are boxes, rules are rounded, and arrows lead to premises."""
     return "\n".join(["graph TD", *_mermaid_lines(node, count(), "")])
 
 

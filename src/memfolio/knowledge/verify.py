@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from pathlib import Path
 
 from memfolio.arguments import choose
 from memfolio.errors import ConflictError, InputError
@@ -25,7 +24,7 @@ from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded, occurs
 from memfolio.recall.query import Query, check_number
 from memfolio.recall.searcher import Searcher
-from memfolio.text import counted, terms
+from memfolio.text import counted, packaged_text, terms
 from memfolio.types import Attribution, MemoryItem, Origin, frozen
 from memfolio.vault.vault import Vault
 
@@ -36,7 +35,7 @@ from memfolio.vault.vault import Vault
 CONSISTENT = 0.9
 """How sure a fact is that nothing contradicts."""
 FRESH = timedelta(days=180)
-"""For how long a fact that was told or confirmed is not stale."""
+"""How long a fact stays fresh after it was stated or confirmed."""
 SAMPLE = 1000
 """How many facts are looked at to see how a predicate is used."""
 SINGLE = 3
@@ -66,7 +65,7 @@ class Evidence:
     memories: Callable[[str], Iterable[MemoryItem]] = lambda _: ()
     """The memories that a text brings to mind."""
     violations: Callable[[Fact], Iterable[str]] = lambda _: ()
-    """What constraints have against a fact, each as a sentence."""
+    """Return violated constraints of a fact, each as a sentence."""
     functional: Collection[str] = ()
     """Predicates that have one object for each subject."""
 
@@ -95,10 +94,10 @@ def verify(
     evidence: Evidence | None = None,
     adjust: bool = False,
 ) -> Verification:
-    """Verify a fact and note it; with `adjust` the outcome changes how sure the fact is.
+    """Verify a fact and record the outcome; with `adjust`, the outcome changes the confidence of the fact.
 
-    Where the check fails, it becomes as unsure as the check is; only a person's word and other sources make it surer.
-    `confirmed` is the person's answer, which only `user_confirmation` needs.
+    If the check fails, the fact becomes as uncertain as the check; only a person's word and other sources raise its
+    confidence. `confirmed` is the person's answer, needed by `user_confirmation` only.
     """
     fact, chosen = facts.get(id), choose(VerificationMethod, "method", method)
     if fact.is_derived:
@@ -130,7 +129,7 @@ def related_memories(vault: Vault, searcher: Searcher, text: str, form: str = "m
 
 
 def exact_facts(facts: Facts, *triple: str | None, when: str | None = ANY) -> list[Fact]:
-    """The facts with a subject, predicate and object, as far as they are named; no sign in them stands for others."""
+    """Return the facts with this subject, predicate and object, as far as given; wildcards are matched literally."""
     found = facts.query(*triple, valid_at=when, limit=SAMPLE)
     return [each for each in found if all(want in (None, own) for own, want in zip(each.triple, triple, strict=False))]
 
@@ -160,7 +159,7 @@ def _confirm(fact: Fact, confirmed: bool | None, by: Attribution) -> Verificatio
 
 
 def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verification:
-    """Look for others who say the same; each source counts once, and what the fact was made of does not count."""
+    """Look for independent sources that say the same; each counts once, and the fact's own sources do not count."""
     own, sources = frozenset(linked(fact)), dict[str, str]()
     for each in (
         *exact_facts(facts, fact.subject, fact.predicate),
@@ -184,7 +183,7 @@ def _cross_reference(fact: Fact, facts: Facts, evidence: Evidence) -> Verificati
 
 
 def _last_told(fact: Fact, facts: Facts) -> datetime:
-    """When the fact was last told or confirmed; that nothing spoke against it makes it no fresher."""
+    """Return when the fact was last stated or confirmed; a check that found nothing against it does not refresh it."""
     last_us = fact.created_us
     for entry in facts.history(fact.id):
         noted = json.loads(entry.said.more or "{}")
@@ -241,7 +240,7 @@ def _kind(value: str) -> LiteralKind:
 
 
 def _tells(memory: MemoryItem, fact: Fact) -> bool:
-    """Whether a memory says what a fact says: its subject, its object and a word of its predicate, and no denial."""
+    """Whether a memory states a fact: it has its subject, its object and a word of its predicate, and no denial."""
     text = memory.content.casefold()
     if memory.origin is Origin.UNTRUSTED or _DENIAL.search(text):
         return False
@@ -266,7 +265,7 @@ MOST = 1000
 """From how many facts on no others are looked for."""
 LONGEST = 200
 
-TASK = (Path(__file__).parent / "data" / "hypotheses.txt").read_text("utf-8").strip()
+TASK = packaged_text("knowledge/data/hypotheses.txt").strip()
 
 
 @frozen
@@ -282,7 +281,7 @@ class Guess:
 
 @frozen
 class Guesses:
-    """What a model is asked for."""
+    """The answer expected from a model."""
 
     hypotheses: tuple[Guess, ...] = ()
 
@@ -306,7 +305,7 @@ class GuessedFact:
 
 
 def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
-    """The facts that hold about what a premise brought to mind, given as ids of facts, and about what those name."""
+    """Return the valid facts about the terms of the recalled facts, and about their neighbours."""
     found, seen = dict[str, Fact](), set[str]()
     named = [facts.get(each) for each in recalled]
     # First what was recalled, then the neighbours of that.
@@ -325,9 +324,9 @@ def relevant(facts: Facts, recalled: Iterable[str]) -> list[Fact]:
 def hypothesise(
     premise: str, known: Sequence[Fact], model: Model | None, *, rules: Iterable[Rule] = (), limit: int = 10
 ) -> list[GuessedFact]:
-    """What might be so if a premise is, given the facts that have to do with it, the surest first.
+    """Return facts that might hold if a premise does, given related facts, the most certain first.
 
-    ModelError where a model is asked and has no valid answer.
+    Raises ModelError if a model is asked and gives no valid answer.
     """
     if not premise.strip():
         raise InputError("the premise is empty", hint="say what is supposed, such as: Acme moves to Berlin")
@@ -358,10 +357,10 @@ def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> 
 
 
 def _by_rules(premise: str, known: Sequence[Fact], rules: Iterable[Rule]) -> Iterator[GuessedFact]:
-    """Where what a rule concludes is known, and all but one of its conditions: that one would explain it.
+    """Guess the one missing condition of a rule whose conclusion and other conditions are known.
 
-    It or what it explains is about something that the premise names, and it is about that or what that has to do with:
-    of those all facts are known, so that what is known is not guessed.
+    Either the guess or its conclusion must be about something that the premise names, and the guess about that or
+    one of its neighbours. All facts about those are known, so that no known fact is guessed.
     """
     named = {
         name

@@ -1,1 +1,1 @@
-"""What texts say: statements worth keeping, people and things, relations and causes. Pure but for the model."""
+"""Reading texts: statements worth keeping, entities, relations and causes. Pure, except for the model."""

@@ -32,6 +32,8 @@ PORTION = 3_000
 MAX_PER_TURN = 4
 MAX_STATEMENT = 500
 MAX_NAME = 100
+VITAL = frozenset({"name", "allergic_to"})
+"""Predicates of what the rules read that count where a model says nothing."""
 
 _PRONOUNS = frozenset("i you he she it we they me him her us them this that".split())
 _IMPORTANCE = {Type.DECISION: 0.7, Type.LESSON: 0.7, Type.CORRECTION: 0.7, Type.FACT: 0.6, Type.PREFERENCE: 0.6}
@@ -63,7 +65,7 @@ class ModelCause:
 
 @frozen
 class ModelReading:
-    """What a model reads in a conversation."""
+    """A model's reading of a conversation."""
 
     statements: tuple[ModelStatement, ...] = ()
     mentions: tuple[Mention, ...] = ()
@@ -84,8 +86,11 @@ def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     found = [
         _checked(model.ask(task, _material(turns, places), ModelReading), turns, places, model) for places in portions
     ]
-    said = _understood((each for part in found for each in part.statements), turns, by_rules.statements)
-    statements = [*said, *(each for each in by_rules.statements if not read.intersection(each.turns))]
+    said = list(_understood((each for part in found for each in part.statements), turns, by_rules.statements))
+    # Who somebody is, and what their life may depend on, counts even if the model passes it over.
+    told = {place for each in said for place in each.turns}
+    silent = (each for each in by_rules.statements if told.isdisjoint(each.turns))
+    statements = [*said, *(each for each in silent if each.predicate in VITAL or not read.intersection(each.turns))]
     unread = [each for each in by_rules.mentions if not read.intersection(each.turns)]
     return Learned(
         statements=list({each.text.casefold(): each for each in statements}.values()),
@@ -107,6 +112,7 @@ def learn_from(said: Sequence[ModelStatement], turns: Sequence[Turn]) -> tuple[L
     by_rules = learn(turns)
     judged = [_judged(each, turns, range(len(turns))) for each in said]
     good = list(_understood((each for each in judged if isinstance(each, Statement)), turns, by_rules.statements))
+    good = [_about_speaker(each, turns) for each in good]
     left = iter(good)
     misread = {
         place for each, found in zip(said, judged, strict=True) if isinstance(found, str) for place in each.turns
@@ -116,6 +122,21 @@ def learn_from(said: Sequence[ModelStatement], turns: Sequence[Turn]) -> tuple[L
     kept = [each for each in by_rules.statements if by_rules_alone.issuperset(each.turns)]
     found = [each if isinstance(each, str) else next(left) for each in judged]
     return replace(by_rules, statements=[*good, *kept]), found
+
+
+def _about_speaker(statement: Statement, turns: Sequence[Turn]) -> Statement:
+    """A statement with its speaker as what it is about, where its type and words say so and the rules read nothing.
+
+    What somebody wants is a preference because it is called so, in whatever words.
+    """
+    speaker = next((turns[at].speaker for at in statement.turns if turns[at].is_person), "")
+    if not speaker or not statement.may_replace:
+        return statement
+    name = re.escape(speaker)
+    if statement.type is Type.PREFERENCE and re.search(rf"\b{name} (?:\w+ )?wants?\b", statement.text):
+        return replace(statement, subject=speaker, predicate="wants", is_single=False)
+    is_theirs = not statement.subject and re.search(rf"\b{name}\b", statement.text)
+    return replace(statement, subject=speaker) if is_theirs else statement
 
 
 def _split(turns: Sequence[Turn], shown: Sequence[int], questions: int) -> Iterator[list[int]]:
@@ -142,7 +163,7 @@ def _material(turns: Sequence[Turn], places: Iterable[int]) -> str:
 
 
 def _numbered(place: int, turn: Turn) -> str:
-    """A turn with its number; its further lines are marked, so that none of them can pass for a turn."""
+    """Return a turn with its number; further lines are marked, so that none can pass for a turn."""
     speaker = " ".join(turn.speaker.split()) + ("" if turn.is_person else " (a machine)")
     when = f", {turn.at:%Y-%m-%d}" if turn.at else ""
     first, *further = turn.content.strip().splitlines()
@@ -150,7 +171,7 @@ def _numbered(place: int, turn: Turn) -> str:
 
 
 def _checked(reading: ModelReading, turns: Sequence[Turn], places: Collection[int], model: Model) -> Learned:
-    """What of a reading holds; how much does not is counted."""
+    """Return the valid part of a reading; the rest is counted."""
     statements = list(_statements(reading.statements, turns, places))
     model.drop("ungrounded", len(reading.statements) - len(statements))
     mentions = [mention for each in reading.mentions if (mention := _mention(each, turns, places))]
@@ -251,7 +272,7 @@ def _understood(
 
 
 def _read_alone(statement: Statement, turns: Sequence[Turn]) -> dict[str, Any]:
-    """What a statement is about by itself, where a person said all that it is about in its turns."""
+    """Return what a statement is about, if a person said all of that in its turns."""
     sources = [turns[place] for place in statement.turns if turns[place].is_person]
     found = about(statement.text, sources[0].speaker) if sources else {}
     content = "\n".join(turn.content for turn in sources)
@@ -280,7 +301,7 @@ def _is_idle(text: str) -> bool:
 
 
 def _is_grounded(text: str, sources: Sequence[Turn]) -> bool:
-    """Whether a text says what its turns say; who says it does not count, nor does the date of what is told."""
+    """Whether a text says what its turns say, apart from the speaker's name and the dates around them."""
     names = {word for turn in sources for word in terms(turn.speaker.casefold())}
     days = frozenset[str]().union(*(_days_around(turn.at.date()) for turn in sources if turn.at))
     return is_grounded(text, "\n".join(turn.content for turn in sources), names | days)

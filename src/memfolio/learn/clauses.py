@@ -1,4 +1,4 @@
-"""A turn as clauses: what is never learned is left out, sentences are split, and each clause is taken apart."""
+"""Split a turn into clauses: leave out what is never learned, split sentences, and parse each clause."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from memfolio.learn.words import LEXICON, Voice, is_finite, is_past, lemma_of, names, pattern, words
+from memfolio.llm.prompt import addresses_reader
 from memfolio.types import ID_PATTERN, frozen
 
 # What is never learned: code, logs, quotations, injected memories, small talk, questions and suppositions.
@@ -24,11 +25,9 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 
 
 def readable(content: str) -> list[str]:
-    """The lines that somebody wrote, without what is pasted, quoted, injected or addressed to machines."""
+    """Return the lines that a person wrote, without pasted, quoted, injected or machine-directed text."""
     text = content[:MAX_READ].replace("’", "'").replace("‘", "'").replace("\x00", "")
-    text = pattern("aside").sub(";", pattern("quotation").sub("", pattern("noun_is").sub(" is ", text)))
-    formal = LEXICON.table("words")["informal"]
-    text = pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
+    text = pattern("quotation").sub("", own_words(text))
     if "<" in text or "Remembered data" in text:
         text = _without_injected(text)
     if "-" in text:  # what was recalled bears the ids of memories
@@ -40,6 +39,42 @@ def readable(content: str) -> list[str]:
     if "://" in text or "www." in text:
         text = _URL.sub("", text)
     return [line for line in map(_line, text.splitlines()) if line]
+
+
+def spelled_out(line: str) -> str:
+    """A line as the rules read it: short forms spelled out, and without asides; never to be quoted."""
+    formal = LEXICON.table("words")["informal"]
+    text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
+    return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
+
+
+def own_words(text: str) -> str:
+    """A turn without what its writer pasted into it: parts set off by marked rules, mails, and what a line presents.
+
+    Nothing is left of a turn that addresses whatever assistant reads it with words that are not set off so.
+    """
+    kept: list[str] = []
+    in_paste = False
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if pattern("marked_rule").match(line):
+            # A rule that says `end`, or a bare one behind the opening one, closes the part.
+            in_paste = not in_paste and not pattern("closing_rule").match(line)
+        elif in_paste and pattern("bare_rule").match(line):
+            in_paste = False
+        elif not in_paste and pattern("mail_header").match(line) and _has_header_below(lines[at + 1 :]):
+            break
+        elif not in_paste:
+            kept.append(line)
+            if pattern("presents").search(line) and any(map(str.strip, lines[at + 1 :])):
+                break
+    own = "\n".join(kept)
+    return "" if addresses_reader(own) else own
+
+
+def _has_header_below(lines: list[str]) -> bool:
+    """Whether another header of a mail follows, perhaps behind one that is folded."""
+    return any(pattern("mail_header").match(line) for line in lines[:2])
 
 
 def _without_injected(text: str) -> str:
@@ -69,7 +104,7 @@ def _line(line: str) -> str:
 
 
 def is_made_up(sentence: str) -> bool:
-    """Whether a sentence supposes, jokes or quotes rather than tells."""
+    """Whether a sentence is hypothetical, a joke or a quote."""
     low = f" {sentence.lower()}"
     if "\\" in low or low.count("`") > 3 or any(part in low for part in LEXICON.table("rules")["made_up"]):
         return True
@@ -98,7 +133,7 @@ def is_question(clause: str) -> bool:
 
 
 def asks_for_help(sentence: str) -> bool:
-    """Whether a sentence only tells an assistant to do something: translate this, write me a notice."""
+    """Whether a sentence only asks an assistant for something: translate this, write me a notice."""
     return bool(pattern("asks_for_help").match(sentence))
 
 
@@ -114,7 +149,7 @@ _PAIR = re.compile(r"(?:[Mm]y|[Oo]ur) \w+(?: [A-Z]\w+)?|[A-Z]\w+")
 
 
 def clauses(sentence: str) -> Iterator[str]:
-    """The parts of a sentence that tell something by themselves; those that ask are left out."""
+    """Yield the parts of a sentence that make a statement; questions are left out."""
     if len(sentence) > _LONGEST:
         return
     parts = _joined(pattern("clause_break").split(sentence), sentence)
@@ -153,13 +188,15 @@ def opened(clause: str) -> str:
 def shared(clause: str) -> Iterator[str]:
     """The clause, or the several that share its subject: `I live in Rome and work as a nurse` tells two things."""
     who, head = _beginning(clause) if " and " in clause else ("", "")
-    # `I want to go home and sleep` tells one thing: the second verb hangs on `to`.
-    if not who or pattern("infinitive").search(clause, 0, clause.find(" and ")):
+    if not who:
         yield clause
         return
     start, subject = 0, ""
     for found in pattern("and_verb").finditer(clause, len(who)):
-        if _goes_on(found["verb"], is_past(head)):
+        # `I want to go home and sleep` tells one thing: the second verb hangs on `to`.
+        if pattern("infinitive").search(clause, start, found.start()):
+            break
+        if _goes_on(found["verb"], is_past(head)) and lemma_of(found["verb"]) != lemma_of(head):
             yield subject + clause[start : found.start()]
             subject, start = f"{who} ", found.start("verb")
     yield subject + clause[start:]
@@ -195,7 +232,7 @@ _GOING = frozenset(("used", "going", "gonna", "about"))
 
 
 class Who(StrEnum):
-    """Of whom a clause tells."""
+    """The subject of a clause."""
 
     SELF = "s"
     WE = "w"
@@ -229,7 +266,7 @@ class Clause:
 
 @frozen
 class Antecedent:
-    """Whom or what `he`, `her` or `it` may mean."""
+    """The possible meaning of `he`, `her` or `it`."""
 
     name: str
     who: Who
@@ -243,7 +280,13 @@ def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent
         speaker = said.subject.removesuffix("'s team").removesuffix(" and others")
         owner = close["owner"] or f"{speaker}'s"
         return Antecedent(name=f"{owner} {close['whom']}", who=Who.PERSON)
-    return last if last and last.who is Who.PERSON else None
+    return person_at_end(said.tail) or (last if last and last.who is Who.PERSON else None)
+
+
+def person_at_end(text: str) -> Antecedent | None:
+    """Somebody for whom, or with whom, something is done: `a limerick for Gus`."""
+    found = pattern("person_at_end").search(text)
+    return Antecedent(name=found["name"], who=Who.PERSON) if found else None
 
 
 def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | None:
@@ -301,7 +344,7 @@ def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
 
 
 def _subject(first: str, tokens: list[str], voice: Voice, last: Antecedent | None) -> tuple[Who | None, int]:
-    """Of whom it tells, and how many tokens name them."""
+    """Return the kind of subject, and how many tokens name it."""
     if last is not None and first.partition("'")[0].lower() in _HE | _IT:
         return last.who, len(last.name.split())
     if last is not None:

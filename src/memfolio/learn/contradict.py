@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from memfolio.learn.words import LEXICON, lemma_of
+from memfolio.learn.words import LEXICON, is_past, lemma_of
+from memfolio.learn.words import words as listed
 
 LONGEST = 300
 """Characters in which one thing is said."""
@@ -18,32 +19,43 @@ _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _NAME = re.compile(r"(?<![.\w])(?!I\b)[A-ZÀ-Þ][a-zà-ÿ]+")
 _CLAUSES = re.compile(r"(?:, (?:and|so|but|because|since)|,|;| because| so) ")
 MOST_LEFT = 3
-"""Words that one of two sentences may have more than the other."""
+"""How many words more one of two sentences may have."""
 _MAY = re.compile(r"(?<=\d )may\b|(?<=\d[snrt][tdh] )may\b|(?<= in )may\b|(?<= of )may\b|\bmay(?= \d)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person|bedroom|storey)s?\b)")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
+_OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
+_HOURS = re.compile(r"\b(\w+) hours?\b")
 FILES = ("opposites", "opposites.de", "opposites.zh")
 _APOSTROPHES = str.maketrans("’‘`", "'''")
 
 
 Side = tuple[int, int]
-"""In which row of opposites a word stands, and behind how many bars."""
+"""The row of opposites that a word is in, and its side."""
 
 
 class Opposition(StrEnum):
-    """In what two sentences contradict each other."""
+    """How two sentences contradict each other."""
 
     NEGATION = "negation"
     OPPOSITE = "opposite"
     VALUES = "values"
 
 
+class _Single(NamedTuple):
+    """What an attribute that has one value is told by."""
+
+    is_class: bool
+    """Whether only values of one class exclude each other: an oak, a beech."""
+    frame: frozenset[str]
+    value: frozenset[str]
+
+
 class _Sentence(NamedTuple):
-    """A clause taken apart: what it is about, what it says of that, and whether it denies it."""
+    """A parsed clause: its subject, what it says about it, and whether it denies it."""
 
     words: tuple[str, ...]
-    """The words that tell something, by their meanings, in their order."""
+    """The content words, normalized, in order."""
     subject: frozenset[str]
     """Those in front of the verb."""
     names: frozenset[str]
@@ -52,62 +64,88 @@ class _Sentence(NamedTuple):
     """Numbers and dates, by their kinds."""
     is_denied: bool
     is_open: bool
-    """Whether it tells what would be, or adds to what was said."""
+    """Whether it is hypothetical, or adds to what was said."""
     is_past: bool
+    tenses: tuple[str, ...]
+    """What its verb is, and whether it is told of the past; of verbs that tell how something is."""
     has_pronoun: bool
-    """Whether it leaves open of what it speaks: it, they, we."""
+    """Whether its subject is a pronoun: it, they, we."""
     speaker: str
-    """I or we, where the sentence begins with it."""
+    """I, we, my or our, if the sentence begins with it."""
     is_person: bool
-    single: tuple[frozenset[str], frozenset[str]] | None
-    """The words of an attribute that has one value, and those of its value."""
+    compares: bool
+    """Whether it says that one is more than another: older than, reports to."""
+    owned: frozenset[str]
+    """What belongs to somebody: the words after `Ida's`."""
+    adjoining: frozenset[tuple[str, str]]
+    """Words with those that stand directly behind them."""
+    single: tuple[_Single, ...]
 
 
 def contradict(one: str, other: str) -> Opposition | None:
-    """How two sentences cannot both be true; None where they can, or where nothing tells."""
-    ours, theirs = (_clauses(each[:LONGEST]) for each in (one, other))
-    if ours == theirs or any(_read(each[:LONGEST]).is_open for each in (one, other)):
+    """Return how two sentences contradict each other; None if both can be true, or nothing shows it."""
+    ours, theirs = (_readings(each[:LONGEST]) for each in (one, other))
+    if ours == theirs or ours[0].is_open or theirs[0].is_open:
         return None
-    found = (_opposed(_read(a), _read(b)) for a in ours for b in theirs)
+    found = (_opposed(a, b) for a in ours for b in theirs)
     return next(filter(None, found), None)
 
 
-def _clauses(text: str) -> list[str]:
-    """A sentence, and those parts of it that could stand alone."""
-    return [text, *(part for part in _CLAUSES.split(text) if part != text and len(part.split()) > 2)]
+@lru_cache(maxsize=8192)
+def _readings(text: str) -> tuple[_Sentence, ...]:
+    """Return a sentence, those of its parts that could stand alone, and what these imply."""
+    parts = (part for part in _CLAUSES.split(text) if part != text and len(part.split()) > 2)
+    said = [text, *(part for part in parts if not part.startswith(("not ", "no ")))]
+    plain = [_plain(each.translate(_APOSTROPHES).strip(" .!?;")).strip() for each in said]
+    implied = [found.expand(told) for each in plain for given, told in _implied() if (found := given.search(each))]
+    names = {token.lower() for token in _NAME.findall(text)}
+    read = [_read(each) for each in said]
+    return *read, *(_read(" ".join(w.capitalize() if w in names else w for w in each.split())) for each in implied)
 
 
 def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
-    if a.is_past != b.is_past or _are_of_different_people(a, b):
-        return _singly(a, b) if a.is_past == b.is_past else None
+    if a.is_past != b.is_past or (a.tenses and b.tenses and a.tenses[0] == b.tenses[0] and a.tenses != b.tenses):
+        return None  # what was so may be so no more
     if found := _singly(a, b):
         return found
-    if _is_swapped(a, b):
-        return Opposition.OPPOSITE
+    if _are_of_different_people(a, b):
+        return None
+    if a.compares and b.compares and a.is_denied == b.is_denied and (swapped := _is_swapped(a, b)) is not None:
+        return Opposition.OPPOSITE if swapped else None
     kinds = [kind for kind in a.values.keys() & b.values.keys() if a.values[kind] != b.values[kind]]
     opposed = [
         (x, y) for x in a.words for y in b.words if _are_opposite(x, y) and x not in b.words and y not in a.words
     ]
+    if len(set(opposed)) > 1 or any(x in a.subject and y in b.subject for x, y in opposed):
+        return None  # the old one is slow, the new one fast
     said = {word for pair in opposed for word in pair}
+    if a.is_denied != b.is_denied:
+        # No pets, but a cat.
+        denied, affirmed = (a, b) if a.is_denied else (b, a)
+        pairs = [(x, y) for x in denied.words for y in affirmed.words if x in _kinds().get(y, ())]
+        opposed, said = [], {word for pair in pairs for word in pair}
     ours, theirs = _left(a, b, said), _left(b, a, said)
-    shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker != "")
-    if ours & a.names or theirs & b.names:
-        return None
+    shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
+    for one, other, its in ((a, b, ours), (b, a, theirs)):
+        if _is_another(its, one, other) or _is_part_of_name(other, one, its):
+            return None
     if opposed:
         # It may be another part of the same that is loved there and hated here.
         is_felt = not _words("feelings").isdisjoint(said)
         is_about_same = shared and not (is_felt and (_next(a, said) in ours or _next(b, said) in theirs))
         is_same = not (ours and theirs) and len(ours | theirs) <= MOST_LEFT and is_about_same
-        return Opposition.OPPOSITE if is_same and not kinds and a.is_denied == b.is_denied else None
+        return Opposition.OPPOSITE if is_same and not kinds else None
     if a.is_denied != b.is_denied:
-        denying = ours if a.is_denied else theirs
-        return Opposition.NEGATION if shared and not denying and not kinds and len(ours | theirs) <= MOST_LEFT else None
+        left = ours | theirs
+        is_all = not (ours if a.is_denied else theirs) and len(left) <= MOST_LEFT
+        return Opposition.NEGATION if (shared or pairs) and is_all and not kinds else None
     return _by_values(a, b, kinds, ours, theirs, shared)
 
 
 def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
-    is_stated = a.single and b.single and not a.is_denied and not b.is_denied
-    return Opposition.VALUES if is_stated and _differ(a.single, b.single) else None  # type: ignore[arg-type]
+    if a.is_denied or b.is_denied:
+        return None
+    return Opposition.VALUES if any(_differ(one, other) for one in a.single for other in b.single) else None
 
 
 def _by_values(
@@ -119,19 +157,21 @@ def _by_values(
     alone = all(len(each.values[kind]) == 1 for each in (a, b) for kind in kinds)
     if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
         return None
+    if {"weekday", "day"} <= set(kinds) and "month" not in a.values:
+        return None  # at four on Fridays, at six on Mondays
     if "weekday" in kinds and len(kinds) == 1 and (a.is_person or b.is_person):
         return None  # somebody may do the same on several days
     return Opposition.VALUES if len(ours | theirs) <= MOST_LEFT else None
 
 
 def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
-    """The words of one that have nothing in the other; a pronoun there may stand for the subject here."""
+    """Return the words of one that have no counterpart in the other; a pronoun there may mean the subject here."""
     left = {word for word in one.words if word not in said and not any(_are_same(word, each) for each in other.words)}
-    return left - one.subject if other.has_pronoun else left
+    return left - one.subject if other.has_pronoun and one.speaker != "my" else left
 
 
 def _next(one: _Sentence, said: Set[str]) -> str | None:
-    """The word behind the one that is opposed."""
+    """Return the word after the opposed one."""
     return next((then for word, then in pairwise(one.words) if word in said), None)
 
 
@@ -140,12 +180,42 @@ def _are_of_different_people(a: _Sentence, b: _Sentence) -> bool:
     return bool(ours and theirs)
 
 
-def _is_swapped(a: _Sentence, b: _Sentence) -> bool:
-    """Whether two have each other's place: Ada reports to Ben, Ben reports to Ada."""
-    if sorted(a.words) != sorted(b.words) or a.words == b.words or a.is_denied != b.is_denied:
-        return False
-    moved = {x for x, y in zip(a.words, b.words, strict=True) if x != y}
-    return len(moved) == 2 and moved <= a.names and not _words("one_way").isdisjoint(a.words)
+def _is_part_of_name(one: _Sentence, other: _Sentence, left: Set[str]) -> bool:
+    """Whether the last word of one only tells what kind of thing is meant in the other: a garden, a garden gnome."""
+    object_ = set(one.words[-1:]) - one.subject
+    return any(x in object_ and y in left and _is_noun(y) for x, y in other.adjoining)
+
+
+def _is_noun(word: str) -> bool:
+    is_known = lemma_of(word) or word in _sides() or word in _words("adverbs")
+    return not (is_known or word.endswith("ly") or _is_value(word))
+
+
+def _is_another(left: Set[str], one: _Sentence, other: _Sentence) -> bool:
+    """Whether a word in one sentence alone tells that it is about something else: my wife's, the second, Room 4."""
+    of_subject = left if one.compares else left & one.subject
+    if of_subject & (one.names | one.owned) or not left.isdisjoint(_words("others")):
+        return True
+    is_mine = one.speaker in ("my", "our") and other.speaker in ("i", "we")
+    is_whose = not of_subject.isdisjoint(_people()) and (other.subject or other.speaker)
+    return bool(
+        (is_mine and of_subject)
+        or is_whose
+        or (other.values and any(_is_value(each) or each in _words("when") for each in left))
+    )
+
+
+def _is_swapped(a: _Sentence, b: _Sentence) -> bool | None:
+    """Whether two have each other's place in what cannot be turned round; None if they compare others.
+
+    Ada is older than Ben, Ben is older than Ada; but Ben is younger than Ada says the same again.
+    """
+    if len(a.words) != len(b.words):
+        return None
+    moved = {x: y for x, y in zip(a.words, b.words, strict=True) if x != y and not _are_opposite(x, y)}
+    if len(moved) != 2 or any(moved.get(y) != x for x, y in moved.items()):
+        return None
+    return sorted(a.words) == sorted(b.words)
 
 
 def _are_same(one: str, other: str) -> bool:
@@ -163,6 +233,13 @@ def has_denial(text: str) -> bool:
     return not (_words("denials") | _words("endings")).isdisjoint(said)
 
 
+def without_values(text: str) -> str:
+    """A text without its numbers, days and months; empty where it has none."""
+    tokens = _TOKEN.findall(text)
+    kept = [token for token in tokens if not _is_value(token.lower())]
+    return " ".join(kept) if len(kept) < len(tokens) else ""
+
+
 def _are_opposite(one: str, other: str) -> bool:
     if any(row == its and side != that for row, side in _sides().get(one, ()) for its, that in _sides().get(other, ())):
         return True
@@ -170,16 +247,22 @@ def _are_opposite(one: str, other: str) -> bool:
     return len(shorter) > 3 and any(longer == f"{prefix}{shorter}" for prefix in _words("prefixes"))
 
 
-def _differ(one: tuple[frozenset[str], frozenset[str]], other: tuple[frozenset[str], frozenset[str]]) -> bool:
-    """Whether an attribute has two values; where one value says more than the other, both may be true."""
-    (frame, value), (same, instead) = one, other
-    return bool(frame) and frame == same and bool(value and instead) and not (value <= instead or instead <= value)
+def _differ(one: _Single, other: _Single) -> bool:
+    """Whether an attribute has two values; if one only says more than the other, both may be true."""
+    ours, theirs = one.value - other.value, other.value - one.value
+    if not one.frame or one[:2] != other[:2] or not ours or not theirs:
+        return False
+    if not one.is_class:
+        return True
+    found = [_classes().get(word, frozenset()) for word in (*ours, *theirs)]
+    return len(found) == 2 and not found[0].isdisjoint(found[1])
 
 
 @lru_cache(maxsize=16_384)
 def _read(text: str) -> _Sentence:
     text = text.translate(_APOSTROPHES).strip(" .!?;")
-    tokens = [_same().get(token, token) for token in _tokens(_plain(text))]
+    said = _tokens(_plain(text))
+    tokens = [_same().get(token, token) for token in said]
     denials = sum(token in _words("denials") for token in tokens)
     # A value in front of the verb tells of what something is said: Python 3.12 is supported.
     start = next((at for at, token in enumerate(tokens) if at and (token in _words("verbs") or lemma_of(token))), 0)
@@ -200,22 +283,34 @@ def _read(text: str) -> _Sentence:
         is_denied=denials % 2 == 1,
         is_open=not _words("open").isdisjoint(tokens) or tokens[-1:] == ["too"],
         is_past=not _words("past").isdisjoint(tokens),
+        tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens),
-        speaker=tokens[0] if tokens and tokens[0] in ("i", "we") else "",
+        speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
-        single=_single(text),
+        compares=not _words("one_way").isdisjoint(said),
+        owned=frozenset(_meaning(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
+        adjoining=frozenset((_meaning(one), _meaning(two)) for one, two in pairwise(tokens)),
+        single=tuple(_single(text)),
     )
 
 
+def _tenses(said: Sequence[str]) -> tuple[str, ...]:
+    at = next((at for at, token in enumerate(said) if at and lemma_of(token) in _words("states")), 0)
+    is_past_here = is_past(said[at]) and said[at - 1] not in _words("verbs") if at else False
+    return (lemma_of(said[at]), "past" if is_past_here else "now") if at else ()
+
+
 def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
-    """Whether somebody with a name does something: `Petra plays`, but `Choir is`."""
-    return tokens[0] in names and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
+    """Whether somebody with a name does something, or something is usual: `Petra plays`, but `Choir is`."""
+    is_usual = any(token.removesuffix("s") in _words("weekdays") - {token} for token in tokens)
+    is_named = tokens[0] in names - _words("fillers") or is_usual
+    return is_named and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
 
 
 def _meaning(word: str) -> str:
-    """The first word that says the same where it has one opposite, else its lemma."""
-    sides = _sides().get(word) or _sides().get(_lemma(word), frozenset())
-    return _first()[next(iter(sides))] if len(sides) == 1 else word if sides else _lemma(word)
+    """Return the first synonym of a word with one opposite, else its lemma."""
+    sides = _sides().get(word, frozenset()) | _sides().get(_lemma(word), frozenset())
+    return _first()[next(iter(sides))] if len(sides) == 1 else _lemma(word)
 
 
 def _is_value(token: str) -> bool:
@@ -224,12 +319,13 @@ def _is_value(token: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, with what says the same said in the same way."""
+    """Return a text in lower case, with synonymous phrases unified."""
     text = _DASHED.sub(" ", _MAY.sub("maymonth", f" {text.lower()} "))
     for pattern, rewritten in _rewrites():
         text = pattern.sub(rewritten, text)
     for old, new in _phrases().items():
         text = text.replace(f" {old} ", f" {new} ")
+    text = _HOURS.sub(_minutes, text)
     return (
         text.replace("n't ", " not ")
         .replace("'s ", " ")
@@ -237,6 +333,11 @@ def _plain(text: str) -> str:
         .replace("'re ", " are ")
         .replace("'ve ", " have ")
     )
+
+
+def _minutes(found: re.Match[str]) -> str:
+    number = _number(found[1])
+    return f"{int(number) * 60} minutes" if number.isdigit() else found[0]
 
 
 def _values(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -260,17 +361,15 @@ def _number(token: str) -> str:
     return str(numbers.index(token)) if token in numbers else _ORDINAL.sub("", token.replace(",", ""))
 
 
-def _single(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
+def _single(text: str) -> Iterator[_Single]:
     plain = _plain(text).strip()
     written = text.replace("'s married to", "'s spouse is").replace("is married to", "'s spouse is")
-    frames = _table()["single"]
-    tries = (
-        (frame, said) for frames, said in ((frames["frames"], plain), (frames["named"], written)) for frame in frames
-    )
-    found = next((match for frame, said in tries if (match := re.fullmatch(frame, said))), None)
-    if found is None or found["value"].startswith(("a ", "an ")):
-        return None  # of a kind there may be several
-    return tuple(_telling(found[part]) for part in ("frame", "value"))  # type: ignore[return-value]
+    for part, said in (("frames", plain), ("named", written), ("of_a_class", plain)):
+        for found in filter(None, (frame.fullmatch(said) for frame in _frames()[part])):
+            # Of a kind there may be several.
+            if part == "of_a_class" or not found["value"].startswith(("a ", "an ")):
+                frame = f"{found['frame']} {found.groupdict().get('more') or ''}"
+                yield _Single(part == "of_a_class", _telling(frame), _telling(found["value"]))
 
 
 def _telling(text: str) -> frozenset[str]:
@@ -311,7 +410,8 @@ def _tokens(plain: str) -> list[str]:
 def _chinese() -> re.Pattern[str]:
     """Any word of Chinese that is listed, the longest first, or any character."""
     table = LEXICON.table("opposites.zh")
-    lists = " ".join((*table["lists"].values(), *table["opposites"]["rows"], *table["same"]))
+    kinds = table["kinds"]
+    lists = " ".join((*table["lists"].values(), *table["opposites"]["rows"], *table["same"], *kinds, *kinds.values()))
     known = {word for word in lists.split() if _HAN.fullmatch(word)}
     return re.compile("|".join([*sorted(known, key=len, reverse=True), "."]))
 
@@ -329,7 +429,51 @@ def _phrases() -> Mapping[str, str]:
 
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], str]]:
-    return [(re.compile(old), new) for old, new in _table()["rewrites"].items()]
+    return [(_compiled(old), new) for old, new in _table()["rewrites"].items()]
+
+
+@cache
+def _frames() -> Mapping[str, Sequence[re.Pattern[str]]]:
+    return {part: list(map(_compiled, given)) for part, given in _table()["single"].items()}
+
+
+@cache
+def _implied() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(_compiled(given), told) for given, told in _table()["implied"]["rows"]]
+
+
+def _compiled(given: str) -> re.Pattern[str]:
+    """A pattern, in which `{name}` is any word of a list or of a kind."""
+    lists = _table()["lists"] | _table()["kinds"] | {"people": " ".join(sorted(_people()))}
+    return re.compile(re.sub(r"\{([a-z_]+)\}", lambda found: f"(?:{'|'.join(lists[found[1]].split())})", given))
+
+
+@cache
+def _people() -> frozenset[str]:
+    return listed("kin") | _words("people")
+
+
+@cache
+def _kinds() -> Mapping[str, frozenset[str]]:
+    """Of what kinds a thing is."""
+    table: dict[str, str] = _table()["kinds"]
+    found: dict[str, set[str]] = {}
+    for kind in table:
+        things = table[kind].split()
+        for thing in things:  # which grow by those of the kinds among them
+            things += [each for each in table.get(thing, "").split() if each not in things]
+            found.setdefault(_meaning(_same().get(thing, thing)), set()).add(_meaning(kind))
+    return {thing: frozenset(some) for thing, some in found.items()}
+
+
+@cache
+def _classes() -> Mapping[str, frozenset[int]]:
+    """In which classes a word is, of which something is in one only."""
+    found: dict[str, set[int]] = {}
+    for nth, row in enumerate(_table()["classes"]["rows"]):
+        for word in row.split():
+            found.setdefault(_lemma(word), set()).add(nth)
+    return {word: frozenset(some) for word, some in found.items()}
 
 
 @cache
@@ -340,7 +484,7 @@ def _same() -> Mapping[str, str]:
 
 @cache
 def _sides() -> Mapping[str, frozenset[Side]]:
-    """The words that have an opposite, each with its rows and on which side of these it stands."""
+    """The words with opposites, each with its rows and sides."""
     found: dict[str, set[Side]] = {}
     for nth, row in enumerate(_table()["opposites"]["rows"]):
         for place, side in enumerate(row.split("|")):

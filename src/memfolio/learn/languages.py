@@ -1,17 +1,16 @@
-"""What sentences of languages other than English say: frames that are kept as data, one file for each language."""
+"""Rules for languages other than English: frames kept as data, one file per language."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from memfolio.learn.learned import SPEAKER, Statement
 from memfolio.learn.words import Voice, tags_of
+from memfolio.text import packaged_table
 from memfolio.types import DEFAULT_KINDS, Type, frozen
 
 CODES = ("zh", "de")
@@ -24,7 +23,7 @@ _SIGNS = " \t,.;:!?…，。；：！？、"
 
 @frozen
 class Frame:
-    """What a pattern that a clause or sentence fits says; `told` is how a whole sentence is retold."""
+    """What a matching clause or sentence says; `told` is how a whole sentence is rephrased."""
 
     pattern: re.Pattern[str]
     predicate: str
@@ -40,7 +39,7 @@ class Language:
     """The rules of one language, read from its file."""
 
     def __init__(self, code: str) -> None:
-        self._data = tomllib.loads((Path(__file__).parent / "data" / f"{code}.toml").read_text("utf-8"))
+        self._data = packaged_table(f"learn/data/{code}.toml")
         self.known_by, self.asks, self.made_up, self.breaks, self.self_ = map(
             self._compiled, ("known_by", "asks", "made_up", "breaks", "self")
         )
@@ -100,7 +99,7 @@ _language = cache(Language)
 
 
 def language_of(text: str) -> Language | None:
-    """The language of a text, if it is one of those that have rules of their own."""
+    """Return the language of a text, if it has rules of its own."""
     return next((each for each in map(_language, CODES) if each.fits(text)), None)
 
 

@@ -1,4 +1,4 @@
-"""What was learned from a conversation, as values, and as drafts of memories."""
+"""What was learned from a conversation, as values and as drafts of memories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memfolio.vault.fields import Draft
 # What was learned from a conversation, as values.
 
 SPEAKER = "The user"
-"""Who speaks, where nobody says."""
+"""The speaker, if nobody is named."""
 ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
 
 
@@ -28,7 +28,7 @@ class Turn:
 
 @frozen
 class Mention:
-    """Somebody or something that is spoken of; `type` is one of `ENTITY_TYPES` or declared by the home."""
+    """An entity that is mentioned; `type` is one of `ENTITY_TYPES` or declared by the home."""
 
     name: str
     type: str
@@ -38,10 +38,10 @@ class Mention:
 
 @frozen
 class Statement:
-    """Something worth keeping, said so that it is understood by itself.
+    """A statement worth keeping, understandable by itself.
 
-    `subject`, `predicate` and `object` are what it is about, as far as that is clear; of what `is_single`, such as
-    where somebody lives, only one object can be true at a time.
+    `subject`, `predicate` and `object` say what it is about, if that is clear; of an attribute that `is_single`, such
+    as where somebody lives, only one object can be true at a time.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Statement:
     is_single: bool = False
     negated: bool = False
     may_replace: bool = True
-    """Whether it may take the place of what is known; else both stand until a person decides."""
+    """Whether it may replace what is known; otherwise both stay until a person decides."""
     confidence: float = 0.7
     importance: float = 0.5
     tags: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Relation:
 
 @frozen
 class CauseHypothesis:
-    """A hypothesis: what one turn tells may have caused what another one tells."""
+    """A hypothesis: one turn may describe the cause of another."""
 
     cause: int
     effect: int
@@ -82,7 +82,7 @@ class CauseHypothesis:
 
 @frozen
 class Learned:
-    """All of it."""
+    """Everything learned from a conversation."""
 
     statements: Sequence[Statement] = ()
     mentions: Sequence[Mention] = ()
@@ -93,7 +93,7 @@ class Learned:
 # What was learned as memories: each with what it is about, what it was learned from, and whose word it is. Pure.
 
 WORKING = frozenset({"uses", "switched", "runs_on", "develops", "does", "manages", "works", "plans", "responsible_for"})
-"""What somebody does for a project, which says little about them elsewhere."""
+"""Predicates about work on a project, which say little about a person elsewhere."""
 PRIVATE = "nobody"
 _TRUST = (Origin.UNTRUSTED, Origin.SYSTEM, Origin.AGENT, Origin.OWNER)
 
@@ -134,14 +134,14 @@ def drafted(
 
 
 def is_about_person(statement: Statement, sources: Sequence[MemoryItem] = ()) -> bool:
-    """Whether it is about the one who speaks, wherever they say it: where they live, what they like."""
+    """Whether it is about the speaker in general: where they live, what they like."""
     names = (SPEAKER, *filter(None, (each.user for each in sources)))
     is_theirs = statement.subject.startswith(names) and not statement.subject.endswith(("team", "project"))
     return is_theirs and statement.predicate not in WORKING
 
 
 def _shared(projects: Sequence[str | None]) -> str | None:
-    """The one project that sources have; None where they differ."""
+    """Return the project that all sources share; None if they differ."""
     return projects[0] if projects and len(set(projects)) == 1 else None
 
 
@@ -152,7 +152,7 @@ def _narrowest(audiences: Sequence[str | None]) -> str | None:
 
 
 def least_trusted(sources: Sequence[MemoryItem]) -> Origin:
-    """Whose word something is that was made of these: that of the least trusted."""
+    """Return the origin of something derived from these: the least trusted one."""
     return min((each.origin for each in sources), key=_TRUST.index, default=Origin.AGENT)
 
 

@@ -16,6 +16,7 @@ from memfolio.types import Kind, Type
 _SIGNS = str.maketrans(dict.fromkeys(',;:!?()"', " "))
 _WORD = re.compile(r"\S+")
 _TITLE = re.compile(r"[\"“][^\"“”\n]{2,80}[\"”]")
+_TITLES = frozenset("herr frau mr mrs ms miss dr prof".split())
 _TYPES_BEFORE = ("project", "organization", "tool", "person", "place")
 _TYPES_AFTER = ("project", "organization", "person")
 _BESIDE = re.compile(r"\bwith\s+$")
@@ -53,7 +54,7 @@ class Names:
             seen.aliases[alias] = None
 
     def read(self, sentence: str, turn: int) -> None:
-        """Gather what a sentence names."""
+        """Collect the names in a sentence."""
         if '"' in sentence or "“" in sentence:
             sentence = _TITLE.sub(" ", sentence)
         for found in pattern("capitals").finditer(sentence):
@@ -106,7 +107,7 @@ def _is_no_name(word: str) -> bool:
 
 
 def _parts(found: re.Match[str]) -> Iterator[tuple[str, int, int]]:
-    """A run of capitals as the names in it, each with where it stands."""
+    """Yield the names in a run of capitalized words, with their positions."""
     text = found[0]
     if any(text.lower() in names(known) for known in ("places", "tools", "organizations")):
         yield text, found.start(), found.end()
@@ -128,7 +129,7 @@ def _is_empty(word: str) -> bool:
 
 
 def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | None:
-    """The type of a name, and how sure that is; nothing for what is only written with a capital."""
+    """Return the type of a name, and how certain that is; None for a mere capital."""
     low = name.lower()
     first = low.split()[0]
     opening = sentence[:start].strip(" \"'(*,").lower()
@@ -136,7 +137,12 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
     if pattern("personal").search(before):
         return ("person", 4)
-    is_person, is_place, is_tool = first in words("first_names"), low in names("places"), low in names("tools")
+    is_titled = " " in low and first.rstrip(".") in _TITLES
+    is_person, is_place, is_tool = (
+        is_titled or first in words("first_names"),
+        low in names("places"),
+        low in names("tools"),
+    )
     if (
         is_person
         and (is_place or is_tool)
@@ -175,7 +181,7 @@ def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
 
 
 def _type_by_cues(before: str, after: str) -> str:
-    """The type that the words around a name tell; empty if they tell none."""
+    """Return the type that the words around a name indicate; empty if none."""
     following = (type_ for type_ in _TYPES_AFTER if pattern(f"after_{type_}").match(after))
     preceding = (type_ for type_ in _TYPES_BEFORE if pattern(f"before_{type_}").search(before))
     return next(following, "") or next(preceding, "")
@@ -189,7 +195,7 @@ _READ = 2_000
 
 
 def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, str, Relation]]:
-    """Whom the speaker calls their own: the name, what they are, and how they are related."""
+    """Yield people whom the speaker introduces: the name, their role, and the relation."""
     if "my " not in sentence and "My " not in sentence:
         return
     for found in pattern("mine").finditer(sentence):
@@ -224,7 +230,7 @@ def kinship(name: str, relative: str, relation: Relation, voice: Voice) -> State
 
 
 def related(statements: Iterable[Statement], mentions: Sequence[Mention]) -> Iterator[Relation]:
-    """Relations between mentions that statements of fact and preference tell."""
+    """Yield relations between mentions that statements express."""
     by_name = {name.lower(): each for each in mentions for name in (each.name, *each.aliases)}
     relations = LEXICON.table("rules")["relations"]
     for statement in statements:
@@ -241,7 +247,7 @@ def related(statements: Iterable[Statement], mentions: Sequence[Mention]) -> Ite
 
 
 def _told(statement: Statement) -> str:
-    """The words of a statement that name what its subject is related to."""
+    """Return the words of a statement that name what its subject is related to."""
     match statement.predicate:
         case "job":
             return statement.text[len(statement.subject) :]
@@ -280,7 +286,7 @@ def _named(text: str, by_name: dict[str, Mention]) -> Iterator[Mention]:
 
 
 def caused(turns: Sequence[Turn]) -> Iterator[CauseHypothesis]:
-    """Turns that point back to what caused them, and turns that give the cause of what was said before."""
+    """Yield turns that refer back to their cause, and turns that explain what was said before."""
     for place, turn in enumerate(turns):
         if not place or not turn.is_person:
             continue

@@ -1,4 +1,4 @@
-"""What becomes of what was learned beside what is known: new, said before, contradicting, or forgotten. Pure.
+"""Compare what was learned with what is known: new, repeated, contradicting, or forgotten. Pure.
 
 `detect` finds what a statement repeats or contradicts; `resolve` decides, in the order in which things were said.
 """
@@ -13,10 +13,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from memfolio.learn.contradict import contradict
+from memfolio.learn.contradict import contradict, without_values
 from memfolio.learn.learned import Statement, Turn
 from memfolio.learn.rules import learn
-from memfolio.types import OVERHEARD, MemoryItem, frozen
+from memfolio.learn.words import pattern
+from memfolio.types import OVERHEARD, MemoryItem, Type, frozen
 from memfolio.vault.change import NewId
 
 _SIGNS = re.compile(r"[^\w+#]+")
@@ -42,7 +43,7 @@ class KnownStatementAbout:
     at: datetime
     """When it was said."""
     is_protected: bool = False
-    """Whether a person stands behind it, so that nothing replaces it unasked."""
+    """Whether a person confirmed it, so that nothing replaces it unasked."""
     forgotten_at: datetime | None = None
     is_replaced: bool = False
     is_archived: bool = False
@@ -87,17 +88,17 @@ class Resolution:
     kept: list[Statement] = field(default_factory=list)
     """In the order of their `NewId`s."""
     replaced: list[tuple[Reference, Reference]] = field(default_factory=list)
-    """What each is replaced by."""
+    """Known references, each with its replacement."""
     ended: dict[Reference, datetime] = field(default_factory=dict)
-    """Until when what is replaced was true, where nobody said so."""
+    """Until when a replaced statement was true, if nobody said so."""
     contradicting: list[Contradiction] = field(default_factory=list)
     """Those that both stay."""
     repeated: list[tuple[Reference, Statement]] = field(default_factory=list)
-    """What was known, and said again."""
+    """Known statements that were said again."""
 
 
 class Knowledge:
-    """What is known, to be asked by what it says and by what it is about."""
+    """What is known, looked up by text and by subject."""
 
     def __init__(self, known: Iterable[KnownStatementAbout]) -> None:
         self._texts: dict[str, KnownStatementAbout] = {}
@@ -111,7 +112,7 @@ class Knowledge:
             self._slots.setdefault(known.slot, []).append(known)
 
     def same(self, new: KnownStatementAbout) -> KnownStatementAbout | None:
-        """What says the same, the last that did."""
+        """Return the latest known statement that says the same."""
         there = self._slots.get(new.slot, ()) if new.object else ()
         alike = [each for each in there if _is_same(each, new) and each.negated == new.negated]
         return alike[-1] if alike else self._texts.get(plain_words(new.text))
@@ -131,7 +132,7 @@ class Knowledge:
 
 
 def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way) -> Resolution:
-    """What to write of these statements, each with the time at which it was said."""
+    """Decide what to write of these statements, each with the time at which it was said."""
     found = Resolution()
     for statement, at in statements:
         what: dict[str, Any] = {name: getattr(statement, name) for name in ABOUT}
@@ -169,9 +170,20 @@ def plain_words(text: str) -> str:
 
 
 def about(text: str, speaker: str | None = None) -> dict[str, Any]:
-    """What a text is about as far as the rules can tell, where it says one thing."""
+    """Return what a text is about according to the rules, if it says one thing."""
     found = learn([Turn(content=text, speaker=speaker or "The user")]).statements
     return {name: getattr(found[0], name) for name in ABOUT} if len(found) == 1 else {}
+
+
+def frame(statement: Statement) -> str:
+    """The words that the same statement with another value would have; empty where there can be none.
+
+    A statement that something moved shares only its subject with what was said before. Events stay true.
+    """
+    rest = without_values(statement.text) if statement.subject else ""
+    if rest and pattern("changing").search(statement.text):
+        return statement.subject if plain_words(statement.subject) != "the user" else rest
+    return rest if statement.type is not Type.EVENT else ""
 
 
 def _is_current(known: KnownStatementAbout) -> bool:
@@ -188,9 +200,13 @@ def _plain_object(text: str) -> str:
     return plain_words(text)
 
 
+def _plain_subject(text: str) -> str:
+    return plain_words(text).removeprefix("the ")
+
+
 def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
-    """By what they are about where that is the same attribute, else by their words."""
-    if one.subject and other.subject and plain_words(one.subject) != plain_words(other.subject):
+    """Whether they contradict each other: by their values if about the same attribute, else by their words."""
+    if one.subject and other.subject and _plain_subject(one.subject) != _plain_subject(other.subject):
         return False
     if all(one.slot) and one.slot == other.slot:
         if _is_same(one, other):

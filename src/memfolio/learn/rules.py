@@ -1,4 +1,4 @@
-"""Learning by rules alone: what people said, as statements, mentions, relations and causes. Pure; never raises."""
+"""Learning by rules alone: statements, mentions, relations and causes from conversations. Pure; never raises."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from memfolio.learn.clauses import (
     is_small_talk,
     is_taken_back,
     opened,
+    person_at_end,
     readable,
     shared,
+    spelled_out,
     spoken_of,
     take_apart,
 )
@@ -30,17 +32,19 @@ from memfolio.text import sentences
 
 _UNNAMED = "The user"
 _JOINER = "\u2060"
+_MOST_OF_TOPIC = 4
+"""Words of a sentence that only names what is talked about."""
 _FAR = 2
 """After how many turns `he` means nobody any more."""
 
 
 def says_of_speaker(text: str) -> bool:
-    """Whether a text tells something about the one who says it, such as where they live or what they like."""
+    """Whether a text says something about its speaker, such as where they live or what they like."""
     return any(map(is_about_person, learn([Turn(content=text)]).statements))
 
 
 def learn(turns: Sequence[Turn]) -> Learned:
-    """What can be learned from a conversation. What machines say only helps to understand the people."""
+    """Learn from a conversation. What machines say only helps to understand the people."""
     reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1)
     for place, turn in enumerate(turns):
         if turn.is_person:
@@ -48,8 +52,17 @@ def learn(turns: Sequence[Turn]) -> Learned:
     return reader.learned(turns)
 
 
+def _with_topic(sentence: str, before: str) -> str:
+    """`Ask me about that again in May` with the few words that the sentence before consists of in place of `that`."""
+    topic = before.partition(",")[0].strip(" .!")
+    is_topic = 0 < len(topic.split()) <= _MOST_OF_TOPIC and not is_small_talk(topic) and not before.endswith("?")
+    if not is_topic or not pattern("asks_again").search(sentence):
+        return sentence
+    return pattern("asks_again").sub(lambda found: f"{found['ask']} {topic[0].lower()}{topic[1:]}", sentence, count=1)
+
+
 class _Reader:
-    """What has been gathered of a conversation so far."""
+    """What has been collected from a conversation so far."""
 
     __slots__ = ("_alone", "_heard", "_last", "_names", "_relations", "_statements")
 
@@ -68,12 +81,13 @@ class _Reader:
         self._heard[voice.name] = place
         if voice.name != _UNNAMED:
             self._names.add(voice.name, "person", place)
-        lines = readable(turn.content)
+        lines = list(map(spelled_out, readable(turn.content)))
         if before is not None and len(turn.content) < 200 and (answer := answered(before.content, turn.content)):
             lines.append(answer)
         # A joiner behind the dot of a date keeps it from ending a sentence.
         joined = (pattern("ordinal").sub(f"\\1.{_JOINER} ", line) for line in lines)
         told = [each.replace(_JOINER, "") for line in joined for each in sentences(line)]
+        told = [_with_topic(each, before) for before, each in zip(["", *told], told, strict=False)]
         for sentence, following in zip_longest(told, told[1:], fillvalue=""):
             # From here on it is material to work on, and not what the speaker says.
             if is_given(sentence):
@@ -116,7 +130,7 @@ class _Reader:
                     before = found
 
     def _clause(self, clause: str, voice: Voice, place: int, importance: float, settled: bool) -> Statement | None:
-        """Keep what a clause states; the last statement that it makes."""
+        """Keep what a clause states; returns its last statement."""
         last: Statement | None = None
         for part in shared(clause):
             if is_small_talk(part):
@@ -132,6 +146,8 @@ class _Reader:
                 # `Cerys Whitlock, she's 24`: a name alone is whom the next clause tells of.
                 if pattern("full_name").fullmatch(part):
                     self._last[voice.name] = Antecedent(name=part, who=Who.PERSON)
+                elif last_named := person_at_end(part):
+                    self._last[voice.name] = last_named
             if statement is not None:
                 self._keep(statement)
                 last = statement
@@ -140,7 +156,12 @@ class _Reader:
     def _continue(self, before: Statement, clause: str, voice: Voice) -> Statement:
         """Add a clause that is understood only behind the one before: `…, it's going to be Galicia`."""
         is_telling = any(pattern(name).search(clause) for name in ("telling", "ended", "changed", "habit"))
-        if len(clause) > 120 or not is_telling or not pattern("refers").search(clause):
+        if (
+            len(clause) > 120
+            or not is_telling
+            or pattern("addressed").search(clause)
+            or not pattern("refers").search(clause)
+        ):
             return before
         told = voice.retell(clause)
         is_self = told.startswith(voice.name)
@@ -151,7 +172,9 @@ class _Reader:
         return whole
 
     def _is_told(self, relative: str, name: str) -> bool:
-        return any(f" {relative} " in f"{text} " and name.casefold() in text for text in list(self._statements)[-4:])
+        # `My partner Mehmet and I are writing an app` does not tell who Mehmet is.
+        last = list(self._statements.values())[-4:]
+        return any(each.subject.endswith((f"{relative} {name}", name)) or f"is {name}" in each.text for each in last)
 
     def _keep(self, statement: Statement) -> None:
         key = statement.text.casefold()

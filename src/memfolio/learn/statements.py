@@ -1,4 +1,4 @@
-"""What a clause or a whole sentence says that is worth keeping, as a statement."""
+"""Statements worth keeping, from clauses and whole sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rule:
     predicate: str
     starts: tuple[str, ...] = ("",)
     who: str = ""
-    """The values of `Who` of whom it may be told."""
+    """The values of `Who` that its subject may have."""
     type: Type = Type.FACT
     is_single: bool = False
     importance: float = 0.6
@@ -44,7 +44,7 @@ class Rule:
 
 
 Found = tuple[Rule, str]
-"""The rule that fits a clause, and the words of it with which the tail of the clause begins."""
+"""The matching rule, and the words with which the rest of the clause begins."""
 
 
 def _rule(starts: str, predicate: str, who: str, type_: str, tenses: str, weight: float, topic: str) -> Rule:
@@ -84,7 +84,7 @@ AGE = Rule(predicate="age", importance=0.8, is_single=True, topic="age")
 
 
 def being(said: Clause) -> Found | None:
-    """The rule for what something is; nothing if that is not worth keeping."""
+    """Return the rule for what something is; None if that is not worth keeping."""
     if said.could or said.future:
         return None
     if favourite := pattern("favourite").search(said.subject):
@@ -120,7 +120,10 @@ def _identity(said: Clause) -> Found | None:
         if pattern("no_thing").match(tail) or is_judged:
             return None
         return (IDENTITY if said.who in "sp" else Rule(predicate="is_a")), tail.split()[0]
-    if said.who is Who.SELF and tail[:1].isupper() and not said.past:
+    if said.who is Who.SELF and pattern("office").match(tail) and not is_judged:
+        return IDENTITY, "the"
+    # `I haven't been to Oslo`: no name.
+    if said.who is Who.SELF and tail[:1].isupper() and not said.past and f" to {tail}" not in said.text:
         return _name_or_nation(tail)
     if said.who in "sw" or is_judged:
         return None
@@ -146,13 +149,15 @@ def _identity_of_others(said: Clause, tail: str) -> Found | None:
         return Rule(predicate="is"), ""
     if pattern("house").search(said.subject) and pattern("located").match(tail):
         return Rule(predicate="located_in", is_single=True, topic="place"), tail.split()[0]
+    if said.who is Who.PERSON and not said.resolved and pattern("somebody").fullmatch(tail):
+        return Rule(predicate="is", importance=0.8, topic="name"), ""
     if said.who is Who.THING and (tail[:1].isupper() or tail[:1].isdigit() or pattern("when").match(tail)):
         return Rule(predicate="is", is_single=tail.split()[0].lower() not in words("times")), ""
     return None
 
 
 def having(said: Clause) -> Found | None:
-    """The same of what somebody has."""
+    """Return the rule for what somebody has."""
     tail = said.tail
     if said.verb != "have" or said.could or said.future or said.perfect or said.ongoing or said.past:
         return None
@@ -169,7 +174,7 @@ def having(said: Clause) -> Found | None:
 
 
 def doing(said: Clause) -> Found | None:
-    """The rule for what is done; nothing if that is not worth keeping."""
+    """Return the rule for what is done; None if that is not worth keeping."""
     if said.verb == "stand" and said.negated and said.could:
         return Rule(predicate="dislikes", type=Type.PREFERENCE, topic="preference"), ""
     if said.verb == "mind":
@@ -206,7 +211,7 @@ def _fits(rule: Rule, said: Clause) -> bool:
         return not pattern("asking").match(tail)
     if rule.type is Type.EVENT:
         is_planned = not (said.future or said.ongoing) or (not said.past and pattern("when").search(tail))
-        return bool(is_planned) and not said.negated and len(tail) > 2
+        return bool(is_planned) and not said.negated and len(tail) > 2 and not pattern("no_event").match(tail)
     if predicate in ("likes", "prefers") and said.could and not said.negated:
         return predicate == "prefers" and not tail.startswith("to ")
     return True
@@ -217,7 +222,8 @@ def task(said: Clause) -> Found | None:
     if said.who not in "sw" or said.negated or said.hedged or not pattern("when").search(said.tail):
         return None
     must = said.verb in ("need", "have") and said.tail.startswith("to ")
-    if must or (said.future and not said.ongoing):
+    owes = pattern("owes").match(said.text)
+    if must or owes or (said.future and not said.ongoing):
         return Rule(predicate="has_to", type=Type.TASK, topic="task"), "to" if must else ""
     return None
 
@@ -232,7 +238,7 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
     """The rule for what is worth keeping whatever its verb is: a change, an end, a date, a number."""
     if (
         said.hedged
-        or said.verb in words("attempts")
+        or (said.verb in words("attempts") and said.who in "sw")
         or (said.could and said.who is not Who.THING and not pattern("restricted").search(said.text))
     ):
         return None
@@ -263,6 +269,8 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         said = replace(said, text=said.text[: more.start() - len(said.tail)], tail=said.tail[: more.start()])
     if said.text.endswith(":") or _is_open(said.text) or _is_unclear(said):
         return None
+    if said.who is not Who.THING and pattern("pointing").search(said.tail):
+        return None
     if pattern("fronted").search(said.subject):
         return None
     if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
@@ -291,14 +299,18 @@ def is_specific(said: Clause) -> bool:
     if said.hedged or said.could or said.opinion or said.is_bare or said.resolved or gives_orders(said.text):
         return False
     is_idle = said.who in (Who.SELF, Who.PERSON) and said.verb in words("idle_verbs")
-    if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200 or pattern("asks_inside").search(said.text):
+    is_idle = is_idle or any(pattern(name).search(said.text) for name in ("asks_inside", "still_going"))
+    if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200:
         return False
     if said.past and not said.perfect and said.who is not Who.THING and not pattern("lasting_past").search(said.text):
         return False
     is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
     if is_own and not said.ongoing and len(said.tail.split()) > 2:
         return pattern("judgement").match(said.tail) is None
-    return bool(_SPECIFIC.search(said.tail) or (said.who is Who.THING and _SPECIFIC.search(said.subject[1:])))
+    # The name of who speaks tells nothing of what they say.
+    speaker = said.subject.removesuffix("'s team").removesuffix(" and others")
+    tail = said.tail.replace(speaker, "") if said.who in "sw" else said.tail
+    return bool(_SPECIFIC.search(tail) or (said.who is Who.THING and _SPECIFIC.search(said.subject[1:])))
 
 
 def told_plainly(clause: str, voice: Voice, turn: int) -> Statement | None:
@@ -334,6 +346,8 @@ def _is_open(text: str) -> bool:
 
 def _is_unclear(said: Clause) -> bool:
     likes = said.verb in ("hate", "love", "like", "prefer", "dislike")
+    if likes and said.tail.startswith(said.subject):
+        return True
     if said.verb == "want" or (likes and said.tail.startswith(("when ", "it when "))):
         return False
     if said.verb == "have" and said.tail.startswith("any "):
@@ -458,6 +472,7 @@ def _reminder(text: str, voice: Voice, turn: int) -> Statement | None:
         return None
     when = (found["time"] or found["before"] or "").strip()
     what = pattern("ending").sub("", voice.retell(f"x {found['what']}")[2:])
+    what = pattern("once_more").sub("", what)
     how = f" {found['how']}" if found["how"] else ":"
     told = when[:1].lower() + when[1:] if when.lower().startswith(("on ", "in ", "next ", "by ")) else when
     return Statement(
@@ -487,6 +502,9 @@ def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     how = parts.get("how", "").lower()
     what = next(filter(None, (parts.get(name) for name in ("what", "now", "then", "whenever", "style"))), "")
     what = pattern("courtesy").sub("", what)
+    if found.re is pattern("wanted"):  # `I'd rather you asked`
+        verb, _, rest = what.partition(" ")
+        what = f"{lemma_of(verb.lower()) or verb} {rest}"
     is_once = how and not parts["lasting"] and pattern("once").match(what)
     if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None

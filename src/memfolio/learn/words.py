@@ -144,7 +144,7 @@ def as_third(word: str) -> str:
     if low in _THIRD:
         return _THIRD[low]
     is_fixed = low in words("auxiliaries") or low in words("no_verbs") or not low.isalpha()
-    if is_fixed or is_past(low) or low.endswith("ing"):
+    if is_fixed or is_past(low) or (low.endswith("ing") and lemma_of(low) != low):
         return word
     return third(low if word.isupper() else word)
 

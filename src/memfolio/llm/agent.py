@@ -25,7 +25,7 @@ from memfolio.embed.post import is_loopback
 from memfolio.errors import ModelError
 from memfolio.llm.model import INSTALL, Endpoint, InvalidAnswerError, ModelQuestion
 from memfolio.llm.prompt import cleaned, with_schema
-from memfolio.text import estimate_tokens
+from memfolio.text import estimate_tokens, printable
 
 # What every request to a model passes: it goes to the one address, shows only our key, and is paid for.
 #
@@ -35,15 +35,15 @@ from memfolio.text import estimate_tokens
 MAX_BYTES = 4 * 1024 * 1024
 """How much of an answer is read."""
 PLACEHOLDER = "none"
-"""What the libraries get in place of a key: the real one is added here and nowhere else."""
+"""The key that libraries get; the real one is added in this module only."""
 
 _HEADERS = frozenset("host content-type content-length anthropic-version anthropic-beta connection".split())
 
 
 def open_client(endpoint: Endpoint, pay: Callable[[int], None]) -> httpx2.AsyncClient:
-    """An HTTP client for one endpoint; `pay` is told the tokens of each request, and may refuse it by raising.
+    """Return an HTTP client for one endpoint; `pay` gets the tokens of each request, and may refuse it by raising.
 
-    It uses the proxy of the machine, except to the machine itself.
+    It uses the machine's proxy, except for the machine itself.
     """
     host = httpx2.URL(endpoint.address).host
 
@@ -106,7 +106,7 @@ _ANOTHER = "try again, or use a model that gives structured answers"
 
 
 def in_words(error: Exception, endpoint: Endpoint, timeout: float) -> ModelError:
-    """The ModelError that says what another error means."""
+    """Translate another error to a ModelError."""
     if known := settled(error):
         return ModelError(known.message, hint=known.hint)
     where = f"{endpoint.model} at {endpoint.address}"
@@ -155,16 +155,16 @@ def _refused(error: ModelHTTPError, endpoint: Endpoint) -> ModelError:
 
 
 def _said(body: object, key: str) -> str:
-    """What the server says is wrong, if that can be made out: one short line, unless it has a part of the key."""
+    """Return the server's error message as one short line, unless it contains a part of the key."""
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else inner
     if not isinstance(said, str) or _shares(said, key):
         return ""
-    return ": " + " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_MOST_SAID]
+    return f": {printable(said)[:_MOST_SAID]}"
 
 
 def _shares(said: str, key: str) -> bool:
-    """Whether a text has the key, or as much of it as would help to guess it."""
+    """Whether a text contains the key, or enough of it to guess the rest."""
     size = min(len(key), _MOST_OF_KEY)
     return any(key[at : at + size] in said for at in range(len(key) - size + 1)) if key else False
 
@@ -184,7 +184,7 @@ Answered = tuple[T, tuple[int, int]]
 def answer_to(
     endpoint: Endpoint, question: ModelQuestion[T], pay: Callable[[int], None], timeout: float
 ) -> Answered[T]:
-    """The model's answer, and what it took; every failure is a ModelError."""
+    """Return the model's answer and its cost; every failure is a ModelError."""
     try:
         found, spent = asyncio.run(_in_time(endpoint, question, pay, timeout))
         return cleaned(found), spent
@@ -220,7 +220,7 @@ async def _ask_patiently(model: Model, way: Any, question: ModelQuestion[T]) -> 
 
 
 def _passes(error: ModelAPIError) -> bool:
-    """Whether what is wrong may be over in a moment."""
+    """Whether the error may be temporary."""
     if isinstance(error, ModelHTTPError):
         return error.status_code == 429 or error.status_code >= 500
     return isinstance(error, ModelConnectionError)

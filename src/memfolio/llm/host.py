@@ -1,4 +1,4 @@
-"""The model that the person already has: the program of their host, asked for one answer and nothing else."""
+"""The model that the person already has: the host's own program, run for a single answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
@@ -23,7 +22,7 @@ from memfolio.config import environment_for_asking, is_asked_by_us
 from memfolio.errors import ModelError
 from memfolio.llm.model import INSTALL, Allowance, InvalidAnswerError, ModelQuestion, PaidModel
 from memfolio.llm.prompt import cleaned, with_schema
-from memfolio.text import estimate_tokens
+from memfolio.text import estimate_tokens, packaged_table, printable
 from memfolio.types import frozen
 
 T = TypeVar("T")
@@ -52,12 +51,12 @@ class HostProgram:
     arguments: tuple[str, ...]
     last: tuple[str, ...] = ()
     small: str = ""
-    """The name of its small model, where it has a name for it."""
+    """The name of its small model, if it has one."""
     environment: Mapping[str, str] = field(default_factory=dict)
     overhead: int = 0
     """Tokens that it sends along with a question, about."""
     terms: str = ""
-    """Under which terms it is asked, for whoever switches it on."""
+    """The terms of use, shown when it is switched on."""
 
     def command(self, path: str, model: str, filled: Mapping[str, str]) -> list[str]:
         model = model or self.small
@@ -66,7 +65,7 @@ class HostProgram:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """A text with what stands for names in braces; other braces, as TOML has them, stay."""
+    """Replace names in braces; other braces, as in TOML, stay."""
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
@@ -75,7 +74,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 @cache
 def host_programs() -> dict[str, HostProgram]:
     """The programs that can be asked, by the names of their hosts."""
-    tables = tomllib.loads((Path(__file__).parent / "data" / "hosts.toml").read_text("utf-8"))
+    tables = packaged_table("llm/data/hosts.toml")
     return {name: HostProgram(name=name, **_frozen(table)) for name, table in tables.items()}
 
 
@@ -90,13 +89,13 @@ def host_and_model(name: str) -> tuple[str, str]:
 
 
 def found_program(host: str) -> tuple[HostProgram, str] | None:
-    """The program of a host, or with `auto` the first that there is, and where it lies; None where it is not there."""
+    """Return the program of a host, or with `auto` the first one found, and its path; None if there is none."""
     wanted = host_programs().values() if host == "auto" else [host_programs()[host]]
     return next(((each, path) for each in wanted if (path := shutil.which(each.program))), None)
 
 
 class Said(NamedTuple):
-    """What a program answered: its text, the tokens that went in and came out, and what went wrong."""
+    """The answer of a program: its text, input and output tokens, and the error."""
 
     text: str = ""
     tokens_in: int = 0
@@ -140,7 +139,7 @@ class HostModel(PaidModel):
         return cleaned(_read(said.text, question.answer, program.title))
 
     def _overhead(self, program: HostProgram) -> int:
-        """What the program sends along: what it did at most today, once that is known."""
+        """Return the overhead of the program: its average today, once known."""
         today = self._allowance.usage.spent(self._allowance.usage.today)
         return max(program.overhead, today.overhead // today.calls if today.calls else 0)
 
@@ -157,7 +156,7 @@ class HostModel(PaidModel):
         return _parsed(output)
 
     def _failed(self, program: HostProgram, trouble: str) -> ModelError:
-        said = " ".join("".join(c if c.isprintable() else " " for c in trouble).split())[:MOST_SAID]
+        said = printable(trouble)[:MOST_SAID]
         if LIMIT.search(trouble):  # asking again would only make it worse
             self._allowance.usage.stop(self.name, said)
             return ModelError(f"{program.title} says: {said}", hint="it is not asked again today")
@@ -167,7 +166,7 @@ class HostModel(PaidModel):
 def _run(
     command: list[str], environment: Mapping[str, str], material: str, folder: str, timeout: float, title: str
 ) -> str:
-    """What a program prints; it and all that it started end when its time is over."""
+    """Run a program and return its output; it and its children are killed when the time is over."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
         given.write(material.encode("utf-8", "replace"))
         given.seek(0)
@@ -195,7 +194,7 @@ def _run(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs, and what it started."""
+    """Kill a running program and its children."""
     with suppress(OSError):
         if sys.platform == "win32":
             process.kill()
@@ -208,7 +207,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _parsed(output: str) -> Said:
-    """The answer in what was printed: one JSON document, or lines of which each is one."""
+    """Parse the output: one JSON document, or one per line."""
     text, trouble, tokens_in, tokens_out = "", "", 0, 0
     for each in _documents(output):
         usage = each.get("usage")
@@ -232,7 +231,7 @@ def _parsed(output: str) -> Said:
 
 
 def _documents(output: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in an output; what is printed around them, such as warnings, is passed over."""
+    """Yield the JSON objects in an output; other text, such as warnings, is skipped."""
     decoder, at = json.JSONDecoder(), 0
     while (at := output.find("{", at)) >= 0:
         try:
@@ -256,7 +255,7 @@ def _count(value: object) -> int:
 
 
 def _read(text: str, answer: type[T], title: str) -> T:
-    """The value in a text; ModelError where it has none of this form."""
+    """Parse the value in a text; raises ModelError if it has another form."""
     from pydantic import TypeAdapter, ValidationError
 
     inside = text.rpartition("</think>")[2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from memfolio.config import Config
@@ -13,7 +12,7 @@ from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
-from memfolio.text import estimate_tokens, sentences
+from memfolio.text import estimate_tokens, packaged_text, sentences
 from memfolio.types import frozen
 from memfolio.vault.usage import Usage
 
@@ -35,11 +34,11 @@ class Model(Protocol):
         """How many questions may be asked about so many turns of a conversation, which are counted by that."""
 
     def drop(self, why: str, count: int) -> None:
-        """Count what it said and nobody takes."""
+        """Count statements that were rejected."""
 
 
 class InvalidAnswerError(ModelError):
-    """What was answered is not of the form that was asked for; nothing of it is used."""
+    """The answer has another form than was asked for; none of it is used."""
 
 
 INSTALL = 'pip install "memfolio[model]"'
@@ -53,7 +52,7 @@ ADDRESSES = {
 
 @frozen
 class Endpoint:
-    """A model at an address. `url_is_own` tells that the user named the address, not only the home."""
+    """A model at an address. `url_is_own` is true if the user named the address, not only the home."""
 
     provider: str
     model: str
@@ -73,7 +72,7 @@ class Endpoint:
         return {"x-api-key": self.key} if self.provider == "anthropic" else {"authorization": f"Bearer {self.key}"}
 
     def check(self) -> None:
-        """Raise ModelError where it cannot be asked as it is configured, so that nothing is sent."""
+        """Raise ModelError if the configuration is incomplete, before anything is sent."""
         if not self.model:
             raise ModelError(
                 f'model.provider is "{self.provider}", but there is no model.name',
@@ -87,9 +86,9 @@ class Endpoint:
 
 @frozen
 class ModelQuestion(Generic[T]):
-    """What to do (`instructions`), with which fenced material, and the type of the answer.
+    """Instructions, fenced material, and the type of the answer.
 
-    `most` is how many tokens the answer may have.
+    `most` is the limit of the answer in tokens.
     """
 
     instructions: str
@@ -101,15 +100,14 @@ class ModelQuestion(Generic[T]):
 MAX_MATERIAL = 24_000
 """Tokens of material that are sent with one question."""
 MAX_ANSWER = 16_000
-"""Tokens that a model may answer with, what it thinks before included."""
+"""The most tokens of an answer, including reasoning."""
 
 _GRACE = 1.0
-_DATA = Path(__file__).parent / "data"
 
 
 def _template(name: str) -> str:
-    """The words of an instruction, with names in braces for what is filled in."""
-    return (_DATA / name).read_text(encoding="utf-8").rstrip("\n")
+    """Return the text of an instruction, with names in braces to fill in."""
+    return packaged_text(f"llm/data/{name}").rstrip("\n")
 
 
 class Allowance(NamedTuple):
@@ -125,7 +123,7 @@ class Allowance(NamedTuple):
 
 
 class PaidModel:
-    """A model whose questions are fenced, cleaned, limited in time, and paid for; threads may share it."""
+    """A model whose questions are fenced, redacted, limited in time, and counted; threads may share it."""
 
     def __init__(self, name: str, timeout: float, allowance: Allowance) -> None:
         self.name = name
@@ -155,7 +153,7 @@ class PaidModel:
         self._allowance.usage.drop(why, count)
 
     def _check(self) -> None:
-        """Raise ModelError where it cannot be asked, so that nothing is sent."""
+        """Raise ModelError if it cannot be asked, before anything is sent."""
         raise NotImplementedError
 
     def _answer(self, question: ModelQuestion[T]) -> T:
@@ -165,7 +163,7 @@ class PaidModel:
         return ModelError(f"{self.name} did not answer in time", hint="raise model.timeout, or see how it is doing")
 
     def _reserve(self, tokens: int) -> str:
-        """Set tokens aside; ModelError where the day has no room for them."""
+        """Reserve tokens; raises ModelError if the daily limit does not allow them."""
         return self._allowance.usage.reserve(self.name, tokens, self._allowance.budget)
 
     def _share(self, most: int, part: int) -> int:
@@ -174,9 +172,9 @@ class PaidModel:
 
 
 class ServedModel(PaidModel):
-    """Asks a server, one question at a time and each for itself.
+    """Asks a server, one question at a time.
 
-    A question has `timeout` seconds for everything, a second try where the server is busy included.
+    `timeout` seconds cover everything, including a second try if the server is busy.
     """
 
     def __init__(self, endpoint: Endpoint, *, timeout: float = 60.0, allowance: Allowance | None = None) -> None:
@@ -213,10 +211,10 @@ class ServedModel(PaidModel):
 
 
 def open_model(config: Config, usage: Usage | None = None) -> Model | None:
-    """The language model that the configuration asks for; None where there is to be none, as by default.
+    """Return the language model in the configuration; None if there is none, as by default.
 
-    What it costs is noted in `usage`, by default for this process alone. Loads nothing and connects to nothing: what is
-    missing or does not answer is a ModelError when it is asked.
+    Its cost is recorded in `usage`, by default for this process alone. Nothing is loaded or connected: a missing or
+    silent model raises ModelError when it is asked.
     """
     model = config.model
     if model.provider in ("none", "agent"):
@@ -239,15 +237,15 @@ _HINT = "try again, or use a model that follows instructions better"
 
 @frozen
 class Summary:
-    """What a model is asked for."""
+    """The answer expected from a model."""
 
     text: str
 
 
 def sum_up(model: Model, texts: Sequence[str], limit_tokens: int) -> str:
-    """A summary of texts in their language, of at most so many tokens; ModelError where there is none.
+    """Summarize texts in their language in at most this many tokens; raises ModelError if there is no answer.
 
-    Sentences that say something else than the texts are left out; of a longer one the first sentences are kept.
+    Sentences that are not grounded in the texts are dropped; of a longer summary, the first sentences are kept.
     """
     material = "\n".join(f"- {' '.join(text.split())}" for text in texts if text.strip())
     if not material:

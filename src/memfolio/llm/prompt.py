@@ -1,4 +1,4 @@
-"""What a model is shown, fenced, and what may be taken from its answer."""
+"""The fenced material that a model is shown, and checks of what it answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CUT = "[the rest is left out]"
 
 _JOINERS = "\u200c\u200d"
 _TAG = re.compile(r"<(?=[|/!?A-Za-z_])")
-"""What begins a tag, also one of a chat template, such as `<|im_start|>`."""
+"""The beginning of a tag, including those of chat templates such as `<|im_start|>`."""
 _TEMPLATE = re.compile(r"\[(/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS))\]", re.IGNORECASE)
 
 
@@ -61,7 +61,7 @@ def _is_plain(character: str) -> bool:
 
 
 def with_schema(question: ModelQuestion[Any]) -> str:
-    """What to do and in which form, in one message: many servers take no second one of the system's."""
+    """Return instructions and schema as one message: many servers accept only one system message."""
     from pydantic import TypeAdapter
 
     schema = json.dumps(TypeAdapter(question.answer).json_schema())
@@ -94,18 +94,41 @@ def cleaned(value: T) -> T:
 # Whether what a model says is in what it was shown. Pure.
 
 _ADDRESS = re.compile(r"\w+://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}\b")
-"""Where something can be sent or fetched: links, mail, hosts and files."""
+"""Links, mail addresses, hosts and files."""
 _ORDER = re.compile(
     r"\b(?:ignore|disregard|override|bypass)\b.{0,40}\b(?:instructions?|rules?|prompts?|polic(?:y|ies)|previous|above)\b"
     r"|\bsystem prompt\b|\byou (?:must|are now)\b",
     re.IGNORECASE,
 )
-"""Words that are meant for whoever reads the memory, not about anything in it."""
+"""Phrases that address the reader of the memory instead of describing something."""
 
 
 def gives_orders(text: str) -> bool:
-    """Whether a text has words that are meant for whoever reads it."""
+    """Whether a text gives orders to its reader."""
     return _ORDER.search(text) is not None
+
+
+_ASSISTANTS = (
+    r"(?:(?:ai|a\.i\.)(?:[ -](?:assistant|agent|model|system|chatbot|tool)s?)?"
+    r"|llms?|(?:large )?language models?|chatbots?)"
+)
+_SEIZE = re.compile(
+    r"\b(?:ignore|disregard|override|bypass|forget)\b.{0,30}\b(?:previous|prior|above|earlier|former|all|your|other)\b"
+    r".{0,20}\b(?:instructions?|rules|prompts?|guidelines)\b"
+    r"|\b(?:note|notice|message|attention|instructions?|important|dear|hey|hello)\W+(?:(?:to|for|all|any|every)\W+)*"
+    rf"{_ASSISTANTS}\b"
+    rf"|\b(?:if|when) you(?: are|'re) (?:an? )?{_ASSISTANTS}\b"
+    r"|\bai (?:assistants?|agents?|models?|systems?|chatbots?)"
+    r" (?:must|should|shall|are (?:to|required)|have to|need to)\b"
+    r"|\b(?:remember|note|store|save|record|memori[sz]e|keep in mind)\W+(?:down\W+)?that the user\b",
+    re.IGNORECASE,
+)
+"""Phrases with which a text addresses whatever assistant reads it, to make it do something."""
+
+
+def addresses_reader(text: str) -> bool:
+    """Whether a text is written for whatever assistant reads it, and not by the person who passes it on."""
+    return _SEIZE.search(text) is not None
 
 
 def is_grounded(text: str, said: str, besides: Container[str] = ()) -> bool:
@@ -127,7 +150,7 @@ _ENDING = re.compile(r"(?<=\w\w)(?:ing|ed|es|s)$")
 
 
 def occurs(word: str, said: str) -> bool:
-    """Whether a word occurs in a text, in some form of it; where words have no spaces between, anywhere."""
+    """Whether a word occurs in a text in some form; anywhere in scripts without spaces."""
     if " " in word:
         return word.replace(" ", "") in said
     if len(word) < 4 or not word.isalpha():

@@ -1,1 +1,1 @@
-"""What an agent is, believes, wants and has taken on: nine pages that a person reads and edits, and what keeps them."""
+"""An agent's identity, beliefs, desires and intentions: nine pages that people read and edit, and their upkeep."""

@@ -1,4 +1,4 @@
-"""Looking beliefs over: what is doubtful, what has ended, and which of them cannot be true together. Pure."""
+"""Review beliefs: which are doubtful, which have ended, and which cannot both be true. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Edits = Mapping[str, Mapping[str, Any]]
 
 @frozen
 class Pruned:
-    """What becomes of the items of a page: edits by their ids, and those that go to the archive."""
+    """Edits of a page's items by id, and the items to archive."""
 
     edits: Edits
     archived: tuple[str, ...]
@@ -38,10 +38,10 @@ class Pruned:
 
 
 def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datetime, zone: tzinfo) -> Pruned:
-    """Expire what is past its deadline, stall what nobody spoke of for too long, and archive what is long over.
+    """Expire items past their deadline, stall those unmentioned for too long, and archive those long over.
 
-    `strategy` is that of items which name none. An item with a field that makes no sense is left as it is, and a
-    promise that was broken stays on its page until somebody gives it another status.
+    `strategy` applies to items that name none. An item with an invalid field is left alone, and a broken promise stays
+    on its page until somebody changes its status.
     """
     patiences = {"open-minded": minding.open_minded, "cautious": minding.cautious}
     edits: dict[str, Mapping[str, Any]] = {}
@@ -63,7 +63,7 @@ def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datet
 
 
 def midnight(now: datetime, zone: tzinfo) -> datetime:
-    """The day of a moment, which a page tells without a time."""
+    """Return the start of the day of a moment, since pages hold days without times."""
     return local(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -74,7 +74,9 @@ def _fate(item: MindItem, patience: timedelta | None, now: datetime, zone: tzinf
     times = (read_moment(cue, zone) for cue in cues(item.fields.get("when", "")))
     last = max(filter(None, (item.updated, item.deadline, *times)), default=now)
     if item.status is ItemStatus.ACTIVE and item.updated and patience and now - last > patience:
-        return ItemStatus.STALLED, f"nothing was said of it since {local(item.updated, zone):%Y-%m-%d}"
+        came = "it came up on" if last > item.updated else "nothing was said of it since"
+        also = ", and nobody said that it is done" if last > item.updated else ""
+        return ItemStatus.STALLED, f"{came} {local(last, zone):%Y-%m-%d}{also}"
     return item.status, ""
 
 
@@ -89,25 +91,25 @@ def _broken(item: MindItem, zone: tzinfo) -> str:
 # Nobody's words are changed here: only how a belief stands.
 
 UNKNOWN = "unknown"
-"""The state of what is not there at all."""
+"""The state of a ground that does not exist."""
 ITEMS_NAMED = 5
 """How many beliefs a note names."""
 
 
 @frozen
 class Ground:
-    """Something that beliefs rest on and that does not hold any more: `state` says what became of it."""
+    """A memory or fact that beliefs rest on and that no longer holds; `state` says why."""
 
     id: str
     state: str = UNKNOWN
     says: str = ""
-    """What took its place, or else what it said; nothing where it was forgotten."""
+    """What replaced it, or else what it said; empty if it was forgotten."""
     at: datetime | None = None
 
 
 @frozen
 class CheckedBeliefs:
-    """What came of looking at beliefs, the same for a chunk and for many."""
+    """The outcome of reviewing beliefs, of one chunk or of several merged."""
 
     chunks: int
     edits: Edits
@@ -159,7 +161,7 @@ _NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=
 """A sentence that says who or where something is: Our lawyer is Petra Vogt."""
 _COLON = re.compile(r":(?:\s+|$)")
 _KINDS_OF_VALUES = {"«": "<name>", ":": "<clock>", "-": "<date>", "$": "<$>", "€": "<€>", "£": "<£>", "%": "<%>"}
-"""What kind of value a word with a sign is."""
+"""The kind of value that a sign in a word marks."""
 _TIMES = ("<number>", "<month>", "<weekday>")
 
 Words = tuple[str, ...]
@@ -171,20 +173,20 @@ LEXICON = Lexicon(Path(__file__).parent / "data")
 
 @cache
 def _same() -> Mapping[str, str]:
-    """Forms of verbs, and words for numbers, each with what it is read as."""
+    """Verb forms and number words, each with its normal form."""
     same: dict[str, str] = LEXICON.table("words")["same"]
     return same | {word: str(number) for word, number in zip(LEXICON.listed("numbers"), count(2))}
 
 
 @cache
 def _states() -> Mapping[str, tuple[str, str]]:
-    """The words of states, each with what it is a state of, and the first word for the same."""
+    """Words for states, each with the kind of state and the first synonym."""
     groups = [(kind, row.split()) for kind, rows in LEXICON.table("words")["states"].items() for row in rows]
     return {word: (f"<{kind}>", words[0]) for kind, words in groups for word in words}
 
 
 class Claim(NamedTuple):
-    """A sentence without its values and denials: what has the same frame is about the same."""
+    """A sentence without its values and negations: claims with the same frame are about the same matter."""
 
     item: MindItem
     frame: Words
@@ -202,18 +204,18 @@ class Claim(NamedTuple):
 
     @property
     def is_timed(self) -> bool:
-        """Whether its value tells when: beside it, others may be true of other times."""
+        """Whether its value is a time: other values may be true at other times."""
         return any(one in LEXICON.words("when") and two in _TIMES for one, two in pairwise(self.frame))
 
 
 def subject_of(item: MindItem) -> tuple[str, str]:
-    """What a belief is about, and what it says of that; the latter is empty where its title is a whole sentence."""
+    """Return the subject of a belief and what it says about it; the latter is empty if the title says it all."""
     head, *rest = _COLON.split(item.title, maxsplit=1)
     return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
 
 
 def claims_of(item: MindItem) -> Iterator[Claim]:
-    """The claims of a belief; what its text says is about its subject."""
+    """Yield the claims of a belief; its text is about its subject."""
     subject, content = subject_of(item)
     yield from _claims(item, (), _words(item.title[:LONGEST]))
     about = _words(subject[:LONGEST])
@@ -262,7 +264,7 @@ def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Itera
 
 
 def _value(word: str, *, is_last: bool) -> tuple[str, str] | None:
-    """What kind of value a word is, and which; None for other words."""
+    """Return the kind of value that a word is, and the value; None for other words."""
     if word in _states() and (is_last or word not in LEXICON.words("at_the_end")):
         return _states()[word]
     if kind := next((kind for sign, kind in _KINDS_OF_VALUES.items() if sign in word), None):
@@ -277,7 +279,7 @@ FEW = 4
 CROWD = 8
 """How many subjects may differ from each other by one letter; more are numbered rather than mistyped."""
 LONG_ENOUGH = 6
-"""Letters from which on a slip of the pen can be told from another word."""
+"""Words of at least this many letters can be compared for typing errors."""
 
 
 class ConflictKind(StrEnum):
@@ -301,12 +303,12 @@ _REASONS = {
 
 Clash = tuple[ConflictKind, bool, MindItem, MindItem | Ground]
 Versions = dict[object, Claim]
-"""What is said of the same in different ways, each by the surest belief that says so, the surest first."""
+"""Different values for the same frame, each with its most certain belief, most certain first."""
 
 
 @frozen
 class Side:
-    """One of the two that are in conflict: a belief, or what speaks against it, which has no certainty."""
+    """One side of a conflict: a belief, or the ground against it, which has no certainty."""
 
     id: str
     says: str
@@ -316,7 +318,7 @@ class Side:
 
 @frozen
 class Conflict:
-    """Two that are in conflict; `is_certain` is false where both may well be true."""
+    """Two statements in conflict; `is_certain` is false if both may well be true."""
 
     kind: ConflictKind
     subject: str
@@ -329,9 +331,9 @@ class Conflict:
 
 
 def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], threshold: float) -> list[Conflict]:
-    """The conflicts among the beliefs that are more certain than the threshold, the gravest first.
+    """Return conflicts among beliefs above the certainty threshold, the most serious first.
 
-    `gone` has what does not hold any more of what they rest on.
+    `gone` holds the grounds of these beliefs that no longer hold.
     """
     held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
     # The surest first, so that setdefault keeps the surest version of each claim.
@@ -493,7 +495,7 @@ def _advice(one: MindItem, other: MindItem | Ground, gone: Mapping[str, Ground])
 
 BEGIN, END = "<!-- beliefs", "<!-- end of beliefs -->"
 MOST = 100
-"""How many conflicts are told."""
+"""The most conflicts that are reported."""
 LONGEST_CONFLICT_LINE = 300
 """Characters of a belief that are shown."""
 ASK = "Nothing was changed. Correct, drop or retire what is wrong, by its id."

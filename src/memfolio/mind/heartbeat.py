@@ -1,4 +1,4 @@
-"""The heartbeat of a mind: one cycle over what an agent believes, wants and intends, made as one change."""
+"""The heartbeat of a mind: one cycle over beliefs, desires and intentions, written as one change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from memfolio.mind.beliefs import (
     reported_hash,
     validate,
 )
-from memfolio.types import Action, Approval, Attribution, frozen
+from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
@@ -41,7 +41,7 @@ from memfolio.vault.paths import Form, Ledger, agent_root
 
 
 def ranked(items: Sequence[MindItem]) -> list[str]:
-    """The ids by priority, then urgency, then alignment; equals stay as they stood, and what is over stands last."""
+    """Return the ids by priority, then urgency, then alignment; ties keep their order, ended items come last."""
     return [item.id for item in sorted(items, key=_weight)]
 
 
@@ -96,7 +96,7 @@ def renewal(item: MindItem, confirmed: Mapping[str, Fact], now: datetime) -> Map
 
 
 def gone_grounds(items: Iterable[MindItem], shelf: Readable, now: datetime) -> dict[str, Ground]:
-    """What of that which these beliefs rest on does not hold any more, among all that the agent may read."""
+    """Return the grounds of these beliefs that no longer hold, among everything the agent may read."""
     ids = {each for item in items if item.is_live for each in item.links() if each[:2] in ("F-", "M-")}
     known: dict[str, Ground | None] = {each: Ground(id=each) for each in ids}
     for index in reversed(shelf.indexes()):  # the agent's own counts before another's
@@ -110,7 +110,7 @@ def _spoken(fact: Fact) -> str:
 
 
 def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, Ground | None]]:
-    """What became of the facts among these that are known; None where they hold."""
+    """Yield the state of the known facts among these ids; None if they hold."""
     for name in (each for each in ids if each[0] == "F"):
         if (triple := triple_named(db, name)) is None:
             continue
@@ -125,7 +125,7 @@ def _facts(db: Any, ids: Collection[str], now: datetime) -> Iterator[tuple[str, 
 
 
 def _memories(db: Any, ids: Collection[str]) -> Iterator[tuple[str, Ground | None]]:
-    """What became of the memories among these, None where they hold; the words of forgotten ones are told nowhere."""
+    """Yield the state of the memories among these ids, None if they hold; forgotten words are never repeated."""
     found = [each.item for each in by_ids(db, {each for each in ids if each[0] == "M"})]
     successors = by_ids(db, {item.superseded_by for item in found if item.superseded_by})
     told = {each.item.id: each.item.content for each in successors if not each.item.forgotten_at}
@@ -140,25 +140,25 @@ def _memories(db: Any, ids: Collection[str]) -> Iterator[tuple[str, Ground | Non
 
 # read → prune → rank → validate → feed → find conflicts → apply. A mind in order is not written to.
 
-BEATER = Attribution(actor="system:heartbeat", approval=Approval.AUTO, trigger="heartbeat")
+BEATER = Attribution(actor="system:heartbeat", trigger="heartbeat")
 ATTEMPTS = 8
 WEEKS = 53
 """How far back a week without a digest is noticed."""
 
 Digest = Callable[[date], object]
-"""Sums up the weeks that are over, from the one that begins on this day on; what it returns is told."""
+"""Summarizes the weeks that are over, beginning with the one that starts on this day; returns a short report."""
 
 
 @frozen
 class BdiCycleResult:
-    """What a cycle found and did, or with a dry run would do."""
+    """What a cycle did, or would do in a dry run."""
 
     agent_id: str
     timestamp: datetime
     stale_intentions_pruned: int = 0
     """How many intentions and commitments expired or stalled."""
     desires_prioritized: int = 0
-    """How many desires still count, and stand by their priority."""
+    """Number of active desires, which are sorted by priority."""
     desires_moved: int = 0
     """How many desires were given another place for that."""
     conflicts_detected: int = 0
@@ -169,9 +169,9 @@ class BdiCycleResult:
     """How many confirmed facts became beliefs."""
     archived: int = 0
     digest: str = ""
-    """What the digest of weeks that are over said of itself; empty where none was due."""
+    """The report on the digest of past weeks; empty if none was due."""
     conflicts: tuple[Conflict, ...] = ()
-    """The gravest that were found, at most as many as are told on a page."""
+    """The most serious conflicts found, at most as many as a page lists."""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """What could not be read or done, and where."""
@@ -180,9 +180,9 @@ class BdiCycleResult:
 
 
 def beat(changes: Maker, shelf: Readable, digest: Digest | None = None) -> BdiCycleResult:
-    """Run one cycle over the mind of the agent that the hand is for.
+    """Run one cycle over the mind of an agent.
 
-    `digest` is called where a week that is over has memories and no page yet. What the policy does not allow is told
+    `digest` is called if a past week has memories and no page yet. Changes that the policy does not allow are reported
     among the problems.
     """
     result = _applied(changes, shelf)
@@ -213,7 +213,7 @@ def _applied(changes: Maker, shelf: Readable) -> BdiCycleResult:
 
 
 class _Cycle:
-    """One attempt: pages are read, and what should become of them is collected as operations."""
+    """One attempt: read the pages and collect the operations that change them."""
 
     def __init__(self, changes: Maker, shelf: Readable) -> None:
         self.operations: list[Operation] = []
@@ -226,11 +226,11 @@ class _Cycle:
         )
         self._today = midnight(changes.now, self._zone)
         self._seen: dict[str, tuple[str, str | None]] = {}
-        """Pages as they were read, each with the hash that a change of it must name."""
+        """Pages as read, each with the hash that a change of it must name."""
         self._ledger = Ledger(f"{self._root}/memory/meta/fed", Form.LINES)
 
     def run(self) -> None:
-        """Look at each page; one that cannot be read does not keep the others from being looked at."""
+        """Review each page; one that cannot be read does not block the others."""
         steps = {"Intentions": None, "Commitments": None, "Desires": self._rank, "Beliefs": self._believe}
         for name, step in steps.items():
             path, before, found = f"{self._root}/mind/{name}.md", len(self.operations), self.result
@@ -246,7 +246,7 @@ class _Cycle:
                 self.tell(problems=[f"{path} is not looked at: {error.message}"])
 
     def tell(self, *, notes: Iterable[str] = (), problems: Iterable[str] = ()) -> None:
-        """Add to what a person should know."""
+        """Add to the notes and problems for the person."""
         told = self.result
         self.result = replace(told, notes=(*told.notes, *notes), problems=(*told.problems, *problems))
 
@@ -262,13 +262,13 @@ class _Cycle:
         return self._seen[path][0]
 
     def _put(self, path: str, text: str) -> None:
-        """Write a page that was read before, if it says something else than it did."""
+        """Write a page that was read before, if its text has changed."""
         before, seen = self._seen[path]
         if text != before:
             self.operations.append(PutPage(path, to_bytes(text), seen))
 
     def _prune(self, page: MindPage) -> MindPage:
-        """The page without what is long over, which goes to the archive."""
+        """Move items that are long over to the archive, and return the page without them."""
         name = page.kind.page
         strategy = self._vault.settings(self._agent).commitment if name == "Intentions" else "single-minded"
         pruned = prune(page.items, strategy, self._minding, self._now, self._zone)
@@ -331,7 +331,7 @@ class _Cycle:
 
 
 def _undigested(changes: Maker, shelf: Readable) -> date | None:
-    """The first day of the earliest week that is over, has memories, and no digest; None where there is no such."""
+    """Return the first day of the earliest past week that has memories and no digest; None if there is none."""
     zone, pages = changes.vault.home.zone, changes.vault.states()
     today = local_day(changes.now, zone)
     monday = today - timedelta(days=today.weekday())

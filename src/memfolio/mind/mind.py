@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partialmethod
 from typing import Any
 
-from memfolio.arguments import nearest, text_of
+from memfolio.arguments import check_known, text_of
 from memfolio.errors import HomeError, InputError, NotFoundError, PolicyError
 from memfolio.index.mind_pages import (
     KINDS,
@@ -29,13 +29,11 @@ from memfolio.index.mind_pages import (
 )
 from memfolio.index.search import PlainSearch
 from memfolio.knowledge.facts import Facts, origin_of, triple_named
-from memfolio.learn.learned import Statement, moment
-from memfolio.recall.dates import upcoming
 from memfolio.recall.searcher import Searcher
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.checkpoint import make
 from memfolio.text import match_expression, searchable, terms
-from memfolio.types import Action, Attribution, MemoryItem, Origin, frozen
+from memfolio.types import Attribution, Origin, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.fields import check_content, local, normalise_content, read_moment, utc
 from memfolio.vault.journal import to_bytes, to_text
@@ -46,11 +44,13 @@ from memfolio.vault.vault import Vault
 # Prospective memory: what comes up by itself when its time or its topic has come. Pure, and without a model.
 
 AHEAD = timedelta(days=1)
+END_OF_DAY = (23, 59)
+"""Hour and minute of a deadline that names a day."""
 _COMING = re.compile(
     r"(?i)\b(?:when|whenever|once|next|time|again|every|before|after|during|until|topic|subject|up"
     r"|(?:com|mention|talk|discuss|speak|happen|occur|aris)(?:es?|s|ed|ing)?)\b"
 )
-"""What says that something comes up, and not what."""
+"""Words that say that something comes up, but not what."""
 _BESIDE = " qzx"
 """Beside another word, function words are never searched for."""
 
@@ -62,15 +62,15 @@ class Reminder:
     item: MindItem
     why: str
     at: datetime
-    """When it is, or was, due; the present where a topic came up."""
+    """When it is or was due; the present if its topic came up."""
 
 
 def reminders(
     items: Iterable[MindItem], now: datetime, *, about: str = "", ahead: timedelta = AHEAD, most: int | None = None
 ) -> list[Reminder]:
-    """What comes up, at most so many: first what a topic brought up, then the earliest due, then by priority.
+    """Return due reminders: those whose topic came up, then the earliest due, then by priority.
 
-    `about` is what is being talked about or worked on; times without a zone are those of `now`.
+    `about` is the current topic or task; times without a zone are in the zone of `now`.
     """
     said, found = PlainSearch([searchable(about)]) if about else None, list[Reminder]()
     for item in items:
@@ -87,7 +87,7 @@ def _reasons(
     deadline = item.deadline
     if deadline and deadline < now:
         yield deadline, f"overdue since {_shown(deadline, now)}"
-    elif deadline and deadline - now <= ahead:
+    elif deadline and now >= _opening(deadline, now, ahead):
         yield deadline, f"due {_shown(deadline, now)}"
     for cue in cues(item.fields.get("when", "")):
         if at := read_moment(cue, now.tzinfo or UTC):
@@ -99,10 +99,16 @@ def _reasons(
 
 @lru_cache(maxsize=1 << 14)
 def topic_words(cue: str) -> tuple[str, ...]:
-    """The words of a topic that tell something."""
+    """Return the content words of a topic."""
     # Alone, function words would be kept for want of others.
     words = terms(_COMING.sub(" ", cue) + _BESIDE)
     return tuple(word for word in words if word != _BESIDE.strip() and not re.search(r"\w\W+\w", word.replace(" ", "")))
+
+
+def _opening(deadline: datetime, now: datetime, ahead: timedelta) -> datetime:
+    """From when on a deadline comes up; one at the end of a day does so from the beginning of a day on."""
+    here = local(deadline, now.tzinfo or UTC) - ahead
+    return here.replace(hour=0, minute=0) if (here.hour, here.minute) == END_OF_DAY else here
 
 
 def _shown(moment: datetime, now: datetime) -> str:
@@ -123,7 +129,7 @@ MOST = 1 << 20
 
 @frozen
 class Link:
-    """What an item names in one of its fields."""
+    """A reference in a field of an item."""
 
     field: str
     id: str
@@ -137,7 +143,7 @@ class Link:
 
 
 class Mind:
-    """What an agent is, knows how to do, believes, wants and has taken on; the pages are the truth."""
+    """An agent's identity, abilities, beliefs, desires and commitments; its pages are the truth."""
 
     def __init__(self, vault: Vault, searcher: Searcher, agent: str) -> None:
         self._vault, self._searcher, self._agent = vault, searcher, agent
@@ -150,7 +156,7 @@ class Mind:
         return f"{agent_root(self._agent)}/mind/{kind_of(kind).page}.md"
 
     def page(self, kind: MindItemKind | str) -> MindPage:
-        """A page as it is; one that is not there, or cannot be read, has nothing on it."""
+        """Return a page; one that is missing or unreadable is empty."""
         try:
             return self._read(kind_of(kind))[1]
         except HomeError:
@@ -176,7 +182,7 @@ class Mind:
         return [item for item in found if item.is_live or not live]
 
     def get(self, name: str) -> MindItem:
-        """The item that is named by its id, its title or a part of that; what still counts comes first."""
+        """Return the item with this id, title or part of a title; active items come first."""
         try:
             return pick(name, self.items(), "the mind")
         except NotFoundError:
@@ -192,9 +198,9 @@ class Mind:
         dry_run: bool = False,
         **fields: Any,
     ) -> MindItem:
-        """Put an item on a page; without a title, the first words of the text are its title.
+        """Add an item to a page; without a title, the first words of the text are the title.
 
-        A field whose name is a word of Python is given with a line behind it, as `from_`.
+        A field whose name is a Python keyword takes a trailing underscore, as in `from_`.
         """
         kind, now = kind_of(kind), self._vault.home.now()
         title, text = self._told(title, text)
@@ -232,9 +238,9 @@ class Mind:
         dry_run: bool = False,
         **fields: Any,
     ) -> MindItem:
-        """Say something else of an item; None takes a field away, and all that is not given stays.
+        """Change an item; None removes a field, and fields that are not given stay.
 
-        Where an item is told by its title alone, another text becomes its title.
+        If an item consists of its title alone, a new text becomes its title.
         """
         item = self.get(name)
         if text is None and title is None:
@@ -257,12 +263,12 @@ class Mind:
     def retire(
         self, name: str, status: ItemStatus | str = ItemStatus.RETIRED, *, reason: str | None = None, **how: Any
     ) -> MindItem:
-        """Let an item be over: retired, done, dropped …; `how` is what else `update` takes."""
+        """End an item as retired, done, dropped …; `how` takes the other arguments of `update`."""
         why: dict[str, Any] = {} if reason is None else {"reason": reason}
         return self.update(name, status=status, **why, **how)
 
     def problems(self) -> list[str]:
-        """What on the pages makes no sense, each with its file and line."""
+        """Return what could not be understood on the pages, with file and line."""
         return [f"{self.path(kind)}: {problem}" for kind in KINDS for problem in self._problems(kind)]
 
     def _problems(self, kind: MindItemKind) -> list[str]:
@@ -273,14 +279,14 @@ class Mind:
         return list(page.problems)
 
     def due(self, about: str = "", now: datetime | None = None) -> list[Reminder]:
-        """What comes up by itself: by its time, or since `about` mentions its topic."""
+        """Return the reminders that are due, by time or because `about` mentions their topic."""
         config, home = self._vault.config.mind, self._vault.home
         here = utc("now", now or home.now()).astimezone(home.zone)
         timed = [item for kind in KINDS if "deadline" in kind.fields for item in self.items(kind)]
         return reminders(timed, here, about=about, ahead=config.ahead, most=config.reminders)
 
     def links(self, item: MindItem) -> list[Link]:
-        """What an item rests on and leads to, each with whether it still holds."""
+        """Return what an item refers to, each with whether it still holds."""
         known = _by_name(self.items(live=False))
         named = [(field, name) for field in item.kind.links for name in item.links(field)]
         return [self._link(field, name, known.get(name.casefold())) for field, name in named]
@@ -315,8 +321,7 @@ class Mind:
             after = self._page(kind, text)
             item = pick(own, (after.head, *after.items), kind.page)
             put = PutPage(self.path(kind), to_bytes(text), mark)
-            action = Action.EDIT if mark else Action.CREATE
-            return item, Change(operations=(put,), by=by, action=action) if text != page.text else None
+            return item, Change.of_page(put, by) if text != page.text else None
 
         with nullcontext() if dry_run else self._vault.exclusive():  # of several writers, each finds the one before
             item = make(self._vault, composed, dry_run=dry_run)[0]
@@ -324,7 +329,7 @@ class Mind:
         return item if dry_run else pick(item.id, (page.head, *page.items), kind.page)
 
     def _told(self, title: str | None, text: str) -> tuple[str, str]:
-        """The title of an item and what is told below it, both checked; no title is cut out of a secret."""
+        """Check and redact title and text; the title is taken from redacted text, so it cannot cut a secret in two."""
         text = normalise_content(text_of(text)).strip()
         check_content(text, MOST)
         text = self._clean(text)
@@ -339,10 +344,9 @@ class Mind:
         return here.replace(hour=0, minute=0, second=0, microsecond=0)
 
     def _checked(self, kind: MindItemKind, fields: Fields, by: Attribution) -> dict[str, Any]:
-        """The values as they are read back; InputError says what belongs there."""
+        """Check the given fields; InputError says what belongs there."""
         given = {name.removesuffix("_"): value for name, value in fields.items()}
-        if unknown := [name for name in given if name not in kind.fields]:
-            raise InputError(f"a {kind.name} has no {unknown[0][:40]!r}", hint=nearest(unknown[0], list(kind.fields)))
+        check_known(f"a {kind.name} has no", given, kind.fields)
         values = {name: value if value is None else self._value(kind, name, value) for name, value in given.items()}
         links = [each for name in kind.links for each in values.get(name) or ()]
         for each in links if origin_of(self._vault, by) is not Origin.OWNER else ():
@@ -384,42 +388,3 @@ def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
     found = list(items)
     # Ids last: they win over a title that looks like one.
     return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}
-
-
-# Reminders that somebody asked for in a conversation, as intentions that come up when their time has come.
-
-REMINDER = "reminder"
-"""The predicate of a statement that asks for one."""
-_LATEST = re.compile(r"(?i)\b(?:by|before|until|due|bis|vor)\b|截止|之前")
-"""What makes a time a deadline, which comes up a day before it."""
-
-
-def reminder_page(
-    vault: Vault, agent: str, kept: Iterable[Statement], turns: Sequence[MemoryItem], now: datetime
-) -> PutPage | None:
-    """The page of intentions with the reminders among what was learned; None where there is nothing to add."""
-    kind, zone = kind_of("intention"), vault.home.zone
-    path = f"{agent_root(agent)}/mind/{kind.page}.md"
-    found = vault.page(path)
-    page = MindPage(kind, to_text(found.content) if found else f"# {kind.page}\n", agent=agent, zone=zone)
-    before = page.text
-    for each in kept:
-        title = textwrap.shorten(each.text, TITLE, placeholder="…")
-        if each.predicate != REMINDER or any(item.title == title and item.is_live for item in page.items):
-            continue
-        said = turns[each.turns[-1]]
-        at = upcoming(each.text, moment(said), zone)
-        fields = {
-            # By a day means by its end.
-            "deadline": at.replace(hour=at.hour or 23, minute=at.minute if at.hour else 59)
-            if at and _LATEST.search(each.text)
-            else None,
-            "when": f"{local(at, zone):%Y-%m-%d %H:%M}" if at and not _LATEST.search(each.text) else None,
-            "created": local(now, zone).date().isoformat(),
-            "from": (said.id,),
-        }
-        given = {name: fields[name] for name in kind.fields if fields.get(name) is not None}
-        own = new_id(kind.prefix, now, {item.id for item in page.items})
-        text = page.adding(own, title, "" if title == each.text else each.text, given)
-        page = MindPage(kind, text, agent=agent, zone=zone)
-    return PutPage(path, to_bytes(page.text), found.hash if found else None) if page.text != before else None

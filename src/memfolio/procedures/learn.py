@@ -1,4 +1,4 @@
-"""What episodes teach about how things are done, which procedures fit what somebody says, and what a lesson changes."""
+"""Learn procedures from episodes, match procedures to what somebody says, and apply lessons to them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from memfolio.learn.words import Lexicon, lemma_of
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
 from memfolio.procedures.procedure import Procedure, Refinement, Step
+from memfolio.recall.dates import names_relative_day
 from memfolio.text import match_expression, searchable, sentences, terms
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type, frozen
 
@@ -40,7 +41,7 @@ pattern, words = LEXICON.pattern, LEXICON.words
 
 @cache
 def _verbs() -> Mapping[str, str]:
-    """What a step may begin with, each form with its verb."""
+    """Verb forms that a step may begin with, each with its infinitive."""
     return {form: verb for verb in LEXICON.listed("verbs") for form in _forms(verb)}
 
 
@@ -57,7 +58,7 @@ def _forms(verb: str) -> tuple[str, ...]:
 
 @frozen
 class SkillLesson:
-    """How something was done; where it went badly, `trouble` says what happened."""
+    """How something was done; if it went badly, `trouble` says what happened."""
 
     title: str
     steps: tuple[str, ...]
@@ -68,7 +69,7 @@ class SkillLesson:
 
 @frozen
 class Taught:
-    """What a model is asked for."""
+    """The answer expected from a model."""
 
     title: str
     trigger: str
@@ -76,7 +77,7 @@ class Taught:
 
 
 class SpokenSteps(NamedTuple):
-    """What one speaker said at a stretch, with the steps in it, and what stands before them."""
+    """Consecutive turns of one speaker, the steps in them, and the text before the steps."""
 
     turns: tuple[MemoryItem, ...]
     steps: tuple[str, ...]
@@ -98,9 +99,9 @@ def episodes_of(found: Iterable[Located]) -> list[tuple[MemoryItem, ...]]:
 def lessons(
     episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool], model: Model | None = None
 ) -> Iterator[SkillLesson]:
-    """What the episodes teach, without what was learned before: `is_known` tells that of the id of a memory.
+    """Yield what the episodes teach, except from memories that `is_known` reports as learned from.
 
-    What strangers said teaches nothing, nor does who says it after them; what holds a password does not either.
+    Untrusted turns teach nothing, nor do turns that repeat them, nor anything that contains a password.
     """
     for turns in episodes:
         trusted = [each for each in turns if each.origin is not Origin.UNTRUSTED]
@@ -112,7 +113,7 @@ def lessons(
 
 
 def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model: Model | None) -> list[SkillLesson]:
-    """What the rules find, or what a model makes of a conversation that ended well; a model is asked for each once."""
+    """Return lessons by the rules, or by a model if the conversation ended well; it is asked once for each."""
     found = [*lessons_of(turns)]
     if model is None or not (verdicts := _verdicts(turns, "assistant")) or not verdicts[-1][0]:
         return found
@@ -124,7 +125,7 @@ def _taught(turns: Sequence[MemoryItem], is_known: Callable[[str], bool], model:
 
 
 def lessons_of(turns: Sequence[MemoryItem]) -> Iterator[SkillLesson]:
-    """What one episode teaches by the rules."""
+    """Yield what one episode teaches according to the rules."""
     spoken = [_spoken(tuple(run)) for _, run in groupby(turns, key=lambda turn: turn.role)]
     for place, each in enumerate(spoken):
         title, trigger = _named(each, spoken[:place]) if each.steps else ("", "")
@@ -150,7 +151,7 @@ def _spoken(turns: tuple[MemoryItem, ...]) -> SpokenSteps:
 
 
 def _in_order(text: str) -> tuple[list[str], str]:
-    """A numbered list, or what `first … then …` tells; and what stands before it."""
+    """Return the items of a numbered list or of `first … then …`, and the text before them."""
     listed = [*pattern("listed").finditer(text)]
     if len(listed) >= FEWEST:
         # Two lists in one text would be mixed up.
@@ -164,7 +165,7 @@ def _in_order(text: str) -> tuple[list[str], str]:
 
 
 def _to_do(clause: str) -> str:
-    """What was done as what is to be done, `I ran the tests` as `Run the tests`; empty where nothing is to be done."""
+    """Turn a past action into an instruction: `I ran the tests` becomes `Run the tests`; empty if it is not one."""
     bare = pattern("who").sub("", clause.replace("**", "").strip(), count=1)
     where = pattern("where").match(bare)
     lead = where[0] if where else ""
@@ -177,7 +178,7 @@ def _to_do(clause: str) -> str:
 
 
 def _named(told: SpokenSteps, before: Sequence[SpokenSteps]) -> tuple[str, str]:
-    """What it is called and when it is done: as somebody else asked for it, or as a memory of how to do it begins."""
+    """Return title and trigger: the request of another speaker, or the beginning of a memory about how to do it."""
     asked = [
         request
         for one in before
@@ -200,7 +201,7 @@ def _request(sentence: str) -> str:
 
 
 def _verdicts(turns: Iterable[MemoryItem], doer: str | None) -> list[tuple[bool, MemoryItem, str]]:
-    """What others than who did it say about how it went, or memories of an outcome or an error, in their order."""
+    """Return verdicts on how it went, in order, by anyone but the doer, or from memories of an outcome or error."""
     return [
         (verdict, turn, sentence)
         for turn in turns
@@ -223,7 +224,7 @@ def _short(text: str) -> str:
 
 
 def _asked(model: Model, turns: Sequence[MemoryItem]) -> SkillLesson | None:
-    """What a model makes of a conversation; None where it says nothing that was said there."""
+    """Return the lesson that a model finds in a conversation; None if it is not grounded in what was said."""
     material = "\n".join(f"{each.role or 'note'}: {each.content}" for each in turns)[:MATERIAL]
     try:
         taught = model.ask(" ".join(LEXICON.table("words")["task"].split()), material, Taught)
@@ -240,7 +241,7 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> SkillLesson | None:
 # Which procedures are meant by what somebody says, and which are due by the clock. Pure.
 
 ENOUGH = 0.5
-"""More than this share of the telling words of a trigger, or of a part of it between commas, must have been said."""
+"""A trigger matches if more than this share of its content words, or of a part between commas, was said."""
 _QUOTED = re.compile(r"[\"“„]([^\"“”„]+)[\"”“]")
 _PARTS = re.compile(r"[,;/]|\bor\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
@@ -254,7 +255,7 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @frozen
 class ProcedureMatch:
-    """A procedure that may be meant, how surely from 0 to 1, and by which words."""
+    """A procedure that may be meant, with a score from 0 to 1 and the words that matched."""
 
     procedure: Procedure
     score: float
@@ -263,7 +264,7 @@ class ProcedureMatch:
 
 @frozen
 class DueProcedure:
-    """A procedure whose time has come, and when that was."""
+    """A procedure that is due, and since when."""
 
     procedure: Procedure
     at: datetime
@@ -283,12 +284,14 @@ class StemmedText:
         return self._known[word]
 
     def says(self, phrase: str) -> bool:
-        """Whether these words stand there as they are, one after the other."""
+        """Whether these words occur exactly, one after the other."""
         return _spaced(phrase).strip() != "" and _spaced(phrase) in self._plain
 
     def share(self, text: str) -> tuple[float, list[str]]:
         """Which share of the telling words of another text it has, and which these are."""
-        telling = [word for word in terms(text) if word.casefold() not in words("empty")]
+        # An identifier such as TestFlight is told once more in its parts, which no other text has.
+        single = (word for word in terms(text) if " " not in word)
+        telling = [word for word in single if word.casefold() not in words("empty")]
         found = [word for word in telling if self.has(word)]
         return len(found) / len(telling) if telling else 0.0, found
 
@@ -329,7 +332,7 @@ def _surety(share: float, found: list[str]) -> float:
 
 
 def times_of(trigger: str) -> tuple[time, frozenset[int]] | None:
-    """The time of day and the weekdays (0 is Monday) that a trigger names; InputError where there is no such time."""
+    """Return the time of day and weekdays (0 is Monday) of a trigger; raises InputError for an impossible time."""
     clock, days = _CLOCK.search(trigger), [*_WEEKDAY.finditer(trigger)]
     if clock is None or not (days or _DAILY.search(trigger)):
         return None
@@ -341,7 +344,7 @@ def times_of(trigger: str) -> tuple[time, frozenset[int]] | None:
 
 
 def due(procedures: Iterable[Procedure], now: datetime, last: Mapping[str, datetime] = EMPTY) -> list[DueProcedure]:
-    """Those whose time has come since they were last done (`last`, by name); of others, those of this day.
+    """Return procedures that became due since they were last done (`last`, by name), or else today.
 
     Times of day are in the zone of `now`.
     """
@@ -371,14 +374,18 @@ def _latest(procedure: Procedure, now: datetime) -> datetime | None:
 # What a lesson changes: a skill is made, or one that is like it gets what it lacks. Pure.
 
 ALIKE = 0.6
-"""Which share of the telling words of a step or title the other must have, whose words are all in it, to be one."""
+"""Two texts are the same step if one has all content words of the other, which has this share of its own."""
 SHARED = 0.5
 """Which share of the steps of the shorter one two procedures with the same title must have in common to be one."""
 
 
+_DOER = re.compile(r" \([^()]+\)$")
+"""Who does a step, which does not make it another one."""
+
+
 @frozen
 class ProcedureChange:
-    """What is to be changed: `procedure` as it will be, in place of the one called `before`, if there is one."""
+    """A change to make: `procedure` as it will be, replacing the one called `before`, if any."""
 
     procedure: Procedure
     before: str | None
@@ -387,7 +394,7 @@ class ProcedureChange:
 
 
 def intend(lesson: SkillLesson, procedures: Iterable[Procedure], day: str) -> ProcedureChange | None:
-    """What a lesson should change; None where it is like a retired skill, or went badly and is like nothing known."""
+    """Return the change that a lesson calls for; None if it fits a retired skill, or went badly and fits none."""
     same = similar(lesson, procedures)
     if same:
         why = f"it went badly: {lesson.trouble}" if lesson.trouble else "it was done again"
@@ -407,7 +414,7 @@ def intend(lesson: SkillLesson, procedures: Iterable[Procedure], day: str) -> Pr
 
 
 def similar(lesson: SkillLesson, procedures: Iterable[Procedure]) -> Procedure | None:
-    """The procedure that a lesson is about: it has all of its steps, or its title and half of them."""
+    """Return the procedure that a lesson is about: it shares all its steps, or its title and half of its steps."""
     for known in procedures:
         is_named = alike(lesson.title, known.title)
         if not known.steps or not (is_named or len(known.steps) == len(lesson.steps)):
@@ -420,7 +427,7 @@ def similar(lesson: SkillLesson, procedures: Iterable[Procedure]) -> Procedure |
 
 
 def refined(procedure: Procedure, lesson: SkillLesson, day: str) -> Procedure:
-    """The skill with what a lesson adds; what it says already is only one more source. A retired one stays as it is."""
+    """Add a lesson to a skill; if it adds nothing, only its sources are added. A retired skill stays unchanged."""
     if procedure.is_retired:
         return procedure
     if lesson.trouble:
@@ -445,14 +452,15 @@ def bumped(version: str) -> str:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two short texts tell the same: one has all telling words of the other, and that has most of its own."""
+    """Whether two short texts say the same: one has all content words of the other, which has most of its own."""
     # In both directions: a short text is often a part of a long one about something else.
+    one, other = (_DOER.sub("", each) for each in (one, other))
     shares = sorted((_heard(one).share(other)[0], _heard(other).share(one)[0]))
     return shares[0] >= ALIKE and shares[1] == 1
 
 
 def _merged(steps: tuple[Step, ...], told: Iterable[str]) -> tuple[Step, ...]:
-    """The steps with those that only the lesson tells, each behind the one that it came after."""
+    """Insert the steps that only the lesson has, each after the step that it followed there."""
     merged, at = [*steps], 0
     for text in told:
         # Known steps anchor the new ones: these come behind the last anchor.
@@ -469,15 +477,18 @@ _heard = lru_cache(maxsize=128)(StemmedText)
 # What people tell in prose about how something is done: told in two conversations, it teaches a procedure. Pure.
 
 TOLD_ALIKE = 0.34
-"""Which share of the telling words of a step another must have to be the same step, told in other words."""
+"""The share of content words that makes another step the same step in other words."""
 _SHORTEST, _LONGEST = 60, 4_000
-"""Characters of a turn that can tell how something is done."""
+"""Shortest and longest turn, in characters, that can describe a procedure."""
 _SUBJECT = 4
-"""Words that may stand before the verb of a step."""
+"""How many words may come before the verb of a step."""
+
+
+_ARTICLE = re.compile(r"(?i)^(?:an?|the|our|my) ")
 
 
 class Account(NamedTuple):
-    """A turn that tells, in order, how something is done; `goal` is what, where it says so."""
+    """A turn that describes, in order, how something is done; `goal` is its purpose, if stated."""
 
     turn: MemoryItem
     steps: tuple[str, ...]
@@ -487,7 +498,7 @@ class Account(NamedTuple):
 def lessons_told_twice(
     episodes: Iterable[Sequence[MemoryItem]], is_known: Callable[[str], bool]
 ) -> Iterator[SkillLesson]:
-    """What was told at least twice, in different conversations, as the longest account tells it, of these the last."""
+    """Yield what was described in at least two conversations, in the longest version, the latest if tied."""
     before: list[Account] = []
     for account in (found for turns in episodes for turn in turns if (found := account_of(turn))):
         same = [each for each in before if each.turn.session != account.turn.session and is_same(each, account)]
@@ -500,7 +511,7 @@ def lessons_told_twice(
 
 
 def account_of(turn: MemoryItem) -> Account | None:
-    """The account that a turn of a person is; None for whatever else is said."""
+    """Return the account in a person's turn; None if there is none."""
     is_told = turn.role in ("user", "human") and turn.origin is not Origin.UNTRUSTED and turn.session
     if not is_told or not _SHORTEST <= len(turn.content) <= _LONGEST:
         return None
@@ -510,12 +521,16 @@ def account_of(turn: MemoryItem) -> Account | None:
         return None
     found = pattern("goal").search(turn.content)
     goal = next((each.strip() for each in found.groups() if each), "") if found else ""
-    done = dict.fromkeys(step for step in steps if not goal or not step.lower().startswith(goal.lower()))
+    # `Do a release of Lantern` is what the steps are for, not one of them.
+    is_goal = re.compile(rf"(?i)(?:(?:do|make) .*)?{re.escape(goal)}") if goal else None
+    done = dict.fromkeys(step for step in steps if is_goal is None or not is_goal.match(step))
+    what = re.search(rf"{re.escape(goal)} (?:of|for) (?:[A-Z]\w+ ?)+", turn.content) if goal else None
+    goal = _ARTICLE.sub("", what[0].strip() if what else goal)
     return Account(turn, tuple(done), goal[:1].upper() + goal[1:])
 
 
 def is_same(one: Account, other: Account) -> bool:
-    """Whether two accounts tell of the same: enough of the steps of the shorter one are in the other."""
+    """Whether two accounts describe the same: enough steps of the shorter one are in the other."""
     shorter, longer = sorted((one.steps, other.steps), key=len)
     heard = [StemmedText(step) for step in longer]
     common = sum(any(_share(step, each) for each in heard) for step in shorter)
@@ -530,14 +545,25 @@ def _share(step: str, heard: StemmedText) -> bool:
 def _step(part: str) -> str:
     """A part of a sentence as something to do: `Hamish runs the smoke test` as `Run the smoke test`."""
     bare = pattern("leading").sub("", part.strip(" .,;:!*-"), count=1)
-    tokens = [] if pattern("no_step").search(bare) else bare.split()
+    # What is done on one day is news, and no step.
+    is_none = pattern("no_step").search(bare) or names_relative_day(bare)
+    tokens = [] if is_none else bare.split()
     for place, token in enumerate(tokens[: _SUBJECT + 1]):
         low = re.sub(r"\W+$", "", token.lower())
         base = verb_of(low) or verb_of(lemma_of(low)) or ("do" if place and lemma_of(low) == "do" else "")
         if base and (not place or _may_do(tokens[:place], low)):
             rest = " ".join(tokens[place + 1 :])
-            return f"{base.capitalize()} {rest}"[:LONGEST] if len(rest) > 1 else ""
+            if len(rest) <= 1 or (base in words("talk") and pattern("to_somebody").match(rest)):
+                return ""
+            return f"{base.capitalize()} {rest}"[:LONGEST] + _doer(tokens[:place])
     return ""
+
+
+def _doer(subject: Sequence[str]) -> str:
+    """Who does a step, behind it; nothing where that is the speaker or nobody in particular."""
+    who = " ".join(subject)
+    is_named = who and (who[0].isupper() or who.startswith(("the ", "our "))) and who.lower() not in words("anybody")
+    return f" ({who})" if is_named else ""
 
 
 def _may_do(subject: Sequence[str], verb: str) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
@@ -16,6 +14,7 @@ from memfolio.errors import ComparisonError, InputError
 from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import Operator, compare
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
+from memfolio.text import packaged_table
 from memfolio.types import frozen
 from memfolio.vault.log import closed_fences
 from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span
@@ -43,7 +42,7 @@ Line = tuple[int, str]
 
 @frozen
 class AnsweredQuestion:
-    """A question on the way: what was said, and as which of its answers that counts."""
+    """An answered question: what was said, and which of the question's answers that counts as."""
 
     question: str
     given: str
@@ -52,13 +51,13 @@ class AnsweredQuestion:
 
 @frozen
 class TreeDecision:
-    """Where answers lead: to a conclusion, or to the question that is still to be answered, and how."""
+    """Where answers lead: to a conclusion, or to the next question."""
 
     path: tuple[AnsweredQuestion, ...]
     conclusion: str | None = None
     question: str | None = None
     answers: tuple[str, ...] = ()
-    """What the open question may be answered with."""
+    """The possible answers to the open question."""
     unfit: str | None = None
     """Why the answer to it that was given does not do."""
 
@@ -87,7 +86,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
 
 
 def fits(given: Any, answer: str) -> bool:
-    """Whether what was said is this answer: the same word, a value in its range, or anything where it says `else`."""
+    """Whether a given value matches an answer: the same word, a value in its range, or anything for `else`."""
     said, wanted = _word(given), _word(answer)
     # Words first: `10` is itself, though it may also lie in a range.
     if said == wanted or wanted in _ELSE:
@@ -106,7 +105,7 @@ def fits(given: Any, answer: str) -> bool:
 
 @dataclass(slots=True)
 class _Node:
-    """A bullet and what stands below it."""
+    """A bullet and the bullets below it."""
 
     indent: int
     text: str
@@ -115,7 +114,7 @@ class _Node:
 
 
 def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
-    """The tree that the lines of a section tell, and what makes no sense in them."""
+    """Parse the tree in the lines of a section; returns it with the problems found."""
     problems: list[str] = []
     root = _Node(-1, "", 0)
     stack = [root]
@@ -151,7 +150,7 @@ def tree_lines(branch: Branch, indent: str = "") -> Iterator[str]:
 
 
 def _branch(node: _Node, problems: list[str]) -> Branch:
-    """A node whose text is a question or a conclusion; its answer was taken off."""
+    """Build a branch from a node whose answer has been removed, leaving a question or a conclusion."""
     if not node.text and len(node.below) == 1:  # a question that is a bullet itself
         inner = node.below[0]
         if inner.text.endswith("?") or (inner.below and not _ANSWER.fullmatch(inner.text)):
@@ -172,7 +171,7 @@ def _branch(node: _Node, problems: list[str]) -> Branch:
 
 
 def _questions(tree: Branch) -> Iterator[Branch]:
-    """The questions of a tree, the first one last: where two have the same words, it is the one that is meant."""
+    """Yield the questions of a tree, the first one last, so that it wins if two have the same words."""
     for below in reversed([*tree.answers.values()]):
         yield from _questions(below)
     if tree.answers:
@@ -180,12 +179,12 @@ def _questions(tree: Branch) -> Iterator[Branch]:
 
 
 def _target(branch: Branch, questions: Mapping[str, Branch]) -> Branch:
-    """Where a branch leads: a conclusion that names a question of the tree goes on there."""
+    """Return the target of a branch: a conclusion that names a question of the tree continues there."""
     return branch if branch.answers else questions.get(_folded(_GO_TO.sub("", branch.text)), branch)
 
 
 def _flaws(tree: Branch) -> Iterator[str]:
-    """Branches that lead nowhere, or back to where they come from, whatever the way."""
+    """Yield branches that lead nowhere, or back to a question on the way to them."""
     questions = {_folded(each.text): each for each in _questions(tree)}
     if not tree.answers:
         yield f"line {tree.line}: {tree.text[:60]!r} leads nowhere"
@@ -222,7 +221,7 @@ def _word(value: Any) -> str:
 BETWEEN = " · "
 LONGEST_STEP = 2000
 """Characters of a field of a step."""
-_TABLE = tomllib.loads((Path(__file__).parent / "data" / "page.toml").read_text("utf-8"))
+_TABLE = packaged_table("procedures/data/page.toml")
 HEADINGS: dict[str, str] = _TABLE["headings"]
 _NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
     alias: name for name, aliases in _TABLE["aliases"].items() for alias in aliases.split(", ")
@@ -262,7 +261,7 @@ Block = tuple[int, int]
 
 
 def read(path: str, text: str) -> Procedure:
-    """What a page says."""
+    """Read a procedure from its page."""
     return ProcedurePage(path, text).procedure
 
 
@@ -277,7 +276,7 @@ def render(procedure: Procedure) -> str:
 
 
 class ProcedurePage:
-    """The text of a page, what it says, and where that stands."""
+    """The text of a page, the procedure it describes, and the positions of its parts."""
 
     def __init__(self, path: str, text: str) -> None:
         self._mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
@@ -301,7 +300,7 @@ class ProcedurePage:
         self.procedure = Procedure(name=name, path=path, **parts, problems=problems)
 
     def editing(self, after: Procedure) -> str:
-        """The text with the lines that say something else than `after` put right; all others as they are."""
+        """Return the text with only those lines changed that differ from `after`."""
         edits = [*self._field_edits(after)]
         before, wanted = _parts(self.procedure), _parts(after)
         for name in sorted(HEADINGS, key=lambda name: name not in self._headings):  # sections that are added come last
@@ -310,7 +309,7 @@ class ProcedurePage:
         return self._mark + self._page.edited_lines(edits)
 
     def _field_edits(self, after: Procedure) -> Iterator[LineEdit]:
-        """Lines with other values where fields stand, and what adds those that stand nowhere."""
+        """Yield edits that change the values of fields in place, and add missing fields."""
         before, wanted = _fields(self.procedure), _fields(after)
         changed = {name: value for name, value in wanted.items() if before[name] != value}
         added = [f"{name}: {value}" for name, value in changed.items() if name not in self._spots]
@@ -352,7 +351,7 @@ class ProcedurePage:
                 yield first, first + 1, [re.sub(r"\d+", number, self._lines[first].rstrip("\r"), count=1)]
 
     def _arrange(self, start: int) -> None:
-        """Tell title, fields and sections apart."""
+        """Split the page into title, fields and sections."""
         section = "description"
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
@@ -382,7 +381,7 @@ class ProcedurePage:
                 self._content.setdefault(section, []).append((number, line))
 
     def _titled(self, heading: PageHeading) -> bool:
-        """Take a heading as the title where it is one; False where a second procedure begins."""
+        """Take a heading as the title if there is none yet; False if a second procedure begins."""
         number, (form, title) = heading.line, _OWN.fullmatch(heading.title).groups()  # type: ignore[union-attr]
         if form and "title" in self._found and self._content["steps"]:
             self._problems.append(f"line {number + 1}: {title[:60]!r} begins here; a page holds one procedure")
@@ -411,7 +410,7 @@ class ProcedurePage:
                 self._problems.append(f"line {number + 1}: {error.message}")
 
     def _sections(self) -> dict[str, Any]:
-        """What the sections say."""
+        """Parse the sections."""
         told: dict[str, Any] = {name: tuple(self._listed(name)) for name in HEADINGS if name not in _OTHERS}
         told["errors"] = errors = dict[str, str]()
         for item in self._listed("errors"):
@@ -484,7 +483,7 @@ class ProcedurePage:
 
 
 def _fences(text: str) -> list[Span]:
-    """Where code lies that is not within a step."""
+    """Return the spans of code blocks that are not part of a step."""
     return [span for span in closed_fences(text) if not text[span[0] : span[0] + 3].isspace()]
 
 
@@ -578,7 +577,7 @@ def _fields(procedure: Procedure) -> dict[str, str]:
 
 
 def _parts(procedure: Procedure) -> dict[str, list[str]]:
-    """What stands in each section, item by item."""
+    """Return the items of each section."""
     lists = {name: [f"- {each}" for each in getattr(procedure, name)] for name in HEADINGS if name not in _OTHERS}
     told = lists | {
         "description": [procedure.description] if procedure.description else [],
@@ -591,7 +590,7 @@ def _parts(procedure: Procedure) -> dict[str, list[str]]:
 
 
 def step_text(step: Step) -> str:
-    """A step as it stands on a page."""
+    """Render a step as it is written on a page."""
     first, *further = step.text.split("\n")
     arguments = ", ".join(f"{name}={_quoted(value)}" for name, value in step.arguments.items())
     fields = {

@@ -1,4 +1,4 @@
-"""A way to do something, as its page tells it, and the conditions under which something is done. Values only."""
+"""A procedure as described by its page, and the conditions of its steps. Values only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StepCondition:
     value: str = ""
 
     def holds(self, values: Mapping[str, Any]) -> bool | None:
-        """Whether it holds; None where that hangs on a value that is unknown, or cannot be compared."""
+        """Whether it holds; None if that depends on a value that is unknown or cannot be compared."""
         return self._holds({_folded(str(name)): value for name, value in values.items()})
 
     @property
@@ -71,7 +71,7 @@ class StepCondition:
 
 
 def read_condition(text: str) -> StepCondition:
-    """The condition that a text states; InputError says what is wrong with it."""
+    """Parse a condition; InputError says what is wrong with it."""
     reader = Reader(text, _TOKEN, f"the condition {text.strip()[:60]!r}", _HINT)
 
     def joined(how: str, left: StepCondition, right: StepCondition, _: StepCondition | None) -> StepCondition:
@@ -128,7 +128,7 @@ def _shown(value: Any) -> str:
 
 
 class ProcedureForm(StrEnum):
-    """What a procedure is: something to be able to do, a fixed sequence, or questions that lead to an answer."""
+    """The form of a procedure: a skill, a fixed sequence, or questions that lead to an answer."""
 
     SKILL = "skill"
     WORKFLOW = "workflow"
@@ -145,9 +145,9 @@ class OnError(StrEnum):
 
 @frozen
 class Step:
-    """One step: `text` for whoever does it, and what a page says about how it is done.
+    """One step: `text` is for the person or agent who does it, the rest says how it is run.
 
-    `action` and `undo` name functions that a program has registered; a page never holds code that is run.
+    `action` and `undo` name functions that a program has registered; a page never contains code to run.
     """
 
     number: int
@@ -155,16 +155,16 @@ class Step:
     action: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     condition: str | None = None
-    """When it is done, such as `urgent is yes`; always where there is none."""
+    """The condition of the step, such as `urgent is yes`; without one, it is always done."""
     expect: str | None = None
     timeout: timedelta | None = None
     retries: int | None = None
-    """How often it is tried again; None where the page does not say."""
+    """How often the step is retried; None if the page does not say."""
     on_error: OnError = OnError.ABORT
     fallback: str | None = None
-    """What is done instead: a registered function, or words for whoever does it."""
+    """What to do instead: a registered function, or an instruction in words."""
     undo: str | None = None
-    """What takes it back when a later step aborts the run."""
+    """The function that reverts the step if a later one aborts the run."""
     repeatable: bool = True
     """Whether it may be done again when nobody knows whether it was done, as after a crash."""
 
@@ -182,7 +182,7 @@ class Refinement:
 
 @frozen
 class Branch:
-    """A question of a decision tree with where its answers lead, or a conclusion, which has no answers."""
+    """A question of a decision tree and where its answers lead, or a conclusion, which has no answers."""
 
     text: str
     answers: Mapping[str, Branch] = field(default_factory=dict)
@@ -191,7 +191,7 @@ class Branch:
 
 @frozen
 class Procedure:
-    """A procedure as its page `memory/procedures/<name>.md` tells it."""
+    """A procedure as described by its page `memory/procedures/<name>.md`."""
 
     name: str
     """The name of its page without the ending: `how-to-deploy`."""
@@ -207,7 +207,7 @@ class Procedure:
     steps: tuple[Step, ...] = ()
     tree: Branch | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
-    """What to do about which error, in words."""
+    """What to do about each error, in words."""
     notes: tuple[str, ...] = ()
     learned_from: tuple[str, ...] = ()
     history: tuple[Refinement, ...] = ()
@@ -215,4 +215,4 @@ class Procedure:
     """How long a whole run may take."""
     hash: str = field(default="", compare=False)
     problems: tuple[str, ...] = ()
-    """What on its page makes no sense, with the lines where it stands."""
+    """What could not be understood on its page, with line numbers."""

@@ -1,4 +1,4 @@
-"""What an agent knows how to do, as a small object over its pages `memory/procedures/<name>.md`."""
+"""The procedures of an agent, read from and written to its pages `memory/procedures/<name>.md`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from memfolio.arguments import choose, nearest
+from memfolio.arguments import check_known, check_string, choose, nearest
 from memfolio.errors import ConflictError, InputError, NotFoundError, PathError
 from memfolio.graph.entities import free_name, slug
 from memfolio.index.lookup import newest
@@ -23,7 +23,7 @@ from memfolio.procedures import page as trees
 from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, lessons_told_twice, refined
 from memfolio.procedures.page import ProcedurePage, read, read_span, render
 from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
-from memfolio.recall.query import check_number, check_text, words
+from memfolio.recall.query import check_number, words
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.checkpoint import make
 from memfolio.types import EMPTY, Action, Attribution, check_attribution
@@ -60,7 +60,7 @@ class Procedures:
 
     def register(self, action: str, function: Callable[..., Any]) -> None:
         """Let steps name a function; only functions that are registered are ever called."""
-        if not re.fullmatch(r"[\w.-]+", check_text("action", action)):
+        if not re.fullmatch(r"[\w.-]+", check_string("action", action)):
             raise InputError(f"{action[:40]!r} is no name of an action", hint="use letters, digits, ., _ and -")
         if not callable(function):
             raise InputError(f"{action} is a {type(function).__name__}, no function", hint="pass a function")
@@ -76,7 +76,7 @@ class Procedures:
 
     def get(self, name: str) -> Procedure:
         """A procedure, by the name of its page or by its title."""
-        wanted = check_text("name", name).strip().removesuffix(".md").casefold()
+        wanted = check_string("name", name).strip().removesuffix(".md").casefold()
         known = self.list(retired=True)
         # The name of a page is unique, a title need not be.
         for key in ("name", "title"):
@@ -87,24 +87,24 @@ class Procedures:
         raise NotFoundError(f"there is no procedure {name[:60]!r}", hint=hint)
 
     def match(self, text: str, limit: int = 5) -> builtins.list[matching.ProcedureMatch]:
-        """Those that what somebody says may call for, the likeliest first."""
+        """Return procedures that match what somebody says, the most likely first."""
         return matching.match(self.list(), text, limit=check_number("limit", limit, 1, 100))
 
     def due(
         self, now: datetime | None = None, last: Mapping[str, datetime] = EMPTY
     ) -> builtins.list[matching.DueProcedure]:
-        """Those whose time of day has come since they were last done (`last`, by name), else on this day."""
+        """Return procedures that became due since they were last done (`last`, by name), or else today."""
         return matching.due(self.list(), (now or self._vault.home.now()).astimezone(self._vault.home.zone), last)
 
     def decide(self, name: str, answers: Mapping[str, Any] | Sequence[Any] = ()) -> trees.TreeDecision:
-        """Where answers lead in a decision tree."""
+        """Follow a decision tree with the given answers."""
         procedure = self.get(name)
         if procedure.tree is None:
             raise InputError(f"{procedure.name} has no decision tree", hint="`memfolio procedure list` says which have")
         return trees.decide(procedure.tree, answers)
 
     def problems(self) -> builtins.list[str]:
-        """What on the pages makes no sense, each with its page; actions count once functions are registered."""
+        """Return the problems of all pages; unknown actions count only once functions are registered."""
         return [f"{each.path}: {problem}" for each in self.list(retired=True) for problem in self._problems(each)]
 
     def forgotten(self, name: str) -> builtins.list[str]:
@@ -113,9 +113,9 @@ class Procedures:
         return sorted(each for each, item in known.items() if item.forgotten_at)
 
     def add(self, title: str, *, by: Attribution = BY, dry_run: bool = False, **parts: Any) -> Procedure:
-        """Make a page. `parts` are steps or a tree, form, triggers and what else a procedure has.
+        """Create a page. `parts` are steps or a tree, form, triggers and the other fields of a procedure.
 
-        A step is a text, in which lines such as `- action: notify(channel=dev)` below the first are its fields.
+        A step is a text; lines such as `- action: notify(channel=dev)` below the first are its fields.
         """
         given = _checked({"title": title, **parts})
         if not (given.get("steps") or given.get("tree")):
@@ -134,9 +134,8 @@ class Procedures:
     ) -> Procedure:
         """Change parts of a procedure: its version goes up, and its history says why (optimization, bugfix, …)."""
         given = _checked(changes)
-        if kind not in KINDS:
-            raise InputError(f"unknown kind of change {str(kind)[:40]!r}", hint=nearest(str(kind), KINDS))
-        if not given or not check_text("reason", reason).strip():
+        check_known("unknown kind of change", [kind], KINDS)
+        if not given or not check_string("reason", reason).strip():
             raise InputError("nothing is to be changed, or no reason is given", hint=f"change {', '.join(_CHANGEABLE)}")
         return self._edit(name, partial(self._noted, given, kind, _line("reason", reason)), by, dry_run=dry_run)
 
@@ -153,9 +152,10 @@ class Procedures:
     def learn(
         self, *, since: datetime | None = None, by: Attribution = LEARNER, dry_run: bool = False
     ) -> builtins.list[ProcedureChange]:
-        """Learn from what was done lately, or in conversations that went on since a moment.
+        """Learn from recent episodes, or from conversations that continued since a moment.
 
-        Each lesson is one change. None is learned twice, whatever became of its page: the audit trail tells.
+        Each lesson is one change. The audit trail shows what was learned from, so that no lesson is learned twice,
+        even if its page was deleted.
         """
         wanted = Filter(forms=("memory",), include=(QUARANTINED,))
         told = self._searcher.index.read(lambda connection: newest(connection, wanted, LATELY))
@@ -198,7 +198,7 @@ class Procedures:
         return self._vault.was_made(self._mark(source)) is not None
 
     def _mark(self, source: str) -> str:
-        """The mark under which what a memory teaches is learned once."""
+        """Return the idempotency key under which a memory's lesson is learned once."""
         return self._vault.home.key_mark(self._agent, f"procedure {source}")
 
     def _noted(self, given: Mapping[str, Any], kind: str, reason: str, before: Procedure) -> Procedure:
@@ -244,7 +244,7 @@ class Procedures:
         return self._vault.home.now().astimezone(self._vault.home.zone).date().isoformat()
 
     def _at(self, path: str) -> Procedure | None:
-        """What a page says; it is read again when it has changed."""
+        """Return the procedure on a page; the page is parsed again when it has changed."""
         page = self._vault.page(path)
         if page is None:
             return None
@@ -278,9 +278,8 @@ class Procedures:
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a procedure as it has them; what is None is not given."""
-    if unknown := next((name for name in given if name not in _CHANGEABLE), None):
-        raise InputError(f"a procedure has no {unknown[:40]!r} to set", hint=nearest(unknown, _CHANGEABLE))
+    """Convert the given parts of a procedure to its field types; None counts as not given."""
+    check_known("a procedure has no", given, _CHANGEABLE)
     return {name: _part(name, value) for name, value in given.items() if value is not None}
 
 
@@ -290,9 +289,9 @@ def _part(name: str, value: Any) -> Any:
     if name == "steps":
         return _steps(value)
     if name == "tree":
-        return value if isinstance(value, Branch) else _read_back(f"## Tree\n{check_text(name, value)}").tree
+        return value if isinstance(value, Branch) else _read_back(f"## Tree\n{check_string(name, value)}").tree
     if name == "timeout":
-        return value if isinstance(value, timedelta) else read_span(check_text(name, value))
+        return value if isinstance(value, timedelta) else read_span(check_string(name, value))
     if name == "errors":
         return {_line(name, key): _line(name, each) for key, each in dict(value).items()}
     if name in _LISTS:
@@ -304,11 +303,11 @@ def _part(name: str, value: Any) -> Any:
 
 
 def _line(name: str, value: object) -> str:
-    return " ".join(without_surrogates(check_text(name, value)).split())
+    return " ".join(without_surrogates(check_string(name, value)).split())
 
 
 def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
-    """Steps as a page would tell them, numbered or one a line, or one by one."""
+    """Parse steps, given as the text of a page, numbered or one per line, or as a list."""
     if isinstance(given, str) and _STARTS.search(given):
         return _read_back(f"## Steps\n{given}").steps
     listed = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else given
@@ -318,7 +317,7 @@ def _steps(given: str | Iterable[Step | str]) -> tuple[Step, ...]:
 def _one_step(given: Step | str) -> Step:
     if isinstance(given, Step):  # whether a page can say it is seen when the page is made
         return given
-    lines = check_text("a step", given).strip().splitlines()
+    lines = check_string("a step", given).strip().splitlines()
     [step] = _read_back("\n   ".join(["## Steps\n1. " + "".join(lines[:1]), *lines[1:]])).steps
     return step
 
@@ -331,7 +330,7 @@ def _read_back(section: str) -> Procedure:
 
 
 def _sound(procedure: Procedure, page: str) -> str:
-    """A page, if it says what it should."""
+    """Return the page if reading it back gives the same procedure."""
     again = read(procedure.path, page)
     names = (each.name for each in fields(again) if each.compare and each.name != "problems")
     wrong = next((name for name in names if getattr(again, name) != getattr(procedure, name)), None)

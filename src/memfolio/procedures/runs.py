@@ -23,12 +23,12 @@ from itertools import chain, groupby, pairwise, product
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from memfolio.arguments import check_string
 from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
 from memfolio.index.lookup import records
 from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
-from memfolio.recall.query import check_text
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Practising
 from memfolio.state import moment
@@ -91,10 +91,10 @@ class Tried:
 
 @frozen
 class Waiting:
-    """What a run waits for before it goes on."""
+    """What a run waits for before it can continue."""
 
     kind: str
-    """`step`: do it and tell how it went; `doubt`: say whether it was done; `value`: give the values it names."""
+    """`step`: do it and report; `doubt`: say whether it was done; `value`: provide the named values."""
     step: int
     text: str
     way: StepMode = StepMode.DO
@@ -106,9 +106,9 @@ class Waiting:
 
 @frozen
 class Run:
-    """A run with the steps of the page as it was when the run began.
+    """A run with the steps of the page as they were when it began.
 
-    Step 0 is what must hold before the first step, and the number after the last step what must hold at the end.
+    Step 0 checks what must hold before the first step, and the number after the last step what must hold at the end.
     """
 
     id: str
@@ -117,13 +117,13 @@ class Run:
     is_checklist: bool = False
     given: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
-    """What was given, and the fields of results that are objects; of the same name, what came last."""
+    """The given values, and the fields of results that are objects; later values replace earlier ones."""
     steps: tuple[Step, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     timeout: timedelta | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
-    """What to do about which error, in words."""
+    """What to do about each error, in words."""
     began: datetime = EPOCH
     tried: dict[str, Tried] = field(default_factory=dict)
     """By the step's number, with `:fallback` or `:undo` for the other ways."""
@@ -136,7 +136,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """How it ended, else `waiting`, or `open` where it is under way or was interrupted."""
+        """The outcome, or `waiting`, or `open` if it is running or was interrupted."""
         return self.outcome or ("waiting" if self.waiting else "open")
 
     @property
@@ -149,13 +149,13 @@ class Run:
 
     @property
     def results(self) -> dict[int, Any]:
-        """What the completed steps gave, by their numbers, as it was recorded."""
+        """Recorded results of completed steps by number."""
         done = [(key, tried) for key, tried in self.tried.items() if tried.outcome is RunOutcome.DONE]
         return {int(key.partition(":")[0]): tried.result for key, tried in done}
 
 
 def key_of(step: int, way: StepMode) -> str:
-    """What names a step done in one way, within a run."""
+    """Return the name of a step and mode within a run."""
     return f"{step:d}" if way is StepMode.DO else f"{step:d}:{way}"
 
 
@@ -176,14 +176,14 @@ def begin_line(procedure: Procedure, values: Line, *, is_checklist: bool) -> dic
 
 
 def fold(lines: Iterable[Line]) -> Run | None:
-    """The run that these lines tell of, oldest first; None where the first of them does not begin one."""
+    """Replay the lines of a run, oldest first; None if the first line does not begin one."""
     rest = iter(lines)
     run = _begun(next(rest, {}))
     return run and reduce(after, rest, run)
 
 
 def after(run: Run, line: Line) -> Run:
-    """The run after one more line; one that makes no sense changes nothing."""
+    """Return the run after one more line; an invalid line changes nothing."""
     match line:
         case {"op": "set", "values": dict(values)}:
             return replace(run, given=run.given | values, values=run.values | values)
@@ -243,13 +243,13 @@ _TYPES: dict[str, Any] = dict.fromkeys(_TEXTS, str) | _NUMBERS | {"arguments": d
 
 
 def _step_line(step: Step) -> dict[str, Any]:
-    """A step as JSON, without what it does not say."""
+    """Return a step as JSON, without empty fields."""
     told = asdict(step) | {"timeout": _total(step.timeout)}
     return {name: value for name, value in told.items() if value is not None}
 
 
 def _recorded_step(line: Line) -> Step:
-    """A step as it was recorded; raises an error for what no page says."""
+    """Read a recorded step; raises an error for anything a page cannot say."""
     if not all(value is None or isinstance(value, _TYPES[name]) for name, value in line.items()):
         raise TypeError("no step")
     read_condition(line.get("condition") or "always")
@@ -285,9 +285,9 @@ class RunMetrics:
     failing_steps: dict[int, int] = field(default_factory=dict)
     """How many runs failed at which step, most first."""
     versions: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """By version, the first one first: how many runs there were, and how many of them went well."""
+    """Number of runs and of successful ones by version, oldest first."""
     success_rate_change: float | None = None
-    """What the rate of the latest version has over that of the one before it."""
+    """Success rate of the latest version minus that of the one before."""
 
 
 class FailingProcedure(NamedTuple):
@@ -298,7 +298,7 @@ class FailingProcedure(NamedTuple):
 
 
 def measure(runs: Iterable[Run], window: int) -> RunMetrics:
-    """How well the runs of one procedure went, the latest `window` of them, and of each version."""
+    """Measure the latest `window` runs of a procedure, in all and for each version."""
     counted = sorted((run for run in runs if run.counts), key=lambda run: run.began)
     if not (latest := counted[-window:]):
         return RunMetrics()
@@ -336,7 +336,7 @@ def _succeeded(runs: Iterable[Run]) -> int:
 
 
 def _is_fresh(run: Run, procedure: Procedure) -> bool:
-    """Whether a run began after the day of the last restore: whoever restores a procedure lets it begin anew."""
+    """Whether a run began after the procedure was last restored: a restored procedure starts afresh."""
     # Pages tell days and runs have moments: compared as text, up to the length of the day.
     days = [each.at for each in procedure.history if each.kind in ("retired", "restored")]
     return all(run.began.isoformat()[: len(day)] > day for day in days)
@@ -357,11 +357,11 @@ class StepFinding:
     steps: tuple[int, ...]
     text: str
     seconds: float = 0.0
-    """What a run could be shorter by at most, as far as seconds were recorded."""
+    """An upper bound of the time that could be saved per run, as far as seconds were recorded."""
 
 
 def findings(procedure: Procedure, runs: Sequence[Run]) -> list[StepFinding]:
-    """What the runs that ended with the very steps that the page has show about them."""
+    """Return findings about the steps from ended runs with exactly the steps of the page."""
     steps = procedure.steps
     # Runs of earlier versions tell nothing about steps that have changed since.
     own = [run for run in runs if run.counts and [*map(_done, run.steps)] == [*map(_done, steps)]]
@@ -370,13 +370,13 @@ def findings(procedure: Procedure, runs: Sequence[Run]) -> list[StepFinding]:
 
 
 def _done(step: Step) -> tuple[str, object, object, object]:
-    """What a step does and when; its words do not matter where a function does it."""
+    """What a step does and when; its words do not matter if a function does it."""
     words = "" if step.action else " ".join(step.text.casefold().split())
     return words, step.action, dict(step.arguments), step.condition
 
 
 def _repeated(steps: Sequence[Step], runs: Sequence[Run]) -> Iterator[StepFinding]:
-    """Neighbours only: what lies between two equal steps may be why the second one is there."""
+    """Find equal steps in a row only: a step between them may be the reason for the second one."""
     for one, other in pairwise(steps):
         if _done(one) == _done(other):
             text = f"step {other.number} does the same as step {one.number}, right after it"
@@ -401,7 +401,7 @@ def _needless(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
 
 
 def _kept(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
-    """What a function gave for the same values; one that can be taken back is called for what it does."""
+    """Find functions that always gave the same result for the same values and have no effect to undo."""
     results: dict[str, list[str]] = {}
     # What is not repeatable, or can be taken back, has an effect; a cache would lose it.
     for run in runs if step.action and step.repeatable and not step.undo else ():
@@ -414,7 +414,7 @@ def _kept(step: Step, runs: Sequence[Run]) -> Iterator[StepFinding]:
 
 
 def _usual_seconds(step: Step, runs: Sequence[Run]) -> float:
-    """What a step takes on average, where it was done."""
+    """Return the average duration of a step."""
     tried = [run.of(step.number) for run in runs]
     return round(fmean([each.seconds for each in tried if each.outcome is RunOutcome.DONE] or [0.0]), 3)
 
@@ -438,10 +438,10 @@ class StepContext:
     step: int
     attempt: int
     key: str
-    """The same for every try of this step in this run: what is done under it once need not be done again."""
+    """The same for every attempt at this step in this run, for use as an idempotency key."""
     values: Mapping[str, Any]
     results: Mapping[int, Any]
-    """What earlier steps gave, by their numbers, as it was recorded."""
+    """Recorded results of earlier steps by number."""
 
 
 class Call(NamedTuple):
@@ -453,7 +453,7 @@ class Call(NamedTuple):
 
 
 Move = Call | Waiting | Line
-"""A function to call, something to wait for, or the line that says what comes of the state by itself."""
+"""A function to call, something to wait for, or the line that the state itself leads to."""
 
 
 def advance(
@@ -469,7 +469,7 @@ def advance(
 
 
 def following(run: Run, actions: Actions, now: datetime) -> Move:
-    """What comes next in a run that has not ended; the same state always gives the same."""
+    """Return the next move of a run that has not ended; the same state always gives the same move."""
     # A checklist hands every step over, though a function could do it.
     actions = {} if run.is_checklist else actions
     if late := next(_late(run, now), None):
@@ -501,7 +501,7 @@ def end_line(run: Run, outcome: RunOutcome, now: datetime) -> Line:
 
 
 def recordable(result: Any) -> Any:
-    """A result as a line can hold it: what is no JSON by its type, what is long cut."""
+    """Convert a result to JSON: other types become their type name, and long values are cut."""
     try:
         text = without_surrogates(json.dumps(plain(result, "result", 1), ensure_ascii=False))
     except InputError:
@@ -514,7 +514,7 @@ def _line(op: str, step: int, way: StepMode = StepMode.DO, **more: Any) -> Line:
 
 
 def _late(run: Run, now: datetime) -> Iterator[Line]:
-    """Tries that were handed over, of which nobody has told while there was time."""
+    """Fail steps that were handed over and not reported within their timeout."""
     for step, way in product(run.steps, StepMode):
         tried = run.of(step.number, way)
         if tried.is_open and tried.is_handed and step.timeout is not None and now - tried.began > step.timeout:
@@ -526,9 +526,9 @@ def _timed_out(seconds: float) -> dict[str, Any]:
 
 
 def _checks(run: Run, number: int, conditions: Iterable[str]) -> Iterator[Move]:
-    """What must hold: what the values decide is decided, all else is handed over in words.
+    """Check conditions: the values decide where they can, everything else is handed over in words.
 
-    Values that came later do not put in question what held before the first step.
+    Values that arrive later do not change the outcome of checks before the first step.
     """
     if number == 0 and run.tried.keys() - {"0"}:
         return
@@ -547,7 +547,7 @@ def _holds(condition: str, run: Run) -> bool | None:
 
 
 def _step(run: Run, step: Step, actions: Actions) -> Iterator[Move]:
-    """What a step still needs: nothing, once it is over."""
+    """Yield the moves that a step still needs; none if it is over."""
     tried, instead = run.of(step.number), run.of(step.number, StepMode.FALLBACK)
     if tried.is_over or instead.is_over:
         return
@@ -576,7 +576,7 @@ def _condition(run: Run, step: Step) -> Iterator[Move]:
 
 
 def _undoing(run: Run, actions: Actions) -> Iterator[Move]:
-    """Completed steps are taken back, the latest first; one that cannot be does not stop the others."""
+    """Undo completed steps, latest first; one that cannot be undone does not stop the others."""
     for step in reversed(run.steps):
         tried = run.of(step.number, StepMode.UNDO)
         if step.undo and step.number in run.results and not (tried.is_over or tried.failures):
@@ -584,7 +584,7 @@ def _undoing(run: Run, actions: Actions) -> Iterator[Move]:
 
 
 def _attempt(run: Run, step: Step, way: StepMode, actions: Actions) -> Move:
-    """A try of a step; one that is open waits for the agent that has it, or for word of whether it was done."""
+    """Return the next attempt at a step; an open one waits for its agent, or for word of whether it was done."""
     tried = run.of(step.number, way)
     name, text = {
         StepMode.DO: (step.action, step.text),
@@ -607,7 +607,7 @@ def _attempt(run: Run, step: Step, way: StepMode, actions: Actions) -> Move:
 
 
 def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[float], None]) -> Run:
-    """Try a step once: its start is recorded, then what came of it; where it may be tried again, after a pause."""
+    """Run a step once: record the start, call it, record the outcome, and pause before a possible retry."""
     (step, way, function), number = call, call.step.number
     # Recorded before it is called: after a crash it is known that it may have been done.
     run = write(run, _line("start", number, way))
@@ -626,7 +626,7 @@ def _called(run: Run, call: Call, write: Write, now: datetime, sleep: Callable[[
 
 
 def _patience(run: Run, call: Call, now: datetime) -> float:
-    """How many seconds a function has: what its step says, and no more than the run has left, unless it takes back."""
+    """Return the seconds a function may take: its timeout, and what the run has left unless it undoes a step."""
     spent = max(timedelta(), now - run.began)
     left = run.timeout - spent if run.timeout is not None and call.way is not StepMode.UNDO else None
     spans = [span.total_seconds() for span in (call.step.timeout, left) if span is not None]
@@ -634,9 +634,9 @@ def _patience(run: Run, call: Call, now: datetime) -> float:
 
 
 def _result(act: Callable[[], Any], seconds: float) -> Line:
-    """What a function gave, or why it failed; it has a thread of its own, which is left behind when its time is up.
+    """Return the result of a function or its error; it runs in a thread that is abandoned after the timeout.
 
-    What is meant to end the program, such as KeyboardInterrupt, is raised: then the step is in doubt.
+    Exceptions that end the program, such as KeyboardInterrupt, are raised; the step is in doubt then.
     """
     future: Future[Any] = Future()
     threading.Thread(target=_settle, args=(future, act), name="memfolio-step", daemon=True).start()
@@ -689,9 +689,9 @@ class Runs:
         return self.resume(self.start(name, values, checklist=checklist, by=by).id, by=by)
 
     def resume(self, id: str, values: Line = EMPTY, *, by: Attribution = BY) -> Run:
-        """Go on with a run, with values that it asks for; one that has ended is returned as it is.
+        """Continue a run, with the values it asks for; a run that has ended is returned unchanged.
 
-        Raises ConflictError where it is under way elsewhere.
+        Raises ConflictError if it is running elsewhere.
         """
         if (run := self.get(id)).outcome is not None:
             return run
@@ -708,31 +708,31 @@ class Runs:
         turn: int | None = None,
         by: Attribution = BY,
     ) -> Run:
-        """Tell how the step went that a run waits for, or of which it does not know, and go on.
+        """Report how the step went that a run waits for or is in doubt about, and continue.
 
-        With `turn`, that of `run.waiting`, ConflictError is raised where the run waits for another try, as when
-        somebody told of it already.
+        With `turn`, taken from `run.waiting`, ConflictError is raised if the run waits for another attempt, for example
+        because somebody has reported this one already.
         """
         if ok:
             return self._told(id, RunOutcome.DONE, by, turn, result=recordable(result))
         return self._told(id, RunOutcome.FAILED, by, turn, error=error or "it failed")
 
     def redo(self, id: str, *, by: Attribution = BY) -> Run:
-        """Say that a step in doubt was not done, and go on with another try of it."""
+        """Report that a step in doubt was not done, and try it again."""
         return self._told(id, RunOutcome.FAILED, by, error="was not done", redo=True)
 
     def skip(self, id: str, *, by: Attribution = BY) -> Run:
-        """Leave out the step that a run waits for, and go on."""
+        """Skip the step that a run waits for, and continue."""
         return self._told(id, RunOutcome.SKIPPED, by)
 
     def abandon(self, id: str, *, by: Attribution = BY) -> Run:
-        """End a run where it is; nothing is taken back, and it counts neither as a success nor as a failure."""
+        """End a run without undoing anything; it counts neither as a success nor as a failure."""
         with self._alone(id) as run:
             return self._add(run, end_line(run, RunOutcome.ABANDONED, self._vault.home.now()), by)
 
     def get(self, id: str) -> Run:
-        """A run as it stands, what it waits for, and whether its page has changed since."""
-        about = without_surrogates(check_text("a run", id))
+        """Return a run with what it waits for."""
+        about = without_surrogates(check_string("a run", id))
         lines = self._searcher.index.read(lambda connection: records(connection, "runs", about))
         if (run := fold(lines)) is None:
             wrong = f"the first line of run {id[:80]!r} makes no sense" if lines else f"there is no run {id[:80]!r}"
@@ -771,7 +771,7 @@ class Runs:
         return run
 
     def _written(self, line: Line, by: Attribution) -> Line:
-        """Add a line to the ledger; gives it as it stands there. What is asked for again must not be changed on it."""
+        """Append a line to the ledger and return it as written; lines that a retry depends on must not be redacted."""
         adding = AddLines(self._ledger, (line,), "X")
         change = Change(operations=(adding,), by=check_attribution(by), action=Action.APPEND)
         cleaned = self._vault.clean(change)
@@ -786,14 +786,14 @@ class Runs:
         return {**kept, "id": receipt.ids[0], "at": receipt.at}
 
     def _seen(self, run: Run) -> Run:
-        """The run with what it waits for, though its time be up."""
+        """Return the run with what it waits for, even if its time is up."""
         # As of its beginning, when no time limit had passed.
         move = None if run.outcome else following(run, self._procedures.actions, run.began)
         return replace(run, waiting=move if isinstance(move, Waiting) else None)
 
     @contextmanager
     def _alone(self, id: str) -> Iterator[Run]:
-        """The run as it is, with which nobody else can go on meanwhile; what of it is on disk is seen whole."""
+        """Lock a run, so that nobody else continues it, and read its current state."""
         self._unended(id)  # before a lock is made for it
         with ExitStack() as held:
             try:
@@ -839,6 +839,6 @@ def _lock(id: str) -> str:
 
 
 def scheduled(procedures: Procedures, runs: Runs) -> Iterator[str]:
-    """The procedures whose time of day has come since they were last done, in words."""
+    """Yield the procedures that became due since they were last done, in words."""
     last = {run.procedure: run.began for run in reversed(runs.list())} if procedures.due() else {}
     return (f"{each.procedure.title} (at {each.at:%H:%M})" for each in procedures.due(last=last))

@@ -1,8 +1,8 @@
 """What the reasoning methods share: typed inputs, their context, and the result.
 
-A method is a function of a NamedTuple of inputs; where it can be asked in several ways, of a union of them. The types
-say what each input must be, and `read` checks it: what is missing or makes no sense is an InputError that names the
-place (`likelihoods.rain.wet`) and says what belongs there.
+A method is a function of a NamedTuple of inputs, or of a union of them if it can be asked in several ways. The types
+define the inputs, and `read` checks them: a missing or invalid value raises an InputError that names the place
+(`likelihoods.rain.wet`) and says what belongs there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memfolio.vault.fields import without_surrogates
 MOST = 10_000
 """How many members a list or a mapping may have."""
 LARGEST = 1e100
-"""How large an amount may be: what is computed from such amounts stays a number."""
+"""The largest amount allowed, so that results stay finite."""
 
 T = TypeVar("T")
 Inputs = Mapping[str, Any]
@@ -62,7 +62,7 @@ def read(kind: Any, found: Any, place: str) -> Any:
 
 @cache
 def _form(kind: Any) -> tuple[Any, tuple[Any, ...], bool]:
-    """What a type is made of, and whether it is a record of inputs."""
+    """Return the origin and arguments of a type, and whether it is a record of inputs."""
     return get_origin(kind), get_args(kind), isinstance(kind, type) and issubclass(kind, tuple)
 
 
@@ -80,15 +80,15 @@ def _record(kind: Any, found: Any, place: str) -> Any:
 
 @cache
 def input_types(kind: Any) -> dict[str, Any]:
-    """The types of a record or a function by their names; one that is a word of Python ends in a line in code: `from_`.
+    """Return the types of a record or function by input name; in code, a Python keyword ends in an underscore: `from_`.
 
-    They are kept, as reading them takes longer than reading most inputs.
+    They are cached, since resolving them takes longer than reading most inputs.
     """
     return {name.rstrip("_"): each for name, each in get_type_hints(kind, include_extras=True).items()}
 
 
 def _alternative(kind: Any, found: Any) -> Any:
-    """The one of several types that a value has the shape of."""
+    """Return the alternative of a union that matches the shape of a value."""
     origin, inside, _ = _form(kind)
     if origin not in (Union, UnionType):
         return kind
@@ -99,7 +99,7 @@ def _alternative(kind: Any, found: Any) -> Any:
 
 @cache
 def _shape(kind: Any) -> Any:
-    """What of Python a value of a type is given as."""
+    """Return the Python type that a value of this input type is given as."""
     origin, inside, is_record = _form(kind)
     if origin is Annotated:
         return _shape(inside[0])
@@ -198,7 +198,7 @@ def adding_up(place: str, chances: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def even(place: str, rows: Sequence[Sequence[float]]) -> Sequence[Sequence[float]]:
-    """Rows if there are some, all equally long."""
+    """Return rows if there are any and all have the same length."""
     if len({len(row) for row in _counted(place, rows, 1)}) != 1 or not rows[0]:
         raise InputError(f"the rows of {place} differ in length", hint="give each the same number of columns")
     return rows
@@ -216,7 +216,7 @@ Named = Annotated[Mapping[str, T], sized(1)]
 
 
 def one_of(place: str, name: str, names: Iterable[str]) -> str:
-    """A name if it is one of these."""
+    """Return a name if it is among these."""
     if name not in (choices := [*names]):
         raise wrong(place, name, nearest(str(name), choices))
     return name
@@ -233,7 +233,7 @@ def only(place: str, given: Iterable[str], names: Collection[str]) -> None:
 
 
 class Computed(NamedTuple):
-    """What a method returns; empty lines are dropped. `Result` documents the parts."""
+    """The return value of a method; empty lines are dropped. `Result` documents the fields."""
 
     conclusion: str
     confidence: float | None = None
@@ -245,22 +245,22 @@ class Computed(NamedTuple):
 
 @frozen
 class Result:
-    """A conclusion with its inputs, its steps, how sure it is, and what would change it.
+    """A conclusion with its inputs, its steps, its confidence, and what would change it.
 
-    A method that does not compute leaves the conclusion to whoever reads its worksheet: then `computed` is False,
-    `conclusion` is empty and `steps` are what to do, one after the other.
+    A method that does not compute leaves the conclusion to the reader of its worksheet: then `computed` is False,
+    `conclusion` is empty and `steps` are the steps to work through.
     """
 
     method: str
     conclusion: str
     confidence: float | None = None
-    """How sure the conclusion is, given its inputs: 1 is certain if they are true. None where the method cannot say."""
+    """Confidence in the conclusion if the inputs are true; None if the method cannot tell."""
     steps: tuple[str, ...] = ()
     """How it was reached, in sentences a person can follow."""
     would_change: tuple[str, ...] = ()
-    """What would lead to another conclusion: which input, past which value."""
+    """Changes of inputs that would lead to another conclusion, with their thresholds."""
     inputs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """What was given, and what was taken where nothing was given."""
+    """The given inputs, and the defaults of the others."""
     answer: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The conclusion as values, such as the probabilities, for a program; JSON can hold them.
 
@@ -272,7 +272,7 @@ class Result:
     """Limits and doubts: assumptions that were made, ties, several solutions."""
     computed: bool = True
     filled_by: str = ""
-    """The model that estimated the inputs, where nobody gave them."""
+    """The model that estimated the inputs, if they were not given."""
     problem: str = ""
 
 
@@ -333,7 +333,7 @@ def method(code: Callable[[T, World], Computed]) -> Method:
 
 
 def _way(kind: Any, values: Inputs) -> Any:
-    """Of several ways to ask, the one that reads most of what is given."""
+    """Return the way to ask that uses most of the given inputs."""
     ways = get_args(kind) or (kind,)
     # Of ways that read equally much, the first is the usual one.
     return max(ways, key=lambda way: len(input_types(way).keys() & values.keys()))
@@ -351,7 +351,7 @@ def _lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _as_far_as_possible(lines: Iterable[str]) -> Iterator[str]:
-    """What would change a result, until the effort is spent: the result itself stands without it."""
+    """Yield what would change a result until the effort is spent; the result is valid without it."""
     try:
         yield from lines
     except InputError:
@@ -384,7 +384,7 @@ def leaving_out(members: Iterable[T]) -> Iterator[tuple[T, list[T]]]:
 
 
 def minimal_subset(whole: Sequence[T], does: Callable[[list[T]], bool]) -> list[T]:
-    """A part of a list that does what the whole does, and from which nothing can be left out."""
+    """Return a minimal part of a list that still satisfies `does`."""
     kept = list(whole)
     # One pass is enough: what cannot be left out of a larger part cannot be left out of a smaller one.
     for each in whole:
@@ -401,19 +401,19 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """The value of an input past which another leads, and on which side of it."""
+    """The threshold of an input past which another option leads, and its direction."""
 
     at: float
     leader: str
     rises: bool
 
     def past(self, present: float) -> str:
-        """To where the input has to go from where it is."""
+        """Describe how far the input has to move from its present value."""
         return f"{'rises above' if self.rises else 'falls below'} {brief(self.at)} (it is {brief(present)})"
 
 
 def brief(value: float) -> str:
-    """A number as a person reads it; what is nearly 1 is not called 1."""
+    """Format a number for people; a value just below 1 is not rounded to 1."""
     if 0.9999 < value < 1:
         return f"{value:.8g}"
     return f"{value:,.0f}" if 10_000 <= abs(value) < 1e15 else f"{value:.4g}"
@@ -443,7 +443,7 @@ def leaders(values: Mapping[str, float], scale: float | None = None) -> list[str
 
 
 def linear_flip(at_zero: Mapping[str, float], at_one: Mapping[str, float], leader: str, present: float) -> Flip | None:
-    """The nearest share at which another overtakes, where every score is linear in that share."""
+    """Return the nearest share at which another option overtakes, if every score is linear in that share."""
     found, slack = [], CLOSE * max(map(abs, (*at_zero.values(), *at_one.values())))
     for other in at_zero:
         start, end = at_zero[leader] - at_zero[other], at_one[leader] - at_one[other]

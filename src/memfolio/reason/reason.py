@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
-from memfolio.arguments import nearest, text_of
+from memfolio.arguments import check_known, text_of
 from memfolio.errors import InputError, MemfolioError, ModelError, NotFoundError, PolicyError
 from memfolio.index.lookup import records
 from memfolio.llm.model import Model
@@ -584,8 +584,7 @@ def _by_method(given: Inputs | None, asked: Sequence[Method]) -> dict[str, Input
     # {"bayesian": {…}} names methods; {"prior": …} names inputs, which all that read them get.
     is_by_method = all(name in known and isinstance(value, Mapping) for name, value in flat.items())
     read = [name for each in asked for name in ([each.name] if is_by_method else each.inputs)]
-    if unread := [str(name) for name in flat if name not in read]:
-        raise InputError(f"there is no input {unread[0]!r:.60}", hint=nearest(unread[0], sorted({*read})))
+    check_known("there is no input", flat, sorted({*read}))
     if is_by_method:
         return {name: flat.get(name, {}) for name in known}
     return {name: {each: flat[each] for each in flat if each in method.inputs} for name, method in known.items()}

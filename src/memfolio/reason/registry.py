@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, field
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.reason.inputs import Method as Code
 from memfolio.reason.inputs import Result, one_of, only
+from memfolio.text import packaged_table
 from memfolio.types import EMPTY, frozen
 
 
 @cache
 def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
+    return packaged_table(f"reason/data/{name}.toml")
 
 
 # What kind of problem it is, by six dimensions: said by whoever asks, or suggested by the words of the problem.

@@ -1,20 +1,21 @@
-"""Candidates: everything that may answer a question, with what speaks for it, gathered from one index."""
+"""Candidates: everything that may answer a question, with its scores, gathered from one index."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import field, replace
+from datetime import datetime
 from itertools import chain
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 from memfolio.embed.vectorizer import QueryVector
 from memfolio.index import graph
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lookup import around, newest, overview
+from memfolio.index.lookup import around, newest_rows, overview
 from memfolio.index.read_files import DIGEST
-from memfolio.index.search import Sieve, TurnColumns, matches, matches_any
+from memfolio.index.search import SUPERSEDED, Filter, Sieve, TurnColumns, matches, matches_any
 from memfolio.index.vectors import Scan, neighbours
 from memfolio.recall.current import asks_now
 from memfolio.recall.query import Query
@@ -29,29 +30,32 @@ COMPANY = 3
 SEEDS = 10
 """From how many of the best ties of cause and time are followed."""
 LATEST = 20
-"""How many of the last memories are looked at for what they may change."""
+"""How many of the latest memories are checked for changes of earlier ones."""
+THEN = 100
+"""How many memories a day or month that the question names brings at most."""
 MANY = 200
 """How many memories one person or thing brings at most."""
 
 APART = 1 << 40
-"""How far apart the rows of two indexes lie once they are joined."""
+"""The offset between the rows of two joined indexes."""
 Scores = Mapping[int, float]
-"""What speaks for rows."""
+"""Scores by row."""
 Turns = Mapping[int, TurnColumns]
 Near = Mapping[int, Sequence[tuple[int, int]]]
-"""Rows, each with those around it and their distances, which are negative for what came before."""
-_superseded_by, _source = attrgetter("superseded_by"), attrgetter("source")
+"""Rows with their neighbours and distances, which are negative for earlier ones."""
+_row = itemgetter(0)
+_superseded_by, _source = (itemgetter(TurnColumns._fields.index(name)) for name in ("superseded_by", "source"))
 SURE = 0.35
 """From which similarity on the nearest counts in full: something is always nearest, however far away it is."""
 AGREEING = 0.8
-"""How near in meaning, beside `SURE`, the best by words is taken to be where nobody knows."""
+"""The assumed similarity, relative to `SURE`, of the best match by words if no vectors are known."""
 SCORES = ("text", "vector", "entity", "causal", "temporal", "link")
-"""The fields of candidates that say what speaks for them."""
+"""The score fields of candidates."""
 
 
 @frozen
 class Candidates:
-    """Rows, each with its score by words and by meaning, and with what ties it to others."""
+    """Rows with their scores by words and by meaning, and with their links to others."""
 
     turns: Turns
     text: Scores = field(default_factory=dict)
@@ -66,14 +70,13 @@ class Candidates:
     """The rows that are passages of a digest, with its path."""
 
     is_worded: bool = False
-    """Whether words stand in for meanings, since too few memories have vectors."""
+    """Whether word scores stand in for similarity, because too few memories have vectors."""
 
     def worded(self, share: float) -> Candidates:
-        """The same where meanings count only for a share, and are taken to be as near as the words are.
+        """Return candidates whose similarity counts only for a share, and is otherwise derived from word scores.
 
-        With a share of 1 only those are that are not known.
-
-        So what is found by words alone has scores and fits on the same scale.
+        With a share of 1, only unknown similarities are derived. Thus results found by words alone have scores and fits
+        on the same scale.
         """
         best = max(self.text.values(), default=0.0)
         near = {row: AGREEING * SURE * score / best for row, score in self.text.items()} if best > 0 else {}
@@ -95,9 +98,9 @@ def gather(
     ranking: Ranking,
     previous: Sequence[str] = (),
 ) -> Candidates:
-    """What each strategy brings, all of it passing the filter.
+    """Run every strategy; all results pass the filter.
 
-    `previous` are the memories that the hop before found, from which this one starts.
+    `previous` are the memories that the previous hop found, where this one starts.
     """
     # At least twice what is wanted, since filters and versions take some away.
     breadth = max(ranking.breadth_complex if question.is_complex else ranking.breadth, 2 * query.limit)
@@ -105,15 +108,17 @@ def gather(
     text = _by_words(question, sieve, breadth) if ranking.text else {}
     best = list(text)
     near = around(connection, best[:NEIGHBOURLY], COMPANY) if ranking.spread else {}
-    tied = _tied(sieve, question, ranking, list(sieve.passing(best[:SEEDS]).values()), previous)
-    rows = {*text, *(each for pairs in near.values() for each, _ in pairs), *chain.from_iterable(tied.values())}
+    tied = _tied(sieve, question, ranking, best[:SEEDS], previous)
+    rows = {*text, *map(_row, chain.from_iterable(near.values())), *chain.from_iterable(tied.values())}
     scan: Scan | None = None
     # Asked of the same moment as the vectors: another embedder may have taken the index over since.
     if vector is not None and ranking.vector and vector.whose.matches(overview(connection).identity or ""):
         scan = index.matrix.scan(connection, vector.values)
-        rows.update(each.row for each in neighbours(scan, sieve, breadth))
+        rows.update(neighbours(scan, sieve, breadth))
     if asks_now(query.text):  # what was said last may change the answer without a word of the question
-        rows.update(each.row for each in newest(connection, query.filter, LATEST))
+        rows.update(newest_rows(connection, query.filter, LATEST))
+    for start, end in question.told_in:
+        rows.update(newest_rows(connection, _within(query.filter, start, end), THEN))
     turns = sieve.passing(rows)
     candidates = Candidates(
         turns=turns,
@@ -127,32 +132,38 @@ def gather(
     return _with_digests(connection, _resolved(connection, candidates, query), ranking)
 
 
+def _within(wanted: Filter, start: datetime, end: datetime) -> Filter:
+    """The same filter, for what happened in a time."""
+    since, until = max(filter(None, (wanted.since, start))), min(filter(None, (wanted.until, end)))
+    return replace(wanted, since=since, until=until)
+
+
 def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:
     """The best rows by words, best first, with their scores."""
     if question.without and question.words:
-        return dict(matches(question.expression, sieve, breadth))
-    return dict(matches_any(question.search, sieve, breadth)) if question.words else {}
+        return matches(question.expression, sieve, breadth)
+    return matches_any(question.search, sieve, breadth) if question.words else {}
 
 
 def _tied(
-    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[TurnColumns], previous: Sequence[str]
+    sieve: Sieve, question: Question, ranking: Ranking, seeds: Sequence[int], previous: Sequence[str]
 ) -> dict[str, Any]:
-    """What people, things, causes, times and links bring, by the names of these fields."""
+    """Return the scores by entity, cause, time and link, under the names of these fields."""
     reach = ranking.reach_complex if question.is_complex else ranking.reach
     found: dict[str, dict[int, float]] = {}
     if ranking.entity and question.entities:
         found["entity"] = _about(sieve, question.entities)
     if question.intent is Intent.WHY and ranking.causal:
-        found["causal"] = _causes(sieve.connection, [seed.id for seed in seeds], reach)
+        found["causal"] = _causes(sieve.connection, [seed.id for seed in sieve.passing(seeds).values()], reach)
     if question.intent is Intent.WHEN and ranking.temporal:
-        found["temporal"] = _times(sieve.connection, [seed.row for seed in seeds], reach)
+        found["temporal"] = _times(sieve.connection, list(sieve.passing(seeds)), reach)
     if previous:
         found["link"] = _links(sieve, previous)
     return found
 
 
 def _about(sieve: Sieve, entities: Sequence[str]) -> dict[int, float]:
-    """What links to an entity or stands on its page; half as much for those related to it."""
+    """Score memories that mention an entity or are on its page; related entities count half."""
     further = graph.related(sieve.connection, entities)
     found = dict.fromkeys(graph.about(sieve, further, MANY), 0.5)
     return found | dict.fromkeys(graph.about(sieve, entities, MANY), 1.0)
@@ -171,7 +182,7 @@ def _causes(connection: Connection, ids: Sequence[str], reach: int) -> dict[int,
 
 
 def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int, float]:
-    """What was said before and after the best."""
+    """Score what was said before and after the best matches."""
     found: dict[int, float] = {}
     for row, distance in chain.from_iterable(around(connection, seeds, reach).values()):
         found[row] = max(found.get(row, 0.0), 0.5 ** (abs(distance) - 1))
@@ -179,15 +190,15 @@ def _times(connection: Connection, seeds: Sequence[int], reach: int) -> dict[int
 
 
 def _links(sieve: Sieve, previous: Sequence[str]) -> dict[int, float]:
-    """What is tied to the hits of the hop before: by an edge, or by naming the same people and things."""
+    """Score what is linked to the hits of the previous hop: by an edge, or by common entities."""
     tied = dict.fromkeys((tie.row for tie in graph.tied(sieve.connection, previous)), 1.0)
     entities = graph.mentioned(sieve.connection, previous)
     return dict.fromkeys(graph.about(sieve, entities, MANY), 0.5) | tied
 
 
 def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
-    """Versions that were replaced give what speaks for them to those that replaced them."""
-    if query.filter.with_superseded is query.filter or query.filter.as_of is not None:
+    """Transfer the scores of replaced versions to those that replaced them."""
+    if SUPERSEDED in query.filter.include or query.filter.as_of is not None:
         return found
     if not any(map(_superseded_by, found.turns.values())):  # as most often, and quicker to see
         return found
@@ -200,7 +211,7 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
 
 
 def _moved(near: Near, old: Container[int], heirs: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
-    """Who stood beside an old version stands beside its heir, and who stood beside that one stays."""
+    """Move the neighbours of an old version to its successor."""
     found: dict[int, list[tuple[int, int]]] = {}
     for row, pairs in near.items():
         if row not in old or row in heirs:
@@ -224,7 +235,7 @@ def _with_digests(connection: Connection, found: Candidates, ranking: Ranking) -
 
 
 def join(parts: Sequence[Candidates]) -> Candidates:
-    """The candidates of several indexes as of one: what is best is best of all of them."""
+    """Join the candidates of several indexes, with scores on one scale."""
     if len(parts) == 1:
         return parts[0]
     joined: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Context: a prompt, what is remembered about it, ranked for the situation, packed into a budget, and fenced."""
+"""Context for a prompt: recall, rank for the situation, pack into a budget, and fence."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from memfolio.arguments import check_string
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.graph import named
@@ -25,7 +26,7 @@ from memfolio.recall.once import Telling, asked_stems, merged
 from memfolio.recall.pack import ContextLine, ContextSection, LineFormat, about, folded, is_fact, is_shown, pack
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, by_words, is_broad, is_complex, names_in
-from memfolio.recall.searcher import Searcher
+from memfolio.recall.searcher import EASE, Searcher
 from memfolio.settings import Packing
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import MemoryItem, frozen
@@ -45,7 +46,7 @@ DAY = 86_400
 
 @frozen
 class Situation:
-    """Whom an agent talks with, what it works on, what is being talked about, and when."""
+    """Whom an agent talks with, its task, the current topics, and the time."""
 
     now: datetime
     user: str | None = None
@@ -54,11 +55,11 @@ class Situation:
 
     @property
     def about(self) -> str:
-        """What is at hand beside the prompt, in words to recall by."""
+        """The task and topics, as words to recall by."""
         return " ".join(filter(None, (self.task, *self.topics)))
 
     def speaker(self, prompt: str) -> str | None:
-        """Whom a prompt means by `I` and `my`: the user, where one is known and it says so."""
+        """Return whom a prompt means by `I` and `my`: the user, if known and if it says so."""
         return self.user if _speaks_of_self(prompt) else None
 
     def is_unknown_speaker(self, prompt: str) -> bool:
@@ -66,13 +67,13 @@ class Situation:
         return self.user is None and _speaks_of_self(prompt)
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
-        """By how much a memory's score is multiplied: 1 for one that has nothing to do with the situation."""
+        """Return the factor for a memory's score: 1 if it is unrelated to the situation."""
         days = abs((self.now - moment(memory)).total_seconds()) / DAY
         time = weights.time / (1 + days / weights.time_days)
         return self._ownership(memory, weights) * (1 + time) * (1 + weights.topic * self._overlap(memory))
 
     def _ownership(self, memory: MemoryItem, weights: Packing) -> float:
-        """More for what is about the user, less for what is about somebody else."""
+        """Favour memories about the user over those about somebody else."""
         if self.user is None or memory.user is None:
             return 1.0
         return 1 + weights.user if memory.user == self.user else 1 / (1 + weights.user)
@@ -97,7 +98,7 @@ def _words(text: str) -> set[str]:
 
 CORE, CHECKPOINT = "core", "checkpoint"
 STANDING = {CORE: "Core memory", CHECKPOINT: "Latest checkpoint"}
-"""What can be included, and the title it gets."""
+"""Pages that can be included, with their titles."""
 CHECKPOINTS = "memory/checkpoints"
 TRIED = 5
 """How many of the newest are tried, in case one is empty or no file."""
@@ -114,11 +115,11 @@ class StandingPage:
 
     @property
     def whole(self) -> int:
-        """What it costs uncut."""
+        """The cost of the whole page."""
         return self._section().cost + _line(self.inside, self.lines).cost
 
     def cut(self, room: int) -> ContextSection | None:
-        """What of it fits into so many tokens; None where nothing does."""
+        """Return what fits into so many tokens; None if nothing does."""
         line = _cut(self.inside, self.lines, room - self._section().cost)
         return self._section(line) if line else None
 
@@ -130,13 +131,13 @@ _PROJECT = re.compile(r"(?m)^<!-- project: (\S+) -->$")
 
 
 def project_in(text: str) -> str:
-    """The project that a checkpoint is about; empty where it names none."""
+    """Return the project that a checkpoint is about; empty if it names none."""
     found = _PROJECT.search(text)
     return found[1] if found else ""
 
 
 def is_in_project(project: str, projects: Sequence[str]) -> bool:
-    """Whether something of a project may be told where one with these keys is worked on; without any, all may."""
+    """Whether something of a project may be shown in one with these keys; without any, always."""
     return not projects or not project or project[-8:] in projects
 
 
@@ -178,7 +179,7 @@ def _parts(wanted: Sequence[int], room: int) -> list[int]:
 
 
 def checkpoints(vault: Vault, root: str) -> list[str]:
-    """The checkpoints of an agent, newest first by their names: times, with a suffix where two are the same."""
+    """Return the checkpoints of an agent, newest first by name: a time, with a suffix if two are equal."""
     names = vault.names(f"{root}/{CHECKPOINTS}")
     dated = {name: [int(part) for part in re.findall(r"\d+", name)] for name in names if _CHECKPOINT.fullmatch(name)}
     return [f"{CHECKPOINTS}/{name}" for name in sorted(dated, key=dated.__getitem__, reverse=True)]
@@ -199,7 +200,7 @@ def _cut(name: str, lines: Sequence[str], room: int) -> ContextLine | None:
 
 
 def _beginning(line: str, tokens: int) -> str:
-    """As much of a line as there is room for; where it is one endless word, its first letters."""
+    """Return the beginning of a line; of one endless word, its first letters."""
     return snippet(line, (), tokens) or (f"{line[: tokens // 2]}…" if tokens > 4 else "")
 
 
@@ -251,7 +252,7 @@ Changes = Mapping[int, TrailLine]
 
 
 def describe(vault: Vault, searcher: Searcher, line: TrailLine) -> str:
-    """An alert for a person: first what is the matter in one line, then what it is about and what to do."""
+    """Describe an alert for a person: first the problem on one line, then its subject and what to do."""
     return _describe(vault, searcher, line, changes_of(vault, [line]))
 
 
@@ -278,7 +279,7 @@ def _changed(vault: Vault, change: TrailLine) -> dict[str, object]:
 
 
 def _fact(searcher: Searcher, id: str) -> str:
-    """A memory in one line: its words where it is there to be shown."""
+    """Return a memory on one line, with its text if it may be shown."""
     found = searcher.locate(id)
     if found is None or not is_shown(found[1].item):
         return f"[{id}] does not stand here any more, or is another agent's"
@@ -326,17 +327,17 @@ MOST_BUDGET = 1_000_000
 TOKENS_PER_HIT = 165
 """For how many tokens of the budget one memory is shown at most."""
 FEWEST_HITS, MOST_HITS = 16, 100
-"""What a small budget may show, and what the largest may."""
+"""The most hits for a small budget, and for the largest."""
 MOST_PROFILES = 8
 MOST_SOURCES = 3
 """How many of the memories that a fact was derived from are shown."""
 SOURCES_SHOWN = 12
-"""How many of them are looked at for that."""
+"""How many of them are considered for that."""
 REMINDERS = "To be done, which comes up now"
 CURRENT, PAST = "What holds now", "What was so before"
 
 Remind = Callable[[str], Iterable[tuple[str, str]]]
-"""The ids and words of what comes up by itself when something is talked about."""
+"""Returns ids and texts of reminders that a topic brings up."""
 
 
 def _nothing(_: str) -> Iterable[tuple[str, str]]:
@@ -366,7 +367,7 @@ class Request:
     situation: Situation
     include: tuple[str, ...] = ()
     known: Set[str] = frozenset()
-    """The ids of what the agent has before its eyes: it is left out."""
+    """The ids that the agent has seen already; they are left out."""
 
     @classmethod
     def from_args(
@@ -382,7 +383,7 @@ class Request:
         known: Iterable[str] = (),
     ) -> Request:
         """The request that these arguments mean; InputError says which of them cannot be."""
-        text = query.check_text("the prompt", prompt)
+        text = check_string("the prompt", prompt)
         return cls(
             prompt=text,
             budget=_budget(vault, text, budget),
@@ -404,12 +405,12 @@ def compose(searcher: Searcher, vault: Vault, agent: str, request: Request, remi
 
 @frozen
 class ContextPreview:
-    """A context for a person who wants to know what an agent would be told, section by section, and why."""
+    """A preview of a context for a person: the sections, and the reasons."""
 
     context: Context
     sections: tuple[ContextSection, ...]
     hits: Mapping[str, Hit]
-    """What was found for the prompt and could be told, by id."""
+    """The hits for the prompt that could be shown, by id."""
 
 
 def preview(
@@ -423,7 +424,7 @@ def preview(
 
 
 class _Composer:
-    """The steps from a request to its context, which share what they were given."""
+    """The steps from a request to its context."""
 
     def __init__(
         self,
@@ -455,13 +456,14 @@ class _Composer:
         standing = self._standing(room // 2)
         left = room - sum(section.whole for section in standing)
         said = [line.says for section in (*reminders, *standing) for line in section.lines]
-        self.hits = self._hits()
+        due = {line.id for section in reminders for line in section.lines}
+        self.hits = [hit for hit in self._hits() if hit.memory.id not in due]
         pages = [hit for hit in self.hits if entity_id(hit.path)]  # which become profiles
         told = self._telling.hits([hit for hit in self.hits if hit not in pages])
         return self._fenced(alerts, [*reminders, *standing, *pack(self._sections([*told, *pages]), left, said)])
 
     def _attempt(self, name: str, work: Callable[[], T]) -> T | None:
-        """What a part gives; where it cannot, the context goes without it and says so."""
+        """Run a part of the composition; if it fails, the context goes without it and says so."""
         try:
             return work()
         except MemfolioError as error:
@@ -469,7 +471,7 @@ class _Composer:
             return None
 
     def _alerts(self, room: int) -> list[ContextSection]:
-        """What the owner must be told, once to each agent."""
+        """Return alerts for the owner, once per agent."""
         return alert_section(
             self._attempt(
                 "alerts",
@@ -480,7 +482,7 @@ class _Composer:
         )
 
     def _reminders(self, room: int) -> list[ContextSection]:
-        """What was to be done when this time or this topic comes."""
+        """Return reminders that this time or topic brings up."""
         about = f"{self._request.prompt}\n{self._request.situation.about}"
         due = self._attempt("reminders", lambda: list(self._remind(about))) or ()
         lines = tuple(ContextLine(id=each, text=bullet(f"[{each}]", text), says=text) for each, text in due)
@@ -513,7 +515,7 @@ class _Composer:
         return [section for _, section in sections if section]
 
     def _hits(self) -> list[Hit]:
-        """What is worth its tokens, ranked for the situation: by the prompt, and less by what is at hand beside it."""
+        """Return the hits worth their tokens, ranked for the situation: by the prompt, and less by the task."""
         situation, weights = self._request.situation, self._weights
         prompt = self._request.prompt
         found = [(hit.score, hit) for hit in self._recalled(prompt, situation.speaker(prompt))]
@@ -523,9 +525,9 @@ class _Composer:
         return [hit for _, hit in sorted(best.values(), key=lambda each: (-each[0], each[1].memory.id))]
 
     def _recalled(self, text: str, speaker: str | None = None) -> list[Hit]:
-        """What fits a text well enough, if anything is likely to answer it; nothing for small talk.
+        """Return what fits a text well enough, if anything is likely to answer it; nothing for small talk.
 
-        Who says `I` is looked for by name.
+        The user is added by name if the text says `I`.
         """
         if not asked(text):
             return []
@@ -533,8 +535,8 @@ class _Composer:
         known = self._request.known
         most = min(MOST_HITS, max(FEWEST_HITS, self._request.budget // TOKENS_PER_HIT))
         now, zone = self._request.situation.now, self._vault.home.zone
-        ease = self._searcher.ease()
-        least = ease * self._weights.least * (self._weights.broad if is_broad(text) else 1)
+        ease = self._searcher.ease(text)
+        least = (ease if ease <= EASE else 1) * self._weights.least * (self._weights.broad if is_broad(text) else 1)
         query = Query.from_args(question, now=now, zone=zone, limit=min(MOST_HITS, most + len(known)), min_fit=least)
         # Facts and events have places of their own.
         ranking = replace(self._vault.config.recall, originals=False)
@@ -544,7 +546,7 @@ class _Composer:
         shown = [hit for hit in shown if folded(hit.memory.content) != folded(text)][:most]
         if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
             shown = [hit for hit in shown if hit.memory.user is None]
-        return shown if any(hit.fit >= ease * ranking.fits and not hit.is_question for hit in shown) else []
+        return shown if self._searcher.fits(shown, ease, ranking.fits) else []
 
     def _sections(self, hits: Sequence[Hit]) -> list[ContextSection]:
         """All that could be shown, by its kind."""
@@ -569,7 +571,7 @@ class _Composer:
         ]
 
     def _profiles(self, hits: Sequence[Hit]) -> Iterator[ContextLine]:
-        """Who and what the prompt names, and whom it is for, then who and what the hits are about."""
+        """Yield profiles: of entities in the prompt, of the user, then of entities in the hits."""
         text = f"{self._request.prompt}\n{self._request.situation.user or ''}"
         telling = {term.casefold() for term in terms(text)}
         names = [name for name in names_in(text) if telling & set(name.split())]
@@ -583,7 +585,7 @@ class _Composer:
                 yield self._format.profile(profile, passages, is_wanted)
 
     def _evidence(self, facts: Sequence[Hit]) -> Iterator[ContextLine]:
-        """The beginnings of what the facts were derived from."""
+        """Yield the beginnings of the sources of the facts."""
         for fact in (hit.memory for hit in facts):
             for source in self._sources(fact):
                 if rest := self._telling.beyond(source, fact):
@@ -608,7 +610,7 @@ def _include(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _budget(vault: Vault, prompt: str, value: object) -> int:
-    """The tokens that a context may have: as given, else by how much the prompt asks for."""
+    """Return the token budget: as given, else by the complexity of the prompt."""
     if value is None:
         sizes = vault.config.context
         return sizes.complex if is_complex(prompt, terms(prompt)) else sizes.simple

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
-from memfolio.text import sentences, terms
+from memfolio.text import packaged_table, sentences, terms
 
 KEPT = 4096
+FEW_QUESTIONS = 64
 READ = 1200
 """Characters of a text that are read."""
 SHORT = 200
@@ -39,16 +38,25 @@ MOST_WORDS = 20
 """Words of two texts that are compared place by place."""
 SAME_WORDS = 2
 """Words in the same order from which on two texts are built alike."""
+STATEMENT = 120
+"""Characters up to which a text is a plain statement, whose successor is looked for among all later ones."""
+LEAD = 0.3
+"""The most that a statement's lead over the next best one counts."""
 NEAR = 25
 """Characters between a value and the word of change that is about it."""
 
 Span = tuple[int, int]
 ALIKE = 0.2
-SURE = 3.9
+SURE = 2.0
 """How much must speak for it that something was replaced, where that changes nothing but a note."""
 AT_ONCE = 3_600_000_000
 """Microseconds within which things are said together."""
-_SIGNS = ("changed", "ended", "fresh", "added", "asks", "third")
+_OUTSIDE = ("base", "size", "like_old", "like_question", "unfit")
+"""The features that do not depend on the texts."""
+_ENDINGS = ("changed", "ended")
+"""The features that say by themselves that something is no longer so."""
+_PART = re.compile(r"[^\W_]+")
+_POSSESSED = re.compile(r"(\w+)(?:'s|(?<=s)') (\w+)")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
@@ -56,7 +64,7 @@ class Said(NamedTuple):
     """Something that was said: its words, when, in an order without ties, and by whom.
 
     `fit` is how well it answers the question beside what does so best, `likeness` how near it is to that in meaning,
-    and `meaning` how near it is to the question beside what is nearest.
+    `meaning` how near it is to the question beside what is nearest, and `near` how near it is by itself.
     """
 
     text: str
@@ -65,11 +73,12 @@ class Said(NamedTuple):
     fit: float = 1.0
     likeness: float = 0.0
     meaning: float = 0.0
+    near: float = 0.0
 
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "data" / "current.toml").read_text("utf-8"))
+    return packaged_table("recall/data/current.toml")
 
 
 @cache
@@ -86,6 +95,18 @@ def _weights() -> Mapping[str, float]:
     return weights
 
 
+@cache
+def _outside_weights() -> tuple[float, ...]:
+    return tuple(_weights()[name] for name in _OUTSIDE)
+
+
+@cache
+def _most_inside(absent: tuple[str, ...]) -> float:
+    """Return the highest possible sum of the features that depend on the texts, without the `absent` ones."""
+    given = (*_OUTSIDE, *absent)
+    return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
+
+
 def _plain(text: str) -> str:
     return text[:READ].lower().replace("’", "'")
 
@@ -93,10 +114,12 @@ def _plain(text: str) -> str:
 # Questions: only one that asks for a single thing as it is now wants the newest; one about the past wants the older.
 
 
+@lru_cache(FEW_QUESTIONS)
 def asks_now(question: str) -> bool:
     """Whether a question asks for one thing as it is at present, so that what was said last answers it."""
     text = _plain(question)
-    is_single = _pattern("asks_one").search(text) is not None and _pattern("asks_more").search(text) is None
+    is_one = _pattern("asks_one").search(text) or _pattern("asks_shortly").search(text)
+    is_single = is_one is not None and _pattern("asks_more").search(text) is None
     return is_single and not asks_before(question) and _pattern("asks_past").search(text) is None
 
 
@@ -106,6 +129,7 @@ def tells_several(passage: str) -> bool:
     return sum(1 for line in lines if line and not line.startswith("#")) > 1
 
 
+@lru_cache(FEW_QUESTIONS)
 def asks_before(question: str) -> bool:
     """Whether a question asks for what was so before something changed."""
     return _pattern("asks_before").search(_plain(question)) is not None
@@ -121,7 +145,7 @@ def _wanted(question: str) -> str | None:
 
 _FAMILIES = {
     "email": "name", "name": "name", "code": "name", "number": "number", "money": "number", "percent": "number",
-    "date": "time", "weekday": "time", "clock": "time",
+    "date": "time", "weekday": "time", "clock": "time", "pace": "number", "share": "number",
 }  # fmt: skip
 
 
@@ -138,55 +162,109 @@ class _Value(NamedTuple):
         return one == other or ("code" in (self.kind, kind) and "time" not in (one, other))
 
 
-class _Passage(NamedTuple):
-    """A sentence, or a short text, as it is compared."""
+class _Signs(dict[str, tuple[Span, ...]]):
+    """The places of the words for each sign (changed, ended, fresh, added, asks, third), searched on first access."""
 
-    words: frozenset[str]
-    values: tuple[_Value, ...]
-    signs: Mapping[str, tuple[Span, ...]]
-    """Where words stand that say that something changed, ended, is new, is added, or is only asked for."""
-    owners: frozenset[str]
-    """Whose matter it is, as far as a possessive and words for relatives tell."""
-    subjects: frozenset[str]
-    """Names with which its sentences begin, or words that look like one."""
-    order: tuple[str, ...]
-    """The stems of all words, in their order."""
-    starts: tuple[int, ...]
-    """Where these begin."""
-    things: frozenset[str]
-    """Those that may name a thing: no verbs, no words of change, and none that only hold a sentence together."""
-    kinds_of: Mapping[str, frozenset[str]]
-    """The words directly in front of each word, which tell one thing from another of its kind."""
-    is_own: bool
-    """Whether the speaker speaks of themselves."""
+    def __init__(self, low: str) -> None:
+        self._low = low
 
-    @property
+    def __missing__(self, name: str) -> tuple[Span, ...]:
+        found = self[name] = tuple(found.span() for found in _pattern(name).finditer(self._low))
+        return found
+
+
+class _Passage:
+    """A sentence or short text to compare. Each part is computed on first access: most comparisons need few of them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._low = _plain(text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(map(stem, terms(self._text, limit=200)))
+
+    @cached_property
+    def values(self) -> tuple[_Value, ...]:
+        return tuple(_values(self._text))
+
+    @cached_property
     def kinds(self) -> frozenset[str]:
         return frozenset(each.kind for each in self.values)
 
-    @property
+    @cached_property
+    def signs(self) -> _Signs:
+        return _Signs(self._low)
+
+    @cached_property
     def turns(self) -> tuple[Span, ...]:
         """Where it says that something is not as it was."""
         return (*self.signs["changed"], *self.signs["ended"], *self.signs["fresh"])
 
+    @cached_property
+    def owners(self) -> frozenset[str]:
+        """Whose matter it is, as far as a possessive and words for relatives tell."""
+        found = frozenset(stem(found[found.lastindex or 0]) for found in _pattern("others").finditer(self._low))
+        return found | _named(self._text, "whose")
+
+    @cached_property
+    def subjects(self) -> frozenset[str]:
+        """Names with which its sentences begin, or words that look like one."""
+        return _named(self._text, "who")
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The stems of all words, in their order."""
+        return tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(self._low))
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where these begin."""
+        return tuple(found.start() for found in _WORD.finditer(self._low))
+
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """Those that may name a thing: no verbs, no words of change, and none that only hold a sentence together."""
+        return _things(self._low, self.turns)
+
+    @cached_property
+    def kinds_of(self) -> Mapping[str, frozenset[str]]:
+        """The words directly in front of each word, which tell one thing from another of its kind."""
+        return _modifiers(self._low)
+
+    @cached_property
+    def is_own(self) -> bool:
+        """Whether the speaker speaks of themselves."""
+        return _pattern("own").search(self._low) is not None
+
+    @cached_property
+    def _short(self) -> str:
+        """The text if it is short, else nothing: only short texts are compared by verbs, possessives and topics."""
+        return self._low if len(self.order) <= FEW_WORDS else ""
+
+    @cached_property
+    def possessed(self) -> Mapping[str, str]:
+        """The nouns after a possessive, by the word that has it."""
+        return {stem(found[1]): stem(found[2]) for found in _POSSESSED.finditer(self._short) if _is_a_thing(found[2])}
+
+    @cached_property
+    def verbs(self) -> frozenset[str]:
+        """Common verbs; synonyms share one name."""
+        return frozenset(filter(None, map(_verb, _PART.findall(self._short))))
+
+    @cached_property
+    def is_of_many(self) -> bool:
+        """Whether several such statements can hold at once: what somebody likes, has or did."""
+        return _pattern("many").search(self._short) is not None
+
+
+_read = lru_cache(KEPT)(_Passage)
+
 
 @lru_cache(KEPT)
-def _read(text: str) -> _Passage:
-    low = _plain(text)
-    signs = {name: tuple(found.span() for found in _pattern(name).finditer(low)) for name in _SIGNS}
-    return _Passage(
-        words=frozenset(map(stem, terms(text, limit=200))),
-        values=tuple(_values(text)),
-        signs=signs,
-        order=tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(low)),
-        starts=tuple(found.start() for found in _WORD.finditer(low)),
-        things=_things(low, [*signs["changed"], *signs["ended"], *signs["fresh"]]),
-        owners=frozenset(stem(found[found.lastindex or 0]) for found in _pattern("others").finditer(low))
-        | _named(text, "whose"),
-        subjects=_named(text, "who"),
-        kinds_of=_modifiers(low),
-        is_own=_pattern("own").search(low) is not None,
-    )
+def _verb(word: str) -> str:
+    row = next((row for row, words in _table()["verbs"].items() if word in words.split()), "")
+    return row or (stem(word) if _pattern("no_thing").fullmatch(word) else "")
 
 
 def _named(text: str, part: str) -> frozenset[str]:
@@ -199,11 +277,17 @@ def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
     return frozenset(
         stem(word)
         for word, at in words
-        if len(word) > 2
-        and not _pattern("no_modifier").fullmatch(word)
-        and not _pattern("no_thing").fullmatch(word)
-        and not any(start <= at < end for start, end in signs)
+        if len(word) > 2 and _is_a_thing(word) and not any(start <= at < end for start, end in signs)
     )
+
+
+@lru_cache(4 * KEPT)
+def _is(name: str, word: str) -> bool:
+    return _pattern(name).fullmatch(word) is not None
+
+
+def _is_a_thing(word: str) -> bool:
+    return not _is("no_modifier", word) and not _is("no_thing", word)
 
 
 def _modifiers(low: str) -> dict[str, frozenset[str]]:
@@ -211,7 +295,7 @@ def _modifiers(low: str) -> dict[str, frozenset[str]]:
     words = _WORD.findall(low)
     for before, word in pairwise(words):
         # A bare article or preposition tells nothing, and a word of newness tells of a change.
-        if len(word) > 2 and not any(map(_pattern("no_modifier").fullmatch, (before, word))):
+        if len(word) > 2 and not _is("no_modifier", before) and not _is("no_modifier", word):
             found.setdefault(stem(word), set()).add(stem(before.removesuffix("'s")))
     return {word: frozenset(some) for word, some in found.items()}
 
@@ -236,6 +320,27 @@ def _is_near(span: Span, others: Iterable[Span], most: int = NEAR) -> bool:
     return any(0 <= span[0] - end <= most or 0 <= start - span[1] <= most for start, end in others)
 
 
+def _has(words: Set[str], asked: str) -> bool:
+    """Whether words have this one, or, if they are few, one derived from it: bins, roofer, remortgage."""
+    if asked in words or len(words) > FEW_WORDS:
+        return asked in words
+    if len(asked) < 3:
+        return False
+    start, whole = asked.rstrip("e"), "\n".join(("", *words))
+    is_longer = len(start) > 3 and (f"\n{start}" in whole or f"\nre{start}" in whole)
+    return is_longer or f"{asked}s" in words or f"re{asked}" in words
+
+
+def _words_of(values: Iterable[_Value]) -> set[str]:
+    return {stem(word) for each in values for word in _WORD.findall(each.value)}
+
+
+def _leads(values: Sequence[float]) -> list[float]:
+    """By how much each of some values exceeds the best of the others; less than nothing where it does not."""
+    first, second = [*sorted(values, reverse=True), 0.0, 0.0][:2]
+    return [min(LEAD, value - (second if value == first else first)) for value in values]
+
+
 # Whether one replaces another.
 
 
@@ -248,6 +353,9 @@ class Matter:
     def __init__(self, question: str, rarity: Mapping[str, float], size: int) -> None:
         self._wanted = _wanted(question)
         self._named = frozenset(map(stem, _WORD.findall(_plain(question).replace("'s", ""))))
+        self._values = tuple(_values(f"{question} ."))
+        self._verbal = frozenset(stem(word) for word in _WORD.findall(_plain(question)) if _verb(word))
+        self._is_own = _pattern("own").search(_plain(question)) is not None
         self._is_for_several = _pattern("asks_several").search(_plain(question)) is not None
         self._rarity = {stem(word): weight for word, weight in rarity.items()}
         self._total = math.fsum(self._rarity.values()) or 1.0
@@ -256,8 +364,8 @@ class Matter:
 
     def best(self, texts: Sequence[str]) -> int:
         """Which of these, best first, is about what is asked for; what is somebody else's has only its words."""
-        read = [_read(text[:READ]) for text in texts[:BEST]]
-        least = self._cover(read[0].words)
+        read = (_read(text[:READ]) for text in texts[:BEST])
+        least = self._cover(_read(texts[0][:READ]).words)
         own = (
             nth for nth, each in enumerate(read) if self._cover(each.words) >= least and not self._is_of_another(each)
         )
@@ -267,15 +375,119 @@ class Matter:
         """Which one takes the place of the first, by its place; None where none does."""
         old = said[0]
         later = [nth for nth, each in enumerate(said) if each.speaker == old.speaker and each.at > old.at]
-        later = [nth for nth in later if self._is_near(said[nth]) or max(said[nth].likeness, said[nth].meaning) > 0]
+        # What takes least time is asked first: to read the words of a text takes longest.
+        later = [nth for nth in later if self._may_replace(old, said[nth])]
+        later = [nth for nth in later if max(said[nth].likeness, said[nth].meaning) > 0 or self._is_near(said[nth])]
+        later = [
+            nth for nth in later if self._is_one_matter(old, said[nth]) and not self._stands_beside(old, said[nth])
+        ]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
+        return self._successor(said) if new is None or scores[new] <= 0 else new
+
+    def _stands_beside(self, old: Said, new: Said) -> bool:
+        """Whether one plain statement says that it is about another thing than the other, or adds to it."""
+        if max(len(old.text), len(new.text)) > STATEMENT:
+            return False
+        before, after = _read(old.text), _read(new.text)
+        return not self._is_named_in(before, after) and any(self._differences(before, after).values())
+
+    def _successor(self, said: Sequence[Said]) -> int | None:
+        """Which plain statement takes the place of the first one, also a plain one.
+
+        It must be nearer to the question and to the first than any other later one is: how near two statements come
+        that have nothing to do with each other is not the same in all homes.
+        """
+        old = said[0]
+        if len(old.text) > STATEMENT:
+            return None
+        later = [
+            nth
+            for nth, each in enumerate(said)
+            if each.speaker == old.speaker and each.at > old.at and len(each.text) <= STATEMENT
+        ]
+        leads = zip(
+            *(_leads([getattr(said[nth], name) for nth in later]) for name in ("near", "likeness")), strict=True
+        )
+        scores = {nth: self._follows(old, said[nth], *lead) for nth, lead in zip(later, leads, strict=True)}
+        new = max(scores, key=lambda nth: (scores[nth], said[nth].at), default=None)
         return None if new is None or scores[new] <= 0 else new
+
+    def _follows(self, old: Said, new: Said, near_lead: float, like_lead: float) -> float:
+        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds."""
+        before, after = _read(old.text), _read(new.text)
+        is_turn = bool(after.signs["changed"] or after.signs["ended"])
+        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
+            return -math.inf
+        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
+        evidence = self._evidence(before, before, after)
+        matter = {word: weight for word, weight in self._rarity.items() if _has(before.words, word)} or self._rarity
+        missing = math.fsum(weight for word, weight in matter.items() if not _has(after.words, word))
+        frame = SequenceMatcher(None, before.order, after.order, autojunk=False).get_matching_blocks()
+        share = sum(block.size for block in frame) / max(1, len(before.order))
+        found = {
+            **self._differences(before, after),
+            "base": 1.0,
+            "near_lead": near_lead,
+            "like": new.likeness,
+            "like_lead": like_lead,
+            "turn": float(is_turn),
+            "event": float(not is_turn and not is_still),
+            "length": math.log(1 + len(new.text) / 100),
+            "frame": share,
+            "frame_missing": share * missing / (math.fsum(matter.values()) or 1.0),
+            "frame_still": share * is_still,
+            "other": float(self._is_of_another(after, before)),
+            **{name: evidence[name] for name in ("asks", "same_kind", "no_value", "named")},
+        }
+        weights = _table()["successor"]
+        return math.fsum(weights[name] * value for name, value in found.items() if value)
+
+    def _differences(self, old: _Passage, new: _Passage) -> dict[str, bool]:
+        """By what a statement is seen to be about another thing than one before it, or to add to that."""
+        is_named = self._is_named_in(old, new)
+        words = new.words | set(new.order)
+        names = {stem(word) for each in self._values if each.kind == "name" for word in _WORD.findall(each.value)}
+        names &= set(old.order) - {"i"}
+        times = {each.value: each.kind for each in self._values if each.kind in ("date", "weekday")}
+        times = {value: kind for value, kind in times.items() if value in {each.value for each in old.values}}
+        is_another_time = times.keys().isdisjoint(each.value for each in new.values)
+        return {
+            "added": bool(new.signs["added"]) and not new.signs["ended"],
+            "tight": not is_named and self._is_another_of_its_kind(old, new),
+            "rival": not is_named and self._is_a_rival(old, new, self._named),
+            "elsewhen": is_another_time and not new.kinds.isdisjoint(times.values()),
+            "somebody": self._is_somebody_elses(old, new),
+            "nameless": bool(names) and names.isdisjoint(words) and not new.signs["pronoun"],
+        }
+
+    def _is_another_of_its_kind(self, old: _Passage, new: _Passage) -> bool:
+        """Whether only another thing stands where the old one has what was asked for, and both go on alike."""
+        missing = {word for word in self._rarity.keys() & set(old.order) if not _has(new.words, word)}
+        if not missing or max(len(old.order), len(new.order)) > MOST_WORDS:
+            return False
+        others = new.things - set(old.order) - self._named
+        steps = SequenceMatcher(None, old.order, new.order, autojunk=False).get_opcodes()
+        sizes = [end - start if step == "equal" else 0 for step, start, end, _, _ in steps]
+        return any(
+            (before >= SAME_WORDS and old.order[start] in missing and new.order[begin] in others)
+            or (
+                before + behind >= SAME_WORDS
+                and max(end - start, stop - begin) <= SAME_WORDS
+                and not missing.isdisjoint(old.order[start:end])
+                and not others.isdisjoint(new.order[begin:stop])
+            )
+            for (step, start, end, begin, stop), before, behind in zip(
+                steps, [0, *sizes], [*sizes[1:], 0], strict=False
+            )
+            if step == "replace"
+        )
 
     def replaced(self, said: Sequence[Said], least: float = 0.0) -> int | None:
         """Which of the best the first takes the place of, the last said before it; `least` is how sure that must be."""
         new, best = said[0], range(1, min(len(said), BEST))
         older = [nth for nth in best if said[nth].speaker == new.speaker and said[nth].at < new.at]
+        older = [nth for nth in older if self._may_replace(said[nth], new._replace(likeness=said[nth].likeness), least)]
         older = [nth for nth in older if not self._is_of_another(_read(said[nth].text[:READ]), _read(new.text[:READ]))]
         older = [nth for nth in older if self._is_near(said[nth])]
         found = [nth for nth in older if self.score(said[nth], new._replace(likeness=said[nth].likeness)) > least]
@@ -285,41 +497,68 @@ class Matter:
         """Whether it has a word of the question or is like the best: else it came by its company, and was never so."""
         return self._cover(_read(said.text[:READ]).words) > 0 or said.likeness >= ALIKE
 
+    def _is_one_matter(self, old: Said, new: Said) -> bool:
+        """Whether two texts share a word or their meaning, or both are somebody's own; else neither is past."""
+        before, after = _read(old.text[:READ]), _read(new.text[:READ])
+        return new.likeness >= 2 * ALIKE or bool(before.words & after.words) or (before.is_own and after.is_own)
+
     def _cover(self, words: Set[str]) -> float:
-        return math.fsum(weight for word, weight in self._rarity.items() if word in words) / self._total
+        return math.fsum(weight for word, weight in self._rarity.items() if _has(words, word)) / self._total
+
+    def _may_replace(self, old: Said, new: Said, least: float = 0.0) -> bool:
+        """Whether a score above `least` is possible; a bound of it often saves reading the text, which is slow."""
+        outside = self._outside(new)
+        given = math.fsum([weight * value for weight, value in zip(_outside_weights(), outside, strict=True)])
+        # Fitting badly does not count if the old value is named, see `features`.
+        fitting = given - _weights()["unfit"] * outside[-1]
+        if max(given + _most_inside(("named",)), fitting + _most_inside(())) <= least:
+            return False
+        unsigned = max(given + _most_inside((*_ENDINGS, "named")), fitting + _most_inside(_ENDINGS))
+        # Who says two things in one breath means both, unless words say that one takes the place of the other.
+        if new.at[0] - old.at[0] >= AT_ONCE and unsigned > 0:
+            return True
+        signs = _read(new.text[:READ]).signs
+        return any(signs[name] for name in _ENDINGS)
 
     def score(self, old: Said, new: Said) -> float:
         """How much speaks for it that the new one replaces the old one, as a logarithm of odds."""
         weights = _weights()
-        # Who says two things in one breath means both, unless words say that one takes the place of the other.
-        signs = _read(new.text[:READ]).signs
-        if new.at[0] - old.at[0] < AT_ONCE and not (signs["changed"] or signs["ended"]):
-            return -math.inf
         scores = (math.fsum(weights[name] * x for name, x in each.items()) for each in self.features(old, new))
         return max(scores, default=0.0)
+
+    def _outside(self, new: Said) -> tuple[float, ...]:
+        """The values of the features that do not depend on the texts."""
+        # Of a few memories any may be meant; among many, what fits the question badly is about something else.
+        unfit = max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW)
+        return 1.0, self._size, max(0.0, new.likeness), new.meaning, unfit
 
     def features(self, old: Said, new: Said) -> list[dict[str, float]]:
         """What speaks for and against it that the new one replaces the old one, for each passage of the new one."""
         before, whole = _read(old.text[:READ]), _read(new.text[:READ])
-        best = max(_passages(old.text), key=lambda each: (self._cover(each.words), len(each.values)))
-        common = {
-            "base": 1.0,
-            "size": self._size,
-            "like_old": max(0.0, new.likeness),
-            "like_question": new.meaning,
+        best, *others = _passages(old.text)
+        if others:
+            best = max((best, *others), key=lambda each: (self._cover(each.words), len(each.values)))
+        # To say the same again, however alike, replaces nothing.
+        telling = [
+            each
+            for each in _passages(new.text)
+            if each.turns or self._other_values(best, before, each) or self._is_restated(best, each)
+        ]
+        if not telling:
+            return []
+        common = dict(zip(_OUTSIDE, self._outside(new), strict=True)) | {
             "cover": self._cover(whole.words),
             "other": float(self._is_of_another(whole, before)),
+            "somebody": float(self._is_somebody_elses(before, whole)),
             "stranger": float(self._has_another_subject(before, whole)),
             "third": float(bool(whole.signs["third"]) and before.is_own and not whole.is_own),
             "several": float(
                 (self._is_for_several and not whole.signs["changed"]) or self._are_both_asked_for(before, whole)
             ),
-            # Of a few memories any may be meant; among many, what fits the question badly is about something else.
-            "unfit": max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW),
         }
-        # To say the same again, however alike, replaces nothing.
-        telling = [each for each in _passages(new.text) if each.turns or self._other_values(best, before, each)]
-        return [common | self._evidence(best, before, each) for each in telling]
+        found = [common | self._evidence(best, before, each) for each in telling]
+        # A text that names the old value need not share words with the question.
+        return [each | {"unfit": 0.0} if each["named"] else each for each in found]
 
     def _are_both_asked_for(self, one: _Passage, other: _Passage) -> bool:
         """Whether the question has words of each alone, and nothing is said to have changed."""
@@ -331,7 +570,9 @@ class Matter:
         """What a passage says about its being a newer word on what an older one says; `whole` is all of the old one."""
         values = self._other_values(old, whole, new)
         strong = (*new.signs["changed"], *new.signs["ended"])
-        is_same_kind = any(each.kind in old.kinds for each in values)
+        kinds = old.kinds | ({"name"} if old.subjects else set())
+        is_same_kind = any(each.kind in kinds for each in values)
+        is_named = self._is_named_in(old, new)
         return {
             "changed": float(self._is_said_of_it(new, "changed")),
             "ended": float(self._is_said_of_it(new, "ended")),
@@ -342,9 +583,13 @@ class Matter:
             "no_value": float(self._wanted in ("number", "time") and not values and not new.signs["ended"]),
             "tied": float(any(_is_near(each.span, new.turns) for each in values)),
             "counted": float(any(each.unit in self._rarity for each in values if each.unit)),
-            "rival": float(self._is_a_rival(old, new)),
-            "slot": float(self._is_in_place_of_another(old, new)),
+            "rival": float(not is_named and self._is_a_rival(old, new)),
+            "slot": float(not is_named and self._is_in_place_of_another(old, new)),
             "slight": float(len(new.words) < 3),
+            "restated": float(self._is_restated(old, new)),
+            "apart": float(not (self._cover(new.words) or old.things & new.things)),
+            "part": float(not is_named and self._is_about_a_part(old, new, values)),
+            "named": float(is_named),
         }
 
     def _is_said_of_it(self, new: _Passage, sign: str) -> bool:
@@ -359,14 +604,39 @@ class Matter:
         known = {each.value for each in whole.values}
         found = [each for each in new.values if each.value not in known and not self._is_named(each, whole)]
         if self._wanted in ("number", "time"):
-            return [each for each in found if _FAMILIES[each.kind] == self._wanted or each.kind == "code"]
+            return [each for each in found if _FAMILIES[each.kind] == self._wanted or each.kind in ("code", "pace")]
         # What the question names is no value that could be another one.
         kinds = {each.kind for each in old.values if not self._is_named(each)}
+        kinds |= {"name"} if self._wanted == "name" and old.subjects - self._named else set()
         return [each for each in found if any(map(each.is_like, kinds))]
+
+    def _is_restated(self, old: _Passage, new: _Passage) -> bool:
+        """Whether it is the same short statement with other words for the value: "we sleep in the attic"."""
+        if max(len(old.order), len(new.order)) > MOST_WORDS or old.is_of_many or self._wanted in ("number", "time"):
+            return False
+        ours, theirs = old.things - set(new.order), new.things - set(old.order) - self._named
+        asked = self._rarity.keys() & old.words
+        missing = {word for word in asked if not _has(new.words, word)}
+        is_about_same = missing <= self._verbal and bool(asked - missing) and old.is_own == new.is_own
+        is_said_alike = bool(old.verbs & new.verbs) or not (old.verbs and new.verbs)
+        same = len(set(old.order) & set(new.order))
+        return is_about_same and is_said_alike and same > SAME_WORDS and bool(ours - self._named and theirs)
+
+    def _is_about_a_part(self, old: _Passage, new: _Passage, values: Sequence[_Value]) -> bool:
+        """Whether it is only about something that belongs to what was asked for: the thesis supervisor."""
+        asked = self._rarity.keys() & old.things
+        theirs = {new.possessed[word] for word in new.possessed.keys() & asked - old.possessed.keys()}
+        if theirs - old.words - self._named:
+            return True
+        if values:
+            return False
+        behind = {word: then for word, then in pairwise(new.order) if word in asked}
+        others = new.things - old.words - self._named
+        return bool(behind) and all(then in others and then not in new.verbs for then in behind.values())
 
     def _is_named(self, value: _Value, old: _Passage | None = None) -> bool:
         """Whether all words of a name stand in the question, or in what was said before."""
-        words = {stem(word) for word in _WORD.findall(value.value)}
+        words = _words_of([value])
         is_name = not _pattern("no_name").fullmatch(value.value)
         return value.kind == "name" and (not is_name or words <= self._named | (old.words if old else frozenset()))
 
@@ -374,24 +644,53 @@ class Matter:
         """Whether it is somebody else's than what the question, and the old one, are about."""
         return bool(new.owners - self._named - (old.words | old.owners if old else frozenset()))
 
+    def _is_somebody_elses(self, old: _Passage, new: _Passage) -> bool:
+        """Whether somebody with a name does it, where the speaker asks and told about themselves."""
+        return self._is_own and old.is_own and not new.is_own and self._has_another_subject(old, new)
+
     def _has_another_subject(self, old: _Passage, new: _Passage) -> bool:
         """Whether somebody does it of whom neither speaks; asked for somebody, a new name may be the answer."""
         return self._wanted != "name" and bool(new.subjects - self._named - old.words)
 
-    def _is_a_rival(self, old: _Passage, new: _Passage) -> bool:
-        """Whether it is about another thing of the same kind: the staging server beside the production server."""
+    def _is_a_rival(self, old: _Passage, new: _Passage, asked: Set[str] | None = None) -> bool:
+        """Whether it is about another thing of the same kind: the staging server beside the production server.
+
+        With words that were `asked` for, only if one of these tells the old thing from others.
+        """
         for word in old.kinds_of.keys() & new.kinds_of.keys():
             ours, theirs = old.kinds_of[word], new.kinds_of[word]
-            if not ours & theirs and not theirs & old.words and not theirs <= self._named:
+            if (
+                not ours & theirs
+                and (asked is None or ours & asked)
+                and not theirs & old.words
+                and not theirs <= self._named
+            ):
                 return True
         return False
 
+    def _is_named_in(self, old: _Passage, new: _Passage) -> bool:
+        """Whether a short text says that the value in the old one ended or was replaced: "sold the Golf"."""
+        if max(len(old.order), len(new.order)) > FEW_WORDS:
+            return False
+        told = {word for each in old.values if not self._is_named(each) for word in _words_of([each])} - self._named
+        told |= old.subjects - self._named if self._wanted == "name" else set()
+        spans = [(at, at + len(word)) for word, at in zip(new.order, new.starts, strict=True) if word in told]
+        # "Spain instead of Wales" does not answer where the cottage in Wales is.
+        missing = {word for word in self._rarity.keys() & old.things if not _has(new.words, word)}
+        signs = new.signs["ended"] if missing - self._verbal else (*new.signs["ended"], *new.signs["changed"])
+        return any(_is_near(span, signs) for span in spans)
+
     def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
         """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""
-        missing = (self._rarity.keys() & old.things) - new.words
+        missing = {word for word in self._rarity.keys() & old.things if not _has(new.words, word)}
+        if new.turns or new.kinds & {"pace", "share"}:
+            missing -= {each.unit for each in old.values}  # "full time" instead of "three days"
         if not missing or len(old.order) > MOST_WORDS or len(new.order) > MOST_WORDS:
             return False
         others = new.things - old.words - self._named
+        if missing.isdisjoint(_words_of(old.values)):
+            others -= _words_of(each for each in new.values if _FAMILIES[each.kind] != "name")
+        others -= {word for word in others if any(_has({word}, each) for each in missing | self._named)}
         steps = SequenceMatcher(None, old.order, new.order, autojunk=False).get_opcodes()
         if sum(end - start for step, start, end, _, _ in steps if step == "equal") < SAME_WORDS:
             return False

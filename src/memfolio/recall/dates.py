@@ -63,13 +63,13 @@ class TimeMention(NamedTuple):
 
     @property
     def months(self) -> frozenset[int]:
-        """The months it touches, from 1 to 12; none where it is a year or longer."""
+        """The months it touches, from 1 to 12; empty for a year or longer."""
         first, last = (moment.year * 12 + moment.month - 1 for moment in (self.span.start, self.span.end - _TICK))
         return frozenset(month % 12 + 1 for month in range(first, last + 1)) if last - first < 11 else frozenset()
 
     @property
     def years(self) -> frozenset[int]:
-        """The years it touches; none where any year may be meant, or where one end is open."""
+        """The years it touches; empty if any year may be meant, or one end is open."""
         start, end = self.span
         is_vague = self.recurs or end - start > _AGES
         return frozenset() if is_vague else frozenset(range(start.year, (end - _TICK).year + 1))
@@ -87,7 +87,7 @@ class TimeMention(NamedTuple):
 
 
 class TimePlace(NamedTuple):
-    """Where a text names a time."""
+    """The position of a time in a text."""
 
     start: int
     end: int
@@ -132,7 +132,7 @@ def without_times(text: str, now: datetime, zone: tzinfo, newest: datetime | Non
 
 
 def _is_worth_a_look(word: str, is_known: bool) -> bool:
-    """Whether a word of a time may stand in what happened then: a month and a year may."""
+    """Whether a word of a time may occur in memories of that time: a month or a year may."""
     if word.isdigit():
         return len(word) > 2
     return not is_known or word.lower() in LEXICON.numbers("months", 1)
@@ -156,23 +156,54 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
 
 
 def upcoming(text: str, now: datetime, zone: tzinfo) -> datetime | None:
-    """The next moment that a text names: `by Friday` is the Friday to come; None where it names none ahead."""
+    """The next moment that a text names: `by Friday` is the Friday to come; None where it names none ahead.
+
+    Of `before Friday` that is the day before.
+    """
     here, text = now.astimezone(zone), normalize("NFC", text[:MAX_TEXT])
     try:
-        days = [*_days_ahead(text, here), *(_ahead(mention, here) for mention in mentions(text, now, zone))]
-        ahead = min((day for day in days if day is not None), default=None)
-        if ahead is None or ahead <= here or not (clock := pattern("clock").search(text)):
+        numbered = pattern("day_number")
+        places = (
+            each
+            for each in _places(text, now, zone, is_opened=False)
+            if not numbered.search(text, each.start, each.end)
+        )
+        named = (_waited_for(text, place, here) for place in places)
+        ahead = min((day for day in (*_days_ahead(text, here), *named) if day is not None), default=None)
+        if ahead is None or not (clock := pattern("clock").search(text)):
             return ahead
         part = {name: value for name, value in clock.groupdict().items() if value}
         hour = int(part.get("hour", 0)) % 24 + (12 if part.get("late") and int(part["hour"]) < 12 else 0)
         hour = hour or LEXICON.table("words")["hours"].get(part.get("word", "").lower(), 0)
-        return ahead.replace(hour=hour, minute=int(part.get("minute", 0)))
+        # What is for today comes at its hour, or at once where that is over.
+        return max(ahead.replace(hour=hour, minute=int(part.get("minute", 0)), second=0, microsecond=0), here)
     except _NO_TIME:
         return None
 
 
+def dated(text: str, said: datetime, zone: tzinfo) -> str:
+    """A text in which days named from the day it was said on are dates: `tomorrow` is `on 8 September 2026`."""
+
+    def as_date(match: re.Match[str]) -> str:
+        at = upcoming(match["day"], said, zone)
+        if at is None:
+            return match[0]
+        told = f"{at.day} {at:%B %Y}"
+        return f"{match['before']} {told}" if match["before"] else f"on {told}"
+
+    try:
+        return pattern("relative_day").sub(as_date, text)
+    except _NO_TIME:
+        return text
+
+
+def names_relative_day(text: str) -> bool:
+    """Whether a text names a day that only those know who know when it was said."""
+    return pattern("relative_day").search(text) is not None
+
+
 def _days_ahead(text: str, here: datetime) -> Iterator[datetime]:
-    """The days and moments that only what lies ahead is called by."""
+    """Yield days and moments that are named only by how far ahead they are, or by their number in a month."""
     midnight = here.replace(hour=0, minute=0, second=0, microsecond=0)
     for match in pattern("in_time").finditer(text):
         count, unit = _amount(match)
@@ -182,6 +213,23 @@ def _days_ahead(text: str, here: datetime) -> Iterator[datetime]:
         yield midnight + _DAY * (LEXICON.numbers("days_ahead", 1)[match[0].lower()])
     for match in pattern("weekday_zh").finditer(text):
         yield midnight + _DAY * (("一二三四五六日天".index(match[1]) % 7 - here.weekday()) % 7 or 7)
+    for match in pattern("day_number").finditer(text):
+        day = int(match["day"])
+        months = (_first_day(here.year * 12 + here.month - 1 + ahead) for ahead in range(12))
+        found = (first + _DAY * (day - 1) for first in months if (first + _DAY * (day - 1)).month == first.month)
+        if coming := next((each for each in found if each > here.date()), None):
+            yield datetime.combine(coming, time(), here.tzinfo) - _DAY * bool(match["before"])
+
+
+def _waited_for(text: str, place: TimePlace, here: datetime) -> datetime | None:
+    """When something is to happen that is said to be on, before or after a time."""
+    at = _ahead(place.mention, here)
+    word = pattern("open_end").search(text, max(0, place.start - _NEAR), place.start)
+    if at is None or word is None or word["unit"]:
+        return at
+    if word["after"]:
+        return at + (place.mention.span.end - place.mention.span.start)
+    return max(at - _DAY, here) if word["before"] else at
 
 
 def _ahead(mention: TimeMention, here: datetime) -> datetime | None:
@@ -194,8 +242,8 @@ def _ahead(mention: TimeMention, here: datetime) -> datetime | None:
     return start + _LENGTHS["week"] if here - start <= _LENGTHS["week"] + _DAY else None
 
 
-def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
-    """Every time that is named, the longest where two overlap, with ranges joined."""
+def _places(text: str, now: datetime, zone: tzinfo, *, is_opened: bool = True) -> list[TimePlace]:
+    """Return every time in the text, the longest if two overlap, with ranges joined."""
     text = normalize("NFC", text[:MAX_TEXT])
     if not _may_tell(text):
         return []
@@ -211,11 +259,12 @@ def _places(text: str, now: datetime, zone: tzinfo) -> list[TimePlace]:
                 found.append(TimePlace(*match.span(), read(match, local)))
             except _NO_TIME:
                 continue
-    return _opened(text, _joined(text, _widened(text, found)))
+    whole = _joined(text, _widened(text, found))
+    return _opened(text, whole) if is_opened else whole
 
 
 def _may_tell(text: str) -> bool:
-    """Whether there is a number, or a word without which no time is named: quicker than the grammar."""
+    """Whether there is a number or a time word at all: much faster than the grammar."""
     return any(map(str.isdigit, text)) or not _telling().isdisjoint(_PIECE.findall(text.lower()))
 
 
@@ -260,7 +309,7 @@ def _join(text: str, one: TimePlace, other: TimePlace) -> TimePlace | None:
 
 
 def _range(one: TimeMention, other: TimeMention) -> Span:
-    """From one time to another; where one has no year, it has that of the other."""
+    """Return the span from one time to another; a missing year is taken from the other."""
     start, end, years = one.span.start, other.span.end, other.span.start.year - one.span.start.year
     if one.recurs and (not other.recurs or start >= end):
         start = start.replace(year=start.year + years)
@@ -317,7 +366,7 @@ def _days(first: date, last: date, zone: tzinfo | None) -> TimeMention:
 
 
 def _calendar(unit: str, day: date, shift: int, zone: tzinfo | None) -> TimeMention:
-    """The day, week, month … that `day` lies in, or the one that many further."""
+    """Return the day, week, month … of `day`, shifted by a number of them."""
     if months := _MONTHS_IN.get(unit):
         number = (day.year * 12 + day.month - 1) // months + shift
         return _days(_first_day(number * months), _first_day((number + 1) * months) - _DAY, zone)
@@ -441,7 +490,7 @@ def _read_day_of_month(match: re.Match[str], now: datetime) -> TimeMention:
 
 
 def _read_slashes(match: re.Match[str], now: datetime) -> TimeMention:
-    """`22/10/2026` and `10/22/2026`; where both may be the month, nobody can tell."""
+    """Read `22/10/2026` and `10/22/2026`; if both numbers may be the month, it is ambiguous."""
     one, two, year = map(int, match.groups())
     if one <= 12 and two <= 12 and one != two:
         raise ValueError
@@ -476,7 +525,7 @@ _FIGURES = (
 
 @cache
 def _grammar() -> tuple[tuple[re.Pattern[str], Reader], ...]:
-    """What is looked for, and what reads it; compiled when a text first needs it."""
+    """The patterns and their readers, compiled on first use."""
     worded = ((pattern(name), read) for name, read in _WORDED.items())
     figures = (re.compile(rf"(?<![\w/$€£-])(?<!\d[.,]){text}(?![\w/-]|[.,]\d)") for text in _FIGURES)
     slashes = re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)/(\d{4})(?![\w/])")

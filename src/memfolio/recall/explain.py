@@ -1,4 +1,4 @@
-"""Where a memory comes from: what it was made of, what it replaced or what replaced it, and who said what about it."""
+"""The provenance of a memory: its sources, what replaced what, and its history."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Explanation:
     path: str
     archived: bool
     places: tuple[str, ...]
-    """Every file in which it stands."""
+    """Every file that contains it."""
     sources: tuple[MemoryItem, ...]
-    """What it was derived from, and what that was derived from, nearest first."""
+    """Its sources and their sources, nearest first."""
     supersedes: tuple[MemoryItem, ...]
     """What it corrected, newest first."""
     superseded_by: tuple[MemoryItem, ...]
-    """What corrected it, oldest first."""
+    """Its corrections, oldest first."""
     entities: tuple[str, ...]
     edges: tuple[Edge, ...]
     history: tuple[Mapping[str, Any], ...]
@@ -55,7 +55,7 @@ def explain(connection: Connection, found: Located) -> Explanation:
 
 
 def _follow(connection: Connection, start: str, type: str, *, backwards: bool = False) -> Iterator[MemoryItem]:
-    """What can be reached from a memory over edges of one type, each memory once, nearest first."""
+    """Yield the memories reachable over edges of one type, each once, nearest first."""
     seen, waiting = {start}, [start]
     while waiting and len(seen) <= MAX_CHAIN:
         here = waiting.pop(0)

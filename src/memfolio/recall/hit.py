@@ -1,4 +1,4 @@
-"""What recall finds, and why; long memories are shortened to the sentences that a question is about."""
+"""The results of recall, and the reasons for them; long memories are shortened to the relevant sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memfolio.text import estimate_tokens
+from memfolio.recall.dates import pattern
+from memfolio.text import FUNCTION_WORDS, estimate_tokens, sentence_pattern
 from memfolio.types import EMPTY, MemoryItem, frozen
 
 # A long memory shortened to the sentences that a question is about. Pure.
@@ -18,17 +19,15 @@ LONG = 100_000
 """Characters that are looked at; of a longer text, the beginning."""
 USEFUL, BEFORE, BEHIND = 12, 3, 8
 """How many sentences with words are tried, and how many around the best."""
-_STOPS = r"[.!?…]++[\"')\]”’»]*+"
-_SENTENCE = re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{_STOPS}(?!\s))*(?:{_STOPS}|[。！？]++|(?=\n)|\Z)[^\S\n]*+\n*+")
-"""Whatever stands in a line up to its first stop; each character is read once, so that no text takes long."""
+_SENTENCE = sentence_pattern("", r"[^\S\n]*+\n*+")
 _ENDING = re.compile(r"(?:ing|ies|ed|es|s|e|y)$")
 _DOUBLE = re.compile(r"(\w)\1$")
 _STOP = re.compile(r"\s+|(?<=[\u2e80-\ud7ff\uf900-\uffef])")
-"""Where a text may be cut: between words, or behind a character of a script that does not part them."""
+"""Where a text may be cut: between words, or after a character of a script without spaces."""
 
 
 def above(heading: Sequence[str]) -> str:
-    """The headings over a passage as they stand in front of it."""
+    """Return the headings over a passage, as shown in front of it."""
     return f"{' › '.join(heading)}: " if heading else ""
 
 
@@ -56,7 +55,7 @@ def snippet(content: str, words: Iterable[str], tokens: int, heading: Sequence[s
 
 
 def _found(words: Iterable[str], text: str) -> Iterator[tuple[int, str]]:
-    """Where words occur in a text, whatever their endings, and which."""
+    """Yield positions of words in a text, in any inflection."""
     keys = frozenset(map(stem, words))
     for match in _pattern(keys).finditer(text) if keys else ():
         if (key := match[0].casefold()) in keys or (key := stem(key)) in keys:
@@ -119,12 +118,35 @@ WRITTEN = ("N-", "P-")
 """With which the ids of parts of notes and pages begin: a question in them is left open, and was asked of nobody."""
 SHORT = 15
 """Words up to which a question is no more than one."""
+UNMARKED, ENDS = 100, (".", "!", "…", ":")
+"""Characters up to which somebody may have left a question mark out, and how texts end that lack none."""
+NAMES = 2
+"""Words up to which a text may only name something, in a script with spaces."""
+KEPT = 4096
 SNIPPET = 80
 """Tokens."""
 
 
 def is_short_question(text: str) -> bool:
-    return text.rstrip().endswith(MARKS) and len(text.split(maxsplit=SHORT)) <= SHORT
+    return asks(text) and len(text.split(maxsplit=SHORT)) <= SHORT
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends in a question mark, or is one short sentence that begins like a question."""
+    text = text.rstrip()
+    return text.endswith(MARKS) or (len(text) <= UNMARKED and text[-1:] not in ENDS and _asks(text.lower()))
+
+
+def names_something(text: str) -> bool:
+    """Whether a text is no more than a few words to search for, which state nothing."""
+    said = text.split(maxsplit=NAMES)
+    is_plain = len(said) <= NAMES and all(map(str.isalpha, said)) and max(text, default="") < "\u2e80"
+    return is_plain and FUNCTION_WORDS.isdisjoint(text.lower().split())
+
+
+@lru_cache(KEPT)
+def _asks(text: str) -> bool:
+    return pattern("asked").match(text.replace("’", "'")) is not None
 
 
 class Reason(NamedTuple):
@@ -137,7 +159,7 @@ class Reason(NamedTuple):
 
 @frozen
 class Hit:
-    """A memory that was found: how well it fits, after how many hops, why, and where it stands."""
+    """A found memory: its score, the number of hops, the reasons, and its place."""
 
     memory: MemoryItem
     score: float
@@ -145,34 +167,42 @@ class Hit:
     path: str
     depth: int = 0
     heading: tuple[str, ...] = ()
-    """The headings above it, where it is a passage of a page."""
+    """The headings above it, if it is a passage of a page."""
     words: tuple[str, ...] = ()
-    """What was looked for."""
+    """The words that were searched."""
     replaced: tuple[str, ...] = ()
     """The ids of the versions that it replaced, the newest first."""
     replaces: tuple[str, ...] = ()
-    """The ids of what was said earlier about the same matter and does not hold since this was said."""
+    """The ids of earlier statements about the same matter that this one replaces."""
     fit: float = 1.0
     """How well it answers the question, from 0 to 1: about the share of such hits that do, in answers and homes of any
     size; 1 where nothing was asked."""
     phase: str = "active"
     """How far it has faded: active, fading, dormant or archived."""
     agent: str = ""
-    """Whose memory it is."""
+    """The agent whose memory it is."""
 
     @property
     def only_asks(self) -> bool:
-        """Whether it asks what was looked for and tells nothing."""
+        """Whether it only asks the question and answers nothing."""
         return any(reason.strategy == "echo" for reason in self.why)
 
     @property
+    def has_words(self) -> bool:
+        """Whether it has a word of the question itself, and was not found by meaning or company alone."""
+        return any(reason.strategy == "words" for reason in self.why)
+
+    @property
     def is_question(self) -> bool:
-        """Whether it is one short question, which alone is no reason to tell anything."""
-        return not self.memory.id.startswith(WRITTEN) and is_short_question(self.memory.content)
+        """Whether it is a single short question or words to search for, which alone tell nothing."""
+        memory = self.memory
+        if memory.id.startswith(WRITTEN):
+            return False
+        return is_short_question(memory.content) or (bool(memory.role) and names_something(memory.content))
 
     @property
     def snippet(self) -> str:
-        """What it says about the question, in a few sentences."""
+        """A few sentences of it about the question."""
         return snippet(self.memory.content, self.words, SNIPPET)
 
 

@@ -1,4 +1,4 @@
-"""Telling once: of memories that repeat a sentence the plainest tells it, and the others are its sources. Pure."""
+"""Say everything once: of memories that repeat a sentence, the plainest shows it, and the others are its sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memfolio.text import FUNCTION_WORDS, sentences
 from memfolio.types import MemoryItem
 
 FEWEST = 2
-"""Words that a sentence must have to be told by one that says more."""
+"""The fewest words of a sentence that another one can cover."""
 _LINK = re.compile(r"\[\[(?:\w+--)?([^\]|]*)(?:\|[^\]]*)?\]\]")
 _DATED = re.compile(r"(?m)^(\s*[-*+]\s+)\[\[\d{4}-\d\d-\d\d\]\]\s+")
 _LIST_MARK = re.compile(r"[-*+]\s")
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w\w+")
 
 
 class Sentence(NamedTuple):
-    """What a sentence says, by the stems of its words, and who says it of themselves."""
+    """The content of a sentence as stems, and the speaker if it is about themselves."""
 
     keys: frozenset[str]
     no: frozenset[str]
@@ -43,16 +43,16 @@ class Sentence(NamedTuple):
 
 @dataclass(slots=True)
 class Telling:
-    """What is told so far, sentence by sentence, and by which memory."""
+    """The sentences shown so far, and the memories that show them."""
 
     words: Set[str]
-    """The stems of what is asked for."""
+    """The stems of the question."""
     told: dict[Sentence, str] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
-    """The memories that tell nothing beyond another, by its id."""
+    """Memories that add nothing to another, by its id."""
 
     def hits(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits that tell something, in their order, each without what a plainer one tells."""
+        """Return the hits that add something, in order, each without what a plainer one says."""
         kept = {}
         for nth in sorted(range(len(hits)), key=lambda nth: (*_plainness(hits[nth]), nth)):
             hit = hits[nth]
@@ -63,7 +63,7 @@ class Telling:
         return [kept[nth] for nth in sorted(kept)]
 
     def _restore_turns(self, kept: dict[int, Hit], hits: Sequence[Hit]) -> None:
-        """Let a turn that is told beside what was learned from it stand whole, and tell that as well."""
+        """Show a turn whole, together with what was learned from it."""
         places = {hits[nth].memory.id: nth for nth in kept}
         replaced = {each for hit in hits for each in (hit.memory.id if hit.replaces else "", *hit.replaces)}
         for nth in sorted(kept):
@@ -119,7 +119,7 @@ class Telling:
 
 
 def speaker(memory: MemoryItem, text: str) -> str | None:
-    """Who says something of themselves; None where it says the same whoever says it."""
+    """Return who says something about themselves; None if the speaker makes no difference."""
     is_own = memory.role is not None and not words("own").isdisjoint(re.findall(r"\w+", text.casefold()))
     return (memory.user or memory.role) if is_own else None
 
@@ -137,7 +137,7 @@ def _plainness(hit: Hit) -> tuple[int, int, bool]:
 
 
 def _tells(memory: MemoryItem, learned: MemoryItem) -> bool:
-    """Whether a memory says each sentence of what was learned from it."""
+    """Whether a memory contains each sentence of what was learned from it."""
     said = [sentence for _, sentence in _parts(memory)]
     return all(any(own.is_told_by(other) for other in said) for _, own in _parts(learned))
 
@@ -147,7 +147,7 @@ def _is_made(memory: MemoryItem) -> bool:
 
 
 def _parts(memory: MemoryItem) -> Iterator[tuple[str, Sentence]]:
-    """The sentences of a memory; of pages and summaries only those that tell something."""
+    """Yield the sentences of a memory; of pages and summaries, only those with content."""
     is_made, is_turn = _is_made(memory), memory.role is not None
     text = _DATED.sub(r"\1", CITED.sub("", memory.content)) if is_made else memory.content
     for part in sentences(text):
@@ -161,14 +161,14 @@ def _parts(memory: MemoryItem) -> Iterator[tuple[str, Sentence]]:
 
 @lru_cache(8192)
 def _keys(part: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The stems by which a sentence is compared, and those of them that deny."""
+    """Return the stems by which sentences are compared, and the negations."""
     found = set(_WORD.findall(_LINK.sub(r"\1", part).casefold())) - FUNCTION_WORDS
     no = found & words("negations")
     return asked_stems(found - words("labels") - no), frozenset(no)
 
 
 def _joined(parts: Sequence[tuple[str, Sentence]], new: Sequence[str]) -> str:
-    """The new sentences, with a mark where others are left out."""
+    """Join the new sentences, with a mark for omitted ones."""
     text, is_open = "", False
     for part, _ in parts:
         if part not in new:
@@ -180,5 +180,5 @@ def _joined(parts: Sequence[tuple[str, Sentence]], new: Sequence[str]) -> str:
 
 
 def merged(ids: Iterable[str], sources: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The memories whose words are told: each with those that it stands for."""
+    """Return the ids of the memories shown, each followed by those that it covers."""
     return tuple(dict.fromkeys(each for shown in ids for each in (shown, *sources.get(shown, ()))))

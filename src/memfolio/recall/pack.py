@@ -1,4 +1,4 @@
-"""Packing: what goes into so many tokens, and how memories, people and sources read as lines of a context. Pure."""
+"""Packing: what fits into so many tokens, and how memories, entities and sources are rendered as context lines."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from memfolio.vault.fields import local
 
 @frozen
 class ContextLine:
-    """Something that may go in: `text` as it would stand there, `says` what must not be said twice."""
+    """A line that may be included: its `text`, and what it `says`, which must not be repeated."""
 
     id: str
     text: str
     says: str
     at: datetime | None = None
     needs: str | None = None
-    """The id of what must be in already for this to be of use."""
+    """The id of a line that must be included before this one makes sense."""
     is_memory: bool = False
     """Whether it shows the words of the memory with this id; else those of a page, an entity or a reminder."""
     others: tuple[str, ...] = ()
-    """The ids of further memories whose words it shows."""
+    """The ids of further memories whose text it shows."""
 
     @property
     def cost(self) -> int:
@@ -48,7 +48,7 @@ class ContextSection:
     share: float
     lines: tuple[ContextLine, ...] = ()
     is_in_order: bool = False
-    """Whether what goes in is shown in the order in which it happened."""
+    """Whether its lines are shown in chronological order."""
 
     @property
     def cost(self) -> int:
@@ -56,18 +56,18 @@ class ContextSection:
 
     @property
     def whole(self) -> int:
-        """What the section costs with all its lines."""
+        """The cost of the section with all its lines."""
         return self.cost + sum(line.cost for line in self.lines)
 
     def shown(self) -> Iterator[str]:
-        """The section as it stands in the context."""
+        """Yield the section as rendered in the context."""
         yield heading(self.title)
         yield from (line.text for line in self.lines)
 
 
 @dataclass(slots=True)
 class _Packing:
-    """What has gone in so far, and what is left of the room."""
+    """What has been included so far, and the remaining room."""
 
     left: int
     ids: set[str] = field(default_factory=set)
@@ -125,14 +125,14 @@ LINES_IN_BUDGET = 12
 """How many of the longest lines fit into a budget, so that one memory does not take it all."""
 SHORTEST, LONGEST = 20, 150
 EARLIER = 30
-"""Tokens for what does not hold any more."""
+"""Tokens for a statement that no longer holds."""
 SOURCE = 40
 """Tokens for the beginning of a source."""
 MOST_PROPERTIES = 6
 LONGEST_NAME = 60
 """Characters."""
 _STRUCTURE = re.compile(r"[\s()\[\]{}:（）［］｛｝【】：﹕︓]+")
-"""What our part of a line is made of, and what looks like it."""
+"""Characters that structure our part of a line, and their look-alikes."""
 _LIST_MARK = re.compile(r"^\s*[-*+]\s+")
 
 
@@ -142,16 +142,16 @@ def is_fact(memory: MemoryItem) -> bool:
 
 
 def is_shown(memory: MemoryItem) -> bool:
-    """Whether a memory may come before an agent's eyes without being asked for.
+    """Whether a memory may be shown to an agent without being asked for.
 
-    The words of strangers may not, not even where somebody confirmed them: recall finds those.
+    Untrusted memories may not, not even if somebody confirmed them: recall finds those.
     """
     is_there = memory.forgotten_at is None and memory.superseded_by is None
     return is_there and memory.origin is not Origin.UNTRUSTED
 
 
 def named(name: str) -> str:
-    """A name in our part of a line, where it must not look like the rest of that part."""
+    """Return a name for our part of a line, without characters that structure it."""
     return _STRUCTURE.sub(" ", name).strip()[:LONGEST_NAME]
 
 
@@ -204,7 +204,7 @@ class LineFormat:
         return ContextLine(id=memory.id, text=text, says=says, at=moment(memory), is_memory=True)
 
     def _marks(self, memory: MemoryItem) -> list[str]:
-        """What a reader must know to take a memory for no more than it is."""
+        """Return what a reader must know to judge a memory."""
         said = {
             f"about {named(memory.user or '')}": memory.user,
             f"from {memory.origin}": memory.origin not in OURS,
@@ -232,7 +232,7 @@ class LineFormat:
         return ContextLine(id=profile.id, text=bullet(lead, words), says=words)
 
     def source(self, memory: MemoryItem, *, of: str) -> ContextLine:
-        """The beginning of what a fact was derived from."""
+        """Render the beginning of a fact's source."""
         words = snippet(memory.content, (), min(SOURCE, self.most))
         lead = f"[{memory.id}] {self._day(moment(memory))} {named(memory.role or memory.type)}, for [{of}]:"
         return ContextLine(id=memory.id, text=bullet(lead, words), says=words, needs=of, is_memory=True)

@@ -1,4 +1,4 @@
-"""A question as one immutable value: what is asked, what counts, and when; with its arguments checked."""
+"""A question as one immutable value: its text, filters and times, with its arguments checked."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 from unicodedata import normalize
 
-from memfolio.arguments import CHECKS, check_span, choose, nearest
+from memfolio.arguments import CHECKS, check_span, check_string, choose, nearest
 from memfolio.errors import InputError
 from memfolio.index.search import INCLUDABLE, LEVELS, Filter
 from memfolio.recall.dates import moment_of
-from memfolio.text import name_key
+from memfolio.text import name_key, shown
 from memfolio.types import EMPTY, TOKEN_PATTERN, Kind, Store, Type, frozen
-from memfolio.vault.fields import read_importance, read_tags
+from memfolio.vault.fields import check_fraction, read_importance, read_tags
 
 # Arguments of those who ask, checked one by one: InputError says what is wrong and what would be right.
 
@@ -25,14 +26,8 @@ MANY = 100
 """How many values one argument may have."""
 
 
-def check_text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{name} is a {type(value).__name__}", hint="pass it as text")
-    return value
-
-
 def check_optional(name: str, value: object) -> str | None:
-    return None if value is None else check_text(name, value)
+    return None if value is None else check_string(name, value)
 
 
 def telling(name: str, value: object) -> str | None:
@@ -51,20 +46,6 @@ def check_number(name: str, value: object, low: int, high: int) -> int:
     return value
 
 
-def check_fraction(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{name} {shown(value)} is not a number from 0 to 1", hint="1 is the most")
-    return float(value)
-
-
-def shown(value: object) -> str:
-    """A value as an error shows it; Python itself refuses to write out a number of thousands of digits."""
-    try:
-        return str(value)[:40]
-    except ValueError:
-        return "of so many digits"
-
-
 def words(name: str, value: object) -> tuple[str, ...]:
     """One word or several; a caller may pass either."""
     if value is None:
@@ -73,14 +54,14 @@ def words(name: str, value: object) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, Iterable):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass one as text, or a list of them")
-    found = tuple(dict.fromkeys(check_text(f"a {name}", each) for each in value))
+    found = tuple(dict.fromkeys(check_string(f"a {name}", each) for each in value))
     if len(found) > MANY:
         raise InputError(f"there are {len(found)} values for {name}", hint=f"pass at most {MANY}")
     return found
 
 
 def known(name: str, given: tuple[str, ...], choices: Collection[str]) -> tuple[str, ...]:
-    """`given`, if all of it is among the choices."""
+    """Return `given` if all of it is among the choices."""
     if unknown := [word for word in given if word not in choices]:
         raise InputError(f"{name} {unknown[0][:40]!r} is not known", hint=nearest(unknown[0], list(choices)))
     return given
@@ -92,10 +73,10 @@ def known(name: str, given: tuple[str, ...], choices: Collection[str]) -> tuple[
 # where nothing has that tag.
 
 MAX_FILTERS = 16
-"""How many of them a question may have; what follows is text."""
+"""The most filters in a question; the rest is text."""
 
 LOOKED_UP = frozenset({"tag", "session", "user", "entity"})
-"""The filters that may have any value, so that only what is remembered tells them from text."""
+"""Filters that accept any value, so that only the index can tell them from text."""
 IsKnown = Callable[[str, str], bool]
 """Whether something is remembered that has this tag, session, user or entity: the name of the filter and its value."""
 
@@ -108,7 +89,7 @@ _FILTER = re.compile(
 
 
 def anything(name: str, value: str) -> bool:
-    """For where nobody can say what is known."""
+    """Accept every value, if nothing is known about them."""
     return True
 
 
@@ -128,7 +109,7 @@ def split(
 
 
 def _joined(found: dict[str, Any], filters: dict[str, Any]) -> dict[str, Any]:
-    """One filter with what was found of its name before; nothing where that would be too much."""
+    """Merge a filter with an earlier one of the same name; empty if that would be too much."""
     both = {
         name: list(dict.fromkeys([*found.get(name, ()), *value])) if isinstance(value, list) else value
         for name, value in filters.items()
@@ -145,7 +126,7 @@ def _are_known(name: str, filters: dict[str, Any], found: dict[str, Any], is_kno
 
 
 def _filters(name: str, value: str, now: datetime, zone: tzinfo) -> dict[str, Any]:
-    """What one filter asks for; nothing where its value does not fit."""
+    """Return the arguments for one filter; empty if its value is invalid."""
     if name in _TIMES:
         argument, end = _TIMES[name]
         moment = moment_of(value, now, zone, end=end)
@@ -198,7 +179,7 @@ MAX_DEPTH = 3
 
 @frozen
 class Query:
-    """What is asked of a memory."""
+    """A question to a memory."""
 
     text: str
     limit: int
@@ -207,11 +188,11 @@ class Query:
     now: datetime
     zone: tzinfo
     inside: Mapping[str, object] = field(default_factory=lambda: EMPTY)
-    """The filters that were taken from the text, by the names of the arguments whose place they take."""
+    """The filters taken from the text, by the names of the arguments that they replace."""
     min_fit: float = 0
     """The fit that a hit must have."""
     agents: tuple[str, ...] = ()
-    """Whose memories count; none is everybody's in scope."""
+    """The agents whose memories count; empty means all in scope."""
 
     @classmethod
     def from_args(
@@ -221,45 +202,30 @@ class Query:
         now: datetime,
         zone: tzinfo,
         limit: int = 10,
-        kinds: object = None,
-        types: object = None,
-        tags: object = None,
-        entity: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
-        as_of: datetime | str | None = None,
-        min_importance: float = 0,
-        min_fit: float = 0,
         depth: int = 0,
-        session: str | None = None,
-        store: object = None,
-        user: str | None = None,
-        project: str | None = None,
-        include: object = (),
-        level: str | None = None,
+        min_fit: float = 0,
         agents: object = None,
         inline: bool = False,
         is_known: IsKnown = anything,
+        **filters: object,
     ) -> Query:
         """The query that these arguments mean; InputError says which of them cannot be.
 
-        With `inline`, filters inside the text count too, where no argument says otherwise and their values are known.
+        `filters` are those of `Memory.recall`. With `inline`, filters inside the text count too, where no argument says
+        otherwise and their values are known.
         """
-        given: dict[str, Any] = {"kinds": kinds, "types": types, "store": store, "tags": tags, "include": include}
-        given |= {"entity": entity, "session": session, "user": user, "project": project, "level": level}
-        given |= {"min_importance": min_importance or None}
-        times = {"since": since, "until": until, "valid_at": valid_at, "as_of": as_of}
-        given |= {name: _moment(name, value, now, zone) for name, value in times.items()}
+        given: dict[str, Any] = filters | {"min_importance": filters.get("min_importance") or None}
+        given |= {name: _moment(name, filters.get(name), now, zone) for name in _ASKED_TIMES}
         check_span("since", given["since"], "until", given["until"])
-        text = check_text("the question", text)
+        text = check_string("the question", text)
         text, inside = _split(text, given, now, zone, is_known) if inline else (text, {})
-        counting = {name: value for name, value in inside.items() if given[name] is None}
+        counting = {name: value for name, value in inside.items() if given.get(name) is None}
         return cls(
             text=text,
             limit=check_number("limit", limit, 1, MAX_LIMIT),
             depth=check_number("depth", depth, 0, MAX_DEPTH),
-            min_fit=check_fraction("min_fit", min_fit),
+            # 0, the usual one, leaves nothing out.
+            min_fit=0.0 if min_fit == 0 else check_fraction("min_fit", min_fit),
             now=now,
             zone=zone,
             filter=_filter(given | counting),
@@ -269,23 +235,10 @@ class Query:
 
 
 def _filter(given: Mapping[str, Any]) -> Filter:
-    return Filter(
-        kinds=_choices(Kind, "kind", given["kinds"]),
-        types=_choices(Type, "type", given["types"]),
-        stores=_choices(Store, "store", given["store"]),
-        tags=tuple(map(_tag, words("tag", given["tags"]))),
-        entities=_spellings(given["entity"]),
-        session=telling("session", given["session"]),
-        user=telling("user", given["user"]),
-        project=telling("project", given["project"]),
-        min_importance=check_fraction("min_importance", given["min_importance"] or 0),
-        include=known("include", words("include", given["include"]), INCLUDABLE),
-        level=_level(given["level"]),
-        since=given["since"],
-        until=given["until"],
-        valid_at=given["valid_at"],
-        as_of=given["as_of"],
-    )
+    """The filter of these arguments, whose times are read already; what is None does not matter."""
+    told = {name: value for name, value in given.items() if value is not None}
+    read = {name: _READERS[name](value) if name in _READERS else value for name, value in told.items()}
+    return Filter(**{_FIELDS.get(name, name): value for name, value in read.items()})
 
 
 def _split(
@@ -336,3 +289,20 @@ def _moment(name: str, value: object, now: datetime, zone: tzinfo) -> datetime |
 def _choices(choices: type[E], name: str, value: object) -> tuple[E, ...]:
     given = telling(name, value) if isinstance(value, str) else value
     return tuple(choose(choices, name, each) for each in words(name, given))
+
+
+_ASKED_TIMES = ("since", "until", "valid_at", "as_of")
+_FIELDS = {"store": "stores", "entity": "entities"}
+"""The fields of a filter that are called otherwise than the argument."""
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "kinds": partial(_choices, Kind, "kind"),
+    "types": partial(_choices, Type, "type"),
+    "store": partial(_choices, Store, "store"),
+    "tags": lambda tags: tuple(map(_tag, words("tag", tags))),
+    "entity": _spellings,
+    **{name: partial(telling, name) for name in ("session", "user", "project")},
+    "min_importance": partial(check_fraction, "min_importance"),
+    "include": lambda named: known("include", words("include", named), INCLUDABLE),
+    "level": _level,
+}
+"""How the value of a filter is read, by the name of its argument."""

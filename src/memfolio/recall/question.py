@@ -1,15 +1,15 @@
-"""What a question asks: its words and phrases, whom and what time it names, and what kind of answer it wants. Pure."""
+"""Understanding a question: its words and phrases, the entities and times it names, and the kind of answer it wants."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from datetime import MAXYEAR, datetime, timedelta, tzinfo
 from enum import StrEnum
 from itertools import pairwise
 from unicodedata import normalize
 
-from memfolio.recall.dates import TimeMention, mentions, outside_times, pattern, without_times
+from memfolio.recall.dates import Span, TimeMention, mentions, outside_times, pattern, without_times
 from memfolio.recall.dates import words as listed
 from memfolio.text import MAX_QUERY, match_expression, name_key, terms
 from memfolio.types import frozen
@@ -21,7 +21,7 @@ MAX_TEXT = 2048
 
 
 class Intent(StrEnum):
-    """What is asked for."""
+    """The kind of answer that is wanted."""
 
     WHY = "why"
     WHEN = "when"
@@ -35,11 +35,11 @@ class Intent(StrEnum):
 _ORDER = (Intent.GENERAL, Intent.WHY, Intent.WHEN, Intent.WHO, Intent.HOW, Intent.LATEST, Intent.WHAT)
 _CLAUSES = re.compile(r"[.!?;:,\n¿¡…。？！，、]+")
 MANY_WORDS = 12
-"""So many words that tell something make a question complex."""
+"""The number of content words that makes a question complex."""
 
 
 def by_words(text: str) -> Intent | None:
-    """The intent that the question words of nine languages tell; None where there are none."""
+    """Return the intent that the question words of nine languages indicate; None without any."""
     text = normalize("NFC", text[:MAX_TEXT]).lower().replace("’", "'")
     clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip()]
     # What follows a comma in a statement is no question: "the man, who was late".
@@ -48,14 +48,14 @@ def by_words(text: str) -> Intent | None:
 
 
 def is_complex(text: str, words: Sequence[str]) -> bool:
-    """Whether a question has several parts, or many `words` that tell something."""
+    """Whether a question has several parts, or many content `words`."""
     text = normalize("NFC", text[:MAX_TEXT]).lower()
     marks, commas = text.count("?") + text.count("？"), text.count(",") + text.count("、")
     return len(words) >= MANY_WORDS or marks > 1 or commas > 2 or pattern("parts").search(text) is not None
 
 
 def is_broad(text: str) -> bool:
-    """Whether a question is about much of what was said: a summary, or the order of things."""
+    """Whether a question covers a lot: a summary, or an order of events."""
     return any(pattern(name).search(text[:MAX_QUERY]) for name in ("summary", "order"))
 
 
@@ -68,9 +68,16 @@ LONGEST_NAME = 4
 """Words."""
 MAX_NAMES = 400
 SAME_MONTH = 0.5
-"""What it counts to have happened in the month of a day that is named, beside that day itself."""
+"""The score of a memory in the month of a named day, compared with that day itself."""
+SOON_AFTER = 0.75
+"""The same in the days after: what happens is often told a little later."""
+LATER = timedelta(days=3)
+"""How long after a day or a month that is named what happened then is told."""
+LONGEST = timedelta(days=31)
+"""Of longer times than this, what was told after them is no nearer than anything else."""
 
 _WORD = re.compile(r"\w+")
+_WORD_OR_COMMA = re.compile(r"\w+|,")
 
 
 @frozen
@@ -78,21 +85,25 @@ class Question:
     """A question, understood as far as rules go."""
 
     words: tuple[str, ...]
-    """What to look for: without the names of speakers, who are asked for otherwise."""
+    """The words to search, without the names of speakers, which are filtered otherwise."""
     phrases: tuple[str, ...] = ()
     speakers: frozenset[str] = frozenset()
     entities: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     """Words of the other names that these entities have."""
     times: tuple[TimeMention, ...] = ()
+    told_in: tuple[Span, ...] = ()
+    """The days and months among these times, each with the days after, in which much of it is told."""
     intent: Intent = Intent.GENERAL
     is_complex: bool = False
     asks_what_was_told: bool = False
     """Whether it is about the assistant's own words."""
     asks_summary: bool = False
-    """Whether it is about all that was said, whoever said it."""
+    """Whether it asks about everything that was said, by anyone."""
     asks_order: bool = False
     """Whether it is about the order in which things were said or happened."""
+    asks_own: bool = False
+    """Whether whoever asks asks about themselves."""
     asks_name: bool = False
     asks_number: bool = False
     asks_help: bool = False
@@ -100,11 +111,11 @@ class Question:
     asks_for_time: bool = False
     """Whether it asks for whatever there was at the times that it names."""
     without: tuple[str, ...] = ()
-    """What has all of these words is found already."""
+    """Memories with all of these words are found already."""
 
     @property
     def is_broad(self) -> bool:
-        """Whether it is about much of what was said, so that many memories answer it together."""
+        """Whether it covers a lot, so that many memories answer it together."""
         return self.asks_summary or self.asks_order
 
     @property
@@ -114,18 +125,20 @@ class Question:
 
     @property
     def expression(self) -> str:
-        """What to ask the index for where something is found already."""
+        """The index query if something is found already."""
         return f"({match_expression(self.search)}) NOT ({match_expression(self.without, all_of=True)})"
 
     @property
     def meaning(self) -> str:
-        """The text whose meaning is compared."""
+        """The text to embed."""
         return " ".join(self.words)
 
     def nearness(self, moment: datetime) -> float:
         """How well a moment fits the times that the question names, from 0 to 1."""
         if any(time.covers(moment) for time in self.times):
             return 1.0
+        if any(start <= moment < end for start, end in self.told_in):
+            return SOON_AFTER
         return SAME_MONTH if any(_is_same_month(time, moment) for time in self.times) else 0.0
 
 
@@ -150,25 +163,29 @@ def understand(
     found = _WORD.findall(text[:MAX_QUERY])
     times = tuple(mentions(text, now, zone))
     words = (terms(without_times(text, now, zone, newest)) if times else []) or terms(text)
-    rest = [word for word in words if not _is_name(word, by_word, found)] or words
-    if is_broad(text):
+    said = {each.casefold() for each in found}
+    rest = [word for word in words if not _is_name(word, by_word, said)] or words
+    asks_summary, asks_order = asks("summary"), asks("order")
+    if asks_summary or asks_order:
         rest = [word for word in rest if word.casefold() not in listed("request")] or rest
     return Question(
         words=tuple(rest),
         phrases=_phrases(found, rest),
-        speakers=frozenset(role for word in found for role in by_word.get(word.casefold(), ())),
+        speakers=frozenset(_asked_about(text, by_word, said)) if by_word else frozenset(),
         entities=tuple(entities),
         aliases=tuple(_further(aliases, words)),
         times=times,
+        told_in=tuple(_told_in(times)),
         asks_for_time=bool(times) and _asks_for_anything(outside_times(text, now, zone)),
         intent=by_words(text) or Intent.GENERAL if intent is None else intent,
         is_complex=is_complex(text, words),
         asks_what_was_told=asks("told"),
-        asks_summary=asks("summary"),
+        asks_summary=asks_summary,
+        asks_own=asks("own_matter"),
         asks_name=asks("named"),
         asks_number=asks("counted"),
-        asks_order=asks("order"),
-        asks_help=not is_broad(text) and asks("help"),
+        asks_order=asks_order,
+        asks_help=not (asks_summary or asks_order) and asks("help"),
     )
 
 
@@ -198,10 +215,32 @@ def _by_word(speakers: Iterable[str]) -> dict[str, set[str]]:
     return found
 
 
-def _is_name(word: str, by_word: Mapping[str, set[str]], found: Sequence[str]) -> bool:
+def _is_name(word: str, by_word: Mapping[str, set[str]], said: Set[str]) -> bool:
     """Whether a word only names a speaker: of `Invoice_bot`, both words must be there."""
-    said = {each.casefold() for each in found}
     return any(_parts(speaker) <= said for speaker in by_word.get(word.casefold(), ()))
+
+
+def _told_in(times: Iterable[TimeMention]) -> Iterator[Span]:
+    """The days and months among these times, with the days after."""
+    for start, end in (time.span for time in times):
+        if end - start <= LONGEST and end.year < MAXYEAR:  # there is no day after the last one
+            yield Span(start, end + LATER)
+
+
+def _asked_about(text: str, by_word: Mapping[str, set[str]], said: Set[str]) -> set[str]:
+    """The speakers that a question is about: `What did Ann tell Ben?` is about what Ann said.
+
+    Whoever is named first in full is asked about, and others whom a comma or an `and` joins to them.
+    """
+    found: set[str] = set()
+    is_joined = True
+    for word in map(str.casefold, _WORD_OR_COMMA.findall(text[:MAX_QUERY])):
+        named = by_word.get(word, set())
+        if named and not is_joined and not named & found:
+            break
+        found |= named
+        is_joined = word == "," or word in listed("joining") or not any(_parts(each) <= said for each in found)
+    return found
 
 
 def _parts(speaker: str) -> set[str]:
@@ -216,7 +255,7 @@ def _further(names: Iterable[str], words: Sequence[str]) -> list[str]:
 
 
 def _phrases(found: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
-    """Words that matter and stand side by side."""
+    """Return pairs of adjacent content words."""
     known = {word.casefold() for word in words}
     pairs = (f"{one} {two}" for one, two in pairwise(found) if {one.casefold(), two.casefold()} <= known)
     return tuple(dict.fromkeys(pairs))[:MAX_PHRASES]

@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache, lru_cache, partial
+from itertools import accumulate, compress, islice
 from math import fsum, inf
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -19,9 +19,10 @@ from memfolio.decay import DAY, Phase, phase, relevance
 from memfolio.index.lookup import MemoryColumns
 from memfolio.index.read_files import page_period
 from memfolio.index.rows import day_us, from_us
+from memfolio.index.search import TurnColumns
 from memfolio.recall.candidates import SURE, Candidates, Scores, Turns
 from memfolio.recall.dates import LEXICON, pattern, words
-from memfolio.recall.hit import MARKS, Hit, Reason, is_short_question, stem
+from memfolio.recall.hit import MARKS, Hit, Reason, asks, is_short_question, names_something, stem
 from memfolio.recall.question import Intent, Question, by_words
 from memfolio.settings import Decay, Ranking
 from memfolio.text import FUNCTION_WORDS, sentences, terms
@@ -32,15 +33,25 @@ from memfolio.types import Kind, Origin
 # English, but for names and figures. What was read is kept, since the same memories come up again and again. Pure.
 
 KEPT = 8192
-_role = attrgetter("role")
+_session, _role = (itemgetter(TurnColumns._fields.index(name)) for name in ("session", "role"))
+OWN, MOST_OWN = 0.07, 3
+"""How much more a turn is worth for each `I` or `my` in it, and how many of them count."""
+SELF = 0.8
+"""How much it counts that something is told of whoever asks, where they ask about themselves."""
+REACTION = 0.17
+"""How much less if it begins as a reaction to what others said."""
+_whole = itemgetter(0)
+_reason = partial(tuple.__new__, Reason)
+"""A third of the time of Reason()."""
 
+_WORD = re.compile(r"\w+")
 # A capital that begins neither the text nor a sentence.
 _NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÖØ-Þ][^\W\d_]+")
 
 
 @lru_cache(KEPT)
 def tells(what: str, content: str) -> bool:
-    """Whether a text tells a `time` or a `number`."""
+    """Whether a text contains a `time` or a `number`."""
     return pattern(what).search(content.lower()) is not None
 
 
@@ -59,6 +70,15 @@ def is_standing_wish(content: str) -> bool:
 
 
 @lru_cache(KEPT)
+def of_oneself(text: str) -> float:
+    """How much a turn of somebody who is asked about is worth: those in which they speak of themselves, more."""
+    said = _WORD.findall(text.lower())
+    own = sum(map(words("own").__contains__, said))
+    is_reaction = bool(said) and said[0] in words("reactions")
+    return 1.0 + OWN * min(own, MOST_OWN) - REACTION * is_reaction
+
+
+@lru_cache(KEPT)
 def is_machine(role: str | None) -> bool:
     return role is not None and role.casefold() in words("machines")
 
@@ -66,10 +86,10 @@ def is_machine(role: str | None) -> bool:
 # Memories that only ask what is asked: they fit a question best of all, and answer nothing. Pure.
 
 FEW = 4
-"""Words of a question that tells nothing of who asks it."""
+"""Content words of a question that says nothing about who asks it."""
 QUESTIONS = (Intent.WHY, Intent.WHEN, Intent.WHO, Intent.WHAT, Intent.HOW)
 _PLAIN_WORD = re.compile(r"(?<!\S)[a-z]{3,}(?!\S)")
-"""A word that is a term of its text as it stands, unless it is a function word."""
+"""A word that is a term as it is, unless it is a function word."""
 
 
 class _Asking(NamedTuple):
@@ -87,9 +107,9 @@ def longest(question: str) -> int:
 def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
     """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
     asked, most = _stems(question), longest(question)
-    return frozenset(
-        row for row, text in texts.items() if len(text) <= most and _opening(text) <= asked and _is_echo(text, asked)
-    )
+    # Skips nearly all candidates without a Python-level loop.
+    alike = compress(texts, map(asked.issuperset, map(_opening, texts.values())))
+    return frozenset(row for row in alike if len(texts[row]) <= most and _is_echo(texts[row], asked))
 
 
 @lru_cache(2 * KEPT)
@@ -98,12 +118,12 @@ def _opening(text: str) -> frozenset[str]:
 
     None of a text that asks: it may say more than that.
     """
-    return frozenset() if text.rstrip().endswith(MARKS) else frozenset(islice(_telling(text), 2))
+    return frozenset() if asks(text) else frozenset(islice(_telling(text), 2))
 
 
 def _is_echo(text: str, asked: Set[str]) -> bool:
     # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
-    if not text.rstrip().endswith(MARKS) and _says_more(text, asked):
+    if not asks(text) and _says_more(text, asked):
         return False
     asking = _asking(text)
     if asking is None:
@@ -112,7 +132,11 @@ def _is_echo(text: str, asked: Set[str]) -> bool:
     beyond, common = asking.stems - asked, asking.stems & asked
     if not asking.is_question:
         return not beyond
-    return 2 * len(beyond) <= len(common) + 1 if common else len(beyond) <= FEW
+    if not common:
+        return len(beyond) <= FEW
+    # Among few words, one that the question lacks is no more than another wording.
+    part = 1 if len(asking.stems) <= FEW else 2
+    return part * len(beyond) <= len(common) + 1
 
 
 def _says_more(text: str, asked: Set[str]) -> bool:
@@ -120,18 +144,25 @@ def _says_more(text: str, asked: Set[str]) -> bool:
 
 
 def _telling(text: str) -> Iterator[str]:
-    roots = (_root(match[0]) for match in _PLAIN_WORD.finditer(text) if match[0] not in FUNCTION_WORDS)
-    return (root for root in roots if root not in _asking_stems())
+    return filter(None, map(_telling_root, map(_whole, _PLAIN_WORD.finditer(text))))
+
+
+@lru_cache(KEPT)
+def _telling_root(word: str) -> str | None:
+    """Return the stem of a word; None for question words and function words."""
+    root = _root(word)
+    return None if word in FUNCTION_WORDS or root in _asking_stems() else root
 
 
 @lru_cache(KEPT)
 def _asking(text: str) -> _Asking | None:
-    """What a text asks for; None where it asks nothing."""
+    """Return what a text asks for; None if it asks nothing."""
     parts = [part for part in sentences(text) if not _stems(part) <= _asking_stems()]
-    is_marked = text.rstrip().endswith(MARKS)
-    if not is_marked and by_words(text) not in QUESTIONS and not pattern("requests").search(text.lower()):
+    is_question = asks(text)
+    is_asked = is_question or names_something(text) or by_words(text) in QUESTIONS
+    if not is_asked and not pattern("requests").search(text.lower()):
         return None
-    return _Asking(_stems(text) - _asking_stems(), is_marked and len(parts) < 2)
+    return _Asking(_stems(text) - _asking_stems(), is_question and len(parts) < 2)
 
 
 @cache
@@ -144,7 +175,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _root(word: str) -> str:
-    """A stem as one of the same word: `like` and `likes`."""
+    """Return a common stem of `like` and `likes`."""
     return stem(word).removesuffix("e")
 
 
@@ -153,17 +184,18 @@ def _root(word: str) -> str:
 REACH = 2
 """How many turns before and after a memory count as said with it."""
 FEW_MEMORIES = 200
-_WORD = re.compile(r"\w+")
+_SIDES = tuple(range(step, step * (REACH + 1), step) for step in (-1, 1))
+"""The distances before and after, the nearest first."""
 
 
 class Coverage(NamedTuple):
-    """What of the question's words, weighed by their rarity, is in a memory and in the turns beside it."""
+    """The share of the question's words, weighted by rarity, in a memory and in its neighbours."""
 
     own: float = 0.0
     around: float = 0.0
-    """What the turns of people around it add."""
+    """What neighbouring turns of people add."""
     asked: float = 0.0
-    """What is in the question that it stands right behind."""
+    """What the question just before it contains."""
     words: int = 0
     """How many of the words it has."""
 
@@ -188,26 +220,50 @@ def cover(rows: Iterable[int], texts: Mapping[int, str], candidates: Candidates,
     """How much of the words of a question these rows cover."""
     weights = {_key(word): weight for word, weight in rarity.weights.items()}
     total = fsum(weights.values()) or 1.0
-    said: dict[int, frozenset[str]] = {}
     rows = set(rows)
     beside = _beside(candidates, rows)
-
-    def having(row: int) -> frozenset[str]:
-        if row not in said:
-            text = _plain(texts.get(row, ""))
-            said[row] = frozenset([key for key in weights if key in text and _has(text, key)])
-        return said[row]
+    having = _having(weights, texts, rows.union(*(others.values() for others in beside.values())))
+    nothing = frozenset[str]()
 
     def share(keys: Iterable[str]) -> float:
-        return fsum(weights[key] for key in keys) / total
+        return fsum([weights[key] for key in keys]) / total
 
     found: dict[int, Coverage] = {}
     for row in rows:
-        keys, others = having(row), beside.get(row, {})
-        own, before = share(keys), others.get(-1)
-        around = share(keys.union(*map(having, others.values()))) - own if others else 0.0
-        asks = before is not None and texts.get(before, "").rstrip().endswith(MARKS)
-        found[row] = Coverage(own, around, share(having(before)) if asks and before is not None else 0.0, len(keys))
+        keys, others = having.get(row, nothing), beside.get(row)
+        own = share(keys) if keys else 0.0
+        if others is None:
+            found[row] = Coverage(own, 0.0, 0.0, len(keys))
+            continue
+        around = share(keys.union(*(having.get(other, nothing) for other in others.values()))) - own
+        before = others.get(-1)
+        asks = before is not None and before in having and texts[before].rstrip().endswith(MARKS)
+        found[row] = Coverage(own, around, share(having[before]) if before is not None and asks else 0.0, len(keys))
+    return found
+
+
+def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, set[str]]:
+    """The keys that each of these rows has; rows without any are left out."""
+    known = [row for row in rows if row in texts]
+    # All texts are searched as one: most of them have none of the keys.
+    lines = [texts[row] for row in known]
+    whole = "\n".join(lines)
+    if whole.isascii():
+        whole = whole.lower()
+    else:
+        lines = list(map(_plain, lines))
+        whole = "\n".join(lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    found: dict[int, set[str]] = {}
+    for key in keys:
+        at = whole.find(key)
+        while at >= 0:
+            if _begins_word(whole, at, key):
+                nth = bisect_right(ends, at)
+                found.setdefault(known[nth], set()).add(key)
+                at = whole.find(key, ends[nth])  # in the next text
+            else:
+                at = whole.find(key, at + 1)
     return found
 
 
@@ -219,28 +275,23 @@ def _plain(text: str) -> str:
 
 
 def _key(word: str) -> str:
-    """What a text must have for a word of the question; other alphabets have longer endings."""
+    """Return what a text must contain for a word of the question; other alphabets have longer endings."""
     key = _plain(stem(word))
     return key if key.isascii() else key[: max(4, len(key) - 3)]
 
 
-def _has(text: str, key: str) -> bool:
-    """Whether a plain text has a word with this stem."""
-    at = text.find(key)
-    while at >= 0:
-        if not key.isascii():
-            return True
-        word = _WORD.match(text, at)
-        if word and not text[at - 1 : at].isalnum() and stem(word[0]) in (key, f"{key}e", key.removesuffix("e")):
-            return True
-        at = text.find(key, at + 1)
-    return False
+def _begins_word(text: str, at: int, key: str) -> bool:
+    """Whether a word with this stem begins here, where the stem stands; other alphabets may join words."""
+    if not key.isascii():
+        return True
+    word = None if text[at - 1 : at].isalnum() else _WORD.match(text, at)
+    return word is not None and stem(word[0]) in (key, f"{key}e", key.removesuffix("e"))
 
 
 def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]:
-    """For each of these rows the turns of people up to `REACH` before and after it, by their distances.
+    """Return for each of these rows the turns of people up to `REACH` before and after it, with distances.
 
-    What a machine answers ends what was said together.
+    A machine's answer ends a stretch of turns.
     """
     turns = candidates.turns
     near: dict[int, dict[int, int]] = {}
@@ -256,10 +307,12 @@ def _beside(candidates: Candidates, rows: Set[int]) -> dict[int, dict[int, int]]
     machines = set(filter(is_machine, set(map(_role, turns.values()))))
     found: dict[int, dict[int, int]] = {}
     for row, others in near.items():
-        for side in (-1, 1):
-            for distance in range(side, side * (REACH + 1), side):
+        if turns[row].role in machines:
+            continue
+        for side in _SIDES:
+            for distance in side:
                 beside = others.get(distance)
-                if beside is None or turns[beside].role in machines or turns[row].role in machines:
+                if beside is None or turns[beside].role in machines:
                     break
                 found.setdefault(row, {})[distance] = beside
     return found
@@ -272,18 +325,18 @@ LEAST = 1e-5
 
 
 WORDED = "worded"
-"""What words give in the place of a meaning that nobody knows yet; it is no strategy of its own."""
+"""The share that words give in place of an unknown similarity; not a strategy of its own."""
 
 
 @dataclass(slots=True)
 class Weighing:
-    """What each strategy gives to each candidate, and what that comes to."""
+    """The share of each strategy in each candidate's score, and the sum."""
 
     turns: Turns
     whole: float = 1.0
     """The score that counts as full."""
     echoing: Set[int] = frozenset()
-    """The rows that only ask: what the others are worth is not measured against them."""
+    """Rows that only ask: the scores of the others are not relative to theirs."""
     shares: dict[str, Scores] = field(default_factory=dict)
     scores: dict[int, float] = field(init=False)
     _sorted: dict[str, list[float]] = field(default_factory=dict)
@@ -294,12 +347,15 @@ class Weighing:
         self.scores = dict.fromkeys(self.turns, 0.0)
 
     def add(self, strategy: str, shares: Scores) -> None:
-        """Give to each row what a strategy has for it."""
+        """Add a strategy's share to each row."""
+        scores = self.scores
+        if not self.shares:
+            scores.update(shares)  # every score is 0 yet
+        else:
+            for row, share in shares.items():
+                scores[row] += share
         if shares:
             self.shares[strategy] = shares
-        scores = self.scores
-        for row, share in shares.items():
-            scores[row] += share
 
     def lean(self, strategy: str, shares: Scores) -> None:
         """Add a hint's points: all of them to rows found by their words, to others in proportion to their evidence.
@@ -312,7 +368,7 @@ class Weighing:
         self.add(strategy, {row: share * parts[row] for row, share in shares.items()})
 
     def scale(self, strategy: str, factors: Scores) -> None:
-        """Multiply what speaks for each row; what speaks against it stays."""
+        """Multiply positive scores; negative ones stay."""
         scores = self.scores
         self.add(
             strategy,
@@ -324,7 +380,7 @@ class Weighing:
         )
 
     def hold_back(self, strategy: str, rows: Iterable[int], factor: float, behind: Iterable[int]) -> None:
-        """Multiply what speaks for some rows, and let them come behind the others."""
+        """Multiply the scores of some rows, and rank them behind the others."""
         scores = self.scores
         most = min((scores[row] for row in behind), default=inf) - LEAST
         lowered = {row: min(scores[row] * (factor if scores[row] > 0 else 1.0), most) for row in rows}
@@ -339,14 +395,16 @@ class Weighing:
         if len(rows) > count:  # most need not be put in order
             least = sorted([scores[row] for row in rows], reverse=True)[count - 1]
             rows = [row for row in rows if scores[row] >= least]
-        return sorted(rows, key=lambda row: (-scores[row], turns[row].id))[:count]
+        return [row for _, _, row in sorted([(-scores[row], turns[row].id, row) for row in rows])[:count]]
 
     def why(self, row: int) -> tuple[Reason, ...]:
-        """Which strategies found a row, as which of theirs, and what each gave it."""
+        """Return the strategies that found a row, its rank in each, and their shares."""
         return tuple(
-            Reason(name, self._rank(name, share), round(share, 4))
-            for name, shares in self.shares.items()
-            if name != WORDED and (share := shares.get(row))
+            [
+                _reason((name, self._rank(name, share), round(share, 4)))
+                for name, shares in self.shares.items()
+                if name != WORDED and (share := shares.get(row))
+            ]
         )
 
     def _rank(self, strategy: str, share: float) -> int:
@@ -366,7 +424,7 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing:
     text, vector = _relative(candidates.text, turns, echoing), _relative(candidates.vector, turns, echoing, least=SURE)
     weighing.add("text", _times(ranking.text, _relative(_flow(candidates, ranking.spread), turns, echoing)))
     weighing.add(WORDED if candidates.is_worded else "vector", _times(ranking.vector, vector))
-    weighing.add("session", _times(ranking.session, _by_session((text, vector), turns)))
+    weighing.add("session", _by_session(ranking.session, (text, vector), turns))
     for name in ("entity", "causal", "temporal", "link"):
         found: Scores = getattr(candidates, name)
         if found:
@@ -379,11 +437,12 @@ def weigh(candidates: Candidates, question: Question, ranking: Ranking, echoing:
 
 
 def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> None:
-    """What the question says about whom, when and what kind of memory it wants."""
+    """Score what the question says about person, time and kind of memory."""
     turns = weighing.turns
     if question.speakers:
-        spoken = [row for row, turn in turns.items() if turn.role in question.speakers]
-        weighing.add("speaker", dict.fromkeys(spoken, ranking.speaker))
+        asked, weight = question.speakers, ranking.speaker
+        spoken = {row: weight * of_oneself(turn.text) for row, turn in turns.items() if turn.role in asked}
+        weighing.add("speaker", spoken)
     if question.times:
         within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
         weighing.add("date", _times(ranking.date, within))
@@ -404,7 +463,7 @@ def _times(weight: float, scores: Scores) -> dict[int, float]:
 
 
 def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
-    """Each row's words with what it has from its neighbours' words."""
+    """Return each row's word score, with a share of its neighbours' scores."""
     text = candidates.text
     flow, several = dict(text), dict[int, list[float]]()
     parts = {distance: spread * 0.5 ** (abs(distance) - 1) for distance in range(-8, 9) if distance}
@@ -424,7 +483,7 @@ def _flow(candidates: Candidates, spread: float) -> dict[int, float]:
 
 
 def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.0) -> dict[int, float]:
-    """The scores of candidates as parts of the best of them."""
+    """Return scores relative to the best one."""
     own = scores if scores.keys() <= turns.keys() else {row: score for row, score in scores.items() if row in turns}
     best = max(_best(own, echoing), least)
     if best <= 0:
@@ -435,29 +494,35 @@ def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.
 
 
 def _best(scores: Scores, echoing: Set[int]) -> float:
-    """The best score of those that do not echo the question, or else of all."""
+    """Return the best score of rows that do not echo the question, or else of all."""
     others = [score for row, score in scores.items() if row not in echoing] if echoing else None
     return max(others or scores.values(), default=0.0)
 
 
-def _by_session(lists: Sequence[Scores], turns: Turns) -> dict[int, float]:
-    """For each row the best of its session in each list, added up; what has no session stands for itself."""
-    total: dict[str | None, float] = {}
+def _by_session(weight: float, lists: Sequence[Scores], turns: Turns) -> dict[int, float]:
+    """Weigh for each row the best of its session in each list, added up; what has no session stands for itself."""
+    if not weight:
+        return {}
+    sessions = dict(zip(turns, map(_session, turns.values()), strict=True))
+    total = dict.fromkeys(sessions.values(), 0.0)
     for scores in lists:
-        best: dict[str | None, float] = {}
+        best = dict.fromkeys(total, 0.0)
         for row, score in scores.items():
-            session = turns[row].session
-            if score > best.get(session, 0.0):
+            session = sessions[row]
+            if score > best[session]:
                 best[session] = score
         for session, score in best.items():
-            total[session] = total.get(session, 0.0) + score
-    total.pop(None, None)
-    alone = {row: sum(scores.get(row, 0.0) for scores in lists) for row, turn in turns.items() if turn.session is None}
-    return alone | {row: total[session] for row, turn in turns.items() if (session := turn.session) in total}
+            total[session] += score
+    shares = {session: weight * score for session, score in total.items() if session is not None}
+    found = {row: share for row, session in sessions.items() if (share := shares.get(session))}
+    if None in total:
+        alone = [row for row, session in sessions.items() if session is None]
+        found |= _times(weight, {row: sum(scores.get(row, 0.0) for scores in lists) for row in alone})
+    return found
 
 
 def _by_digest(candidates: Candidates, *lists: Scores) -> dict[int, float]:
-    """For what happened in the time of a digest, how well that digest fits."""
+    """Return for memories in the time of a digest how well that digest matches."""
     spans = {row: page_period(path) for row, path in candidates.digests.items()}
     fits = {row: max(scores.get(row, 0.0) for scores in lists) for row in spans}
     bounds = [(day_us(span[0]), day_us(span[1]), fits[row]) for row, span in spans.items() if span]
@@ -490,7 +555,10 @@ def add_coverage(
     weighing.add("words", _times(ranking.words, {row: float(each.words) for row, each in coverage.items()}))
     weighing.add("around", _times(ranking.around, {row: each.around for row, each in coverage.items()}))
     weighing.add("reply", _times(ranking.reply, {row: each.asked for row, each in coverage.items()}))
-    asking = [row for row in coverage if is_short_question(texts.get(row, ""))]
+    said = {row: texts.get(row, "") for row in coverage}
+    asking = [
+        row for row, text in said.items() if is_short_question(text) or (turns[row].role and names_something(text))
+    ]
     weighing.add("asking", dict.fromkeys(asking, -ranking.asking))
 
 
@@ -537,6 +605,10 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
     if question.asks_name:
         known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
         lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
+    if question.asks_own:
+        own = [row for row, text in people.items() if pattern("about_user").search(text)]
+        # Where nearly everything is told of whoever asks, that tells nothing apart.
+        lean("own", SELF * (1 - len(own) / (len(people) or 1)) ** 2, own)
     if question.asks_number:
         lean("number", ranking.number, (row for row, text in said.items() if tells("number", text)))
     if not question.is_broad:
@@ -550,20 +622,23 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
 
 TRUSTED = frozenset({Origin.OWNER.value, Origin.AGENT.value})
 SUMMARIES = frozenset({"digest", "session", "summary", "consolidation"})
-"""The sources of what only sums up other memories."""
+"""Sources that only summarize other memories."""
 PAGE = "page"
 CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
 """The ids that summaries and digests put behind a sentence."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
 WORTH = ("importance", "confidence", "fading")
-"""What counts for the place of a memory in an answer, and not for how well it answers."""
+"""Factors of a memory's rank that do not affect how well it answers."""
+
+
+def is_bare(source: str, content: str) -> bool:
+    """Whether a passage of a page or a summary has only headings, labels and counts, and so tells nothing."""
+    return (source == PAGE or source in SUMMARIES) and _has_only_labels(content)
 
 
 @lru_cache(KEPT)
-def is_bare(source: str, content: str) -> bool:
-    """Whether a passage of a page or a summary has only headings, labels and counts, and so tells nothing."""
-    is_made = source == PAGE or source in SUMMARIES
-    return is_made and all(pattern("bare").fullmatch(part.strip()) for part in sentences(CITED.sub("", content)))
+def _has_only_labels(content: str) -> bool:
+    return all(pattern("bare").fullmatch(part.strip()) for part in sentences(CITED.sub("", content)))
 
 
 def add_merit(
@@ -635,7 +710,7 @@ def _fits(order: Sequence[int], scores: Scores) -> dict[int, float]:
 SOURCES = 5
 """From how many of the best hits a hop takes its words."""
 FADE = 0.5
-"""What a hit is worth after one more hop."""
+"""The weight of a hit after one more hop."""
 
 Step = Callable[[Sequence[Hit], int], Sequence[Hit]]
 """From hits, and how many more are wanted, to those one hop further."""

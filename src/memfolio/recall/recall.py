@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from memfolio.decay import Phase, phase, relevance
@@ -24,11 +25,10 @@ from memfolio.index.lookup import (
     overview,
 )
 from memfolio.index.rows import from_us, of_kept, to_us
-from memfolio.index.search import ARCHIVED, DORMANT, Filter, TurnColumns, frequencies, size
-from memfolio.index.vectors import likeness
+from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Filter, TurnColumns, frequencies, size
 from memfolio.recall.candidates import APART, Candidates, gather, join
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question
+from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -63,6 +63,8 @@ P = ParamSpec("P")
 RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
 """What one index knows of some of its rows."""
 
+_text = itemgetter(TurnColumns._fields.index("text"))
+
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
 LEAST_READ = 40
@@ -82,8 +84,6 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
-BEGINNING = 1000
-"""Characters of a memory that are read to see what it says."""
 
 
 class IndexSurvey(NamedTuple):
@@ -201,36 +201,42 @@ class Search:
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
-        newer = self._newer(weighing, looks, coverage, rarity) if not hits else {}
+        newer = self._newer(weighing, looks, coverage, rarity, candidates.vector) if not hits else {}
         order = self._ordered(weighing, looks, phases, candidates.sure)
         fit = fits(order, weighing, candidates.vector, coverage, rarity)
         order = [row for row in order if fit[row] >= self.query.min_fit]
-        found = self._hits(order[: self.query.limit], weighing, phases, fit, question)
-        return [replace(hit, replaces=newer.get(hit.memory.id, ())) for hit in found]
+        return self._hits(order[: self.query.limit], weighing, phases, fit, newer, question)
 
     def _newer(
-        self, weighing: Weighing, looks: Mapping[int, MemoryColumns], coverage: Mapping[int, Coverage], rarity: Rarity
+        self,
+        weighing: Weighing,
+        looks: Mapping[int, MemoryColumns],
+        coverage: Mapping[int, Coverage],
+        rarity: Rarity,
+        near: Mapping[int, float],
     ) -> dict[str, tuple[str, ...]]:
         """Put what holds now before what it replaces, or behind it where the question is about the past.
 
         Returns the ids of what replaces, each with those of what it replaces.
         """
         asked, scores, turns = self.query.text, weighing.scores, weighing.turns
+        is_past = asks_before(asked)
+        if not (is_past or asks_now(asked)):
+            return {}
         told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
         told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
         order = weighing.best(len(told), told)
         # What has no word of the question came by its company, and states nothing that could be replaced.
         order.sort(key=lambda row: not coverage[row].words)
-        is_past = asks_before(asked)
         is_stated = len(order) > 1 and coverage[order[0]].words and not is_short_question(looks[order[0]].content)
-        if not is_stated or not (is_past or asks_now(asked)):
+        if not is_stated:
             return {}
         matter = Matter(asked, rarity.weights, rarity.size)
         order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
         stated = sum(1 for row in order if coverage[row].words)
         # What was so before need not be what answers best: the next ones are tried as well.
         found = (
-            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, is_past)
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, near, is_past)
             for nth in range(min(stated, TRIED) if is_past else 1)
         )
         pair = next(filter(None, found), None)
@@ -250,18 +256,25 @@ class Search:
         order: Sequence[int],
         looks: Mapping[int, MemoryColumns],
         weighing: Weighing,
+        near: Mapping[int, float],
         is_past: bool,
     ) -> tuple[int, int] | None:
         """The first of these with what replaces it, or that it replaces: the newer and the older one."""
-        said = self._said(order, looks, weighing)
+        said = self._said(order, looks, weighing, near)
         later = matter.newest(said)
         earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
         return None if earlier is None else (order[later or 0], order[earlier])
 
-    def _said(self, order: Sequence[int], looks: Mapping[int, MemoryColumns], weighing: Weighing) -> list[Said]:
-        """What these rows say, the best of them first."""
-        scores, near = weighing.scores, weighing.shares.get("vector", {})
-        best, most, nearest = order[0], max(scores[order[0]], LEAST), max(near.values(), default=0.0) or 1.0
+    def _said(
+        self,
+        order: Sequence[int],
+        looks: Mapping[int, MemoryColumns],
+        weighing: Weighing,
+        near: Mapping[int, float],
+    ) -> list[Said]:
+        """What these rows say, the best of them first; `near` is how near all are to the question in meaning."""
+        scores, meaning = weighing.scores, weighing.shares.get("vector", {})
+        best, most, nearest = order[0], max(scores[order[0]], LEAST), max(meaning.values(), default=0.0) or 1.0
         nearby = self._likeness(best, order[1:])
         return [
             Said(
@@ -270,7 +283,8 @@ class Search:
                 speaker=_speaker(looks[row]),
                 fit=scores[row] / most,
                 likeness=nearby.get(row, 0.0),
-                meaning=near.get(row, 0.0) / nearest,
+                meaning=meaning.get(row, 0.0) / nearest,
+                near=near.get(row, 0.0),
             )
             for row in order
         ]
@@ -279,7 +293,8 @@ class Search:
         """How near in meaning others of the same index are to a row."""
         nth = row // APART
         own = [each - nth * APART for each in others if each // APART == nth]
-        return {each + nth * APART: near for each, near in self._ask(nth, likeness, row - nth * APART, own).items()}
+        found = self._ask(nth, self.indexes[nth].matrix.likeness, row - nth * APART, own)
+        return {each + nth * APART: near for each, near in found.items()}
 
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
@@ -290,13 +305,17 @@ class Search:
         """
         ranking, known = self.ranking, -1
         asked = " ".join((self.query.text, *question.words, *question.speakers))
-        most = max(BEGINNING, longest(asked) + 1)
+        most = longest(asked) + 1
         while True:
             parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
             candidates = join(parts)
-            texts = self._read(list(candidates.turns), partial(beginnings, most=most))
-            said = {row: text for row, text in texts.items() if not candidates.turns[row].id.startswith(WRITTEN)}
-            echoing = echoes(said, asked) if ranking.echo else frozenset[int]()
+            turns = candidates.turns
+            texts = dict(zip(turns, map(_text, turns.values()), strict=True))
+            if most > BEGINNING:
+                cut = [row for row, text in texts.items() if len(text) == BEGINNING]
+                texts |= self._read(cut, partial(beginnings, most=most))
+            found = echoes(texts, asked) if ranking.echo else ()
+            echoing = frozenset(row for row in found if _was_asked(turns[row], texts[row]))
             if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
                 return candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
@@ -337,6 +356,7 @@ class Search:
         weighing: Weighing,
         phases: Mapping[int, Phase],
         fit: Mapping[int, float],
+        newer: Mapping[str, tuple[str, ...]],
         question: Question,
     ) -> list[Hit]:
         found = self._read(rows, _with_predecessors)
@@ -348,6 +368,7 @@ class Search:
                 fit=round(fit[row], 4),
                 why=weighing.why(row),
                 words=question.words,
+                replaces=newer.get(weighing.turns[row].id, ()),
             )
             for row in rows
             if row in found
@@ -446,6 +467,11 @@ def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) ->
     """Whether both stand in one note or page, and were written at the same time."""
     one, two = ((nth // APART, turns[nth].file, turns[nth].happened_at) for nth in (row, other))
     return one == two and turns[row].id.startswith(WRITTEN)
+
+
+def _was_asked(turn: TurnColumns, text: str) -> bool:
+    """Whether what only asks was said to somebody: parts of notes are not, nor what was remembered in two words."""
+    return not turn.id.startswith(WRITTEN) and (bool(turn.role) or not names_something(text))
 
 
 def _speaker(look: MemoryColumns) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from memfolio.arguments import ANY_ID, one_id
 from memfolio.clock import EPOCH
@@ -25,11 +26,11 @@ from memfolio.index.lookup import Located, Place, by_id, by_ids, by_rows, lines_
 from memfolio.index.maintenance import dormant
 from memfolio.index.notes import NOTE
 from memfolio.index.rows import to_us
-from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, has_private, is_known, matches, size
+from memfolio.index.search import ARCHIVED, Filter, ShortTerm, Sieve, has_private, has_unheard, is_known, matches, size
 from memfolio.index.vectors import count_pending
 from memfolio.index.watch import Watcher
 from memfolio.recall.explain import Explanation, explain
-from memfolio.recall.hit import Hit, Hits
+from memfolio.recall.hit import Hit, Hits, asks
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.recall.recall import IndexSurvey, Search
@@ -95,10 +96,10 @@ class Scope:
         self.trouble = None
         return settings.reads
 
-    def follow(self, record: Record) -> None:
-        """File a change in every index that was ever asked."""
+    def follow(self, *records: Record) -> None:
+        """File changes in every index that was ever asked."""
         for index in tuple(self._known.values()):
-            index.follow(record)
+            index.follow(*records)
 
     def close(self) -> None:
         for index in tuple(self._known.values()):
@@ -106,17 +107,24 @@ class Scope:
 
 
 NO_EMBEDDER = "there is no embedder, so only words are compared"
-A_WHILE = 0.5
-"""Seconds for which missing vectors are made before it is told how far that is."""
+A_WHILE = 0.05
+"""Seconds of embedding between two progress reports, and after which a question that is being asked goes first."""
 BY_THE_WAY = 0.02
 """Seconds that a question may spend on vectors that are still missing; more are left to a thread and to tending."""
 MEMORIES = Filter(forms=("memory", NOTE), include=(ARCHIVED,))
 _PATH = re.compile(r"\b(?:agents|shared)/[^\s:,;]+")
+PARTS = {
+    re.compile(r"(?:agents/[^/]+|shared)/(?:MEMORY|USER|IDENTITY|SOUL)\.md"): "\n",
+    re.compile(r"(?:agents/[^/]+|shared)/mind/[^/]+\.md"): "\n## ",
+    re.compile(r"(?:agents/[^/]+|shared)/(?:procedures|knowledge/ontology)/.+"): "",
+}
+"""Pages that cite what they are made of, with what separates the parts of which each cites its own; "" is one part."""
 EVERY_PROJECT = "all"
-HANDFUL, EASE = 8, 0.19
-"""Up to how many memories a home is tiny, and how much less then has to fit.
+HANDFUL, FULL, EASE = 8, 250, 0.19
+"""The size of a tiny home, the size from which the usual fit is needed, and the part of it that a tiny home needs.
 
-Chosen by hand on a few questions, not fitted to cases as `recall.fits` is.
+With the usual fit, a tenth of the questions in small homes cut from public conversations got nothing although their
+answer was found. A smaller one lets a few more lines through that answer nothing.
 """
 MANY = 100
 """How many memories one description can mean at most."""
@@ -136,6 +144,7 @@ class Searcher:
     ) -> None:
         self.agent = agent
         self._listener: str | None = None
+        self._hears_pages: tuple[object, bool] = None, False
         self.projects = projects
         """The keys of the project that is worked on: what belongs to another is not looked for unless it is named."""
         self._scope = Scope(vault, agent)
@@ -145,7 +154,7 @@ class Searcher:
         self._background = background
         self._worker = Worker(self.vectorizer, self.indexes)
         self._watcher = Watcher(vault, self.indexes)
-        vault.subscribe(self._follow)
+        vault.subscribe(self._follow, of_many=True)
         if background and vault.config.watch:
             self._watcher.start()
 
@@ -154,8 +163,11 @@ class Searcher:
         return list(map(self._heard, self._scope.indexes()))
 
     def heard_by(self, listener: str | None) -> Searcher:
-        """The same, of which somebody hears what they may: a person, or all in a `room:…`; None is the owner."""
-        if listener is None:
+        """The same, of which somebody hears what they may: a person, or all in a `room:…`; None is the owner.
+
+        Whoever listens already hears no more by naming somebody else.
+        """
+        if listener is None or self._listener is not None:
             return self
         heard = copy(self)
         heard._listener = listener
@@ -165,15 +177,42 @@ class Searcher:
     def _heard(self, index: Index) -> Index:
         return index if self._listener is None else cast("Index", HeardIndex(index, self._listener))
 
-    def audible(self, page: str) -> str:
-        """The text of a page without the lines that cite what the listener may not hear."""
+    def audible(self, page: str, between: str = "\n") -> str:
+        """The text of a page without the parts that cite what the listener may not hear: its lines, unless told."""
         cited = set(ANY_ID.findall(page)) if self._listener is not None else set()
         unheard = cited - self.known(cited).keys()
-        return "\n".join(line for line in page.split("\n") if unheard.isdisjoint(ANY_ID.findall(line)))
+        return between.join(part for part in page.split(between) if unheard.isdisjoint(ANY_ID.findall(part)))
 
     def hears_pages(self) -> bool:
         """Whether the listener may hear pages that the words of several people went into."""
-        return self._listener is None or not any(index.read(has_private) for index in self._scope.indexes())
+        if self._listener is None:
+            return True
+        self._vault.refresh()  # asked for every file of a home, of which nothing may have changed meanwhile
+        moment = self._vault.epoch, self._vault.newest
+        if self._hears_pages[0] != moment:
+            self._hears_pages = moment, not any(index.read(has_private) for index in self.indexes())
+        return self._hears_pages[1]
+
+    def hears(self, path: str, content: bytes) -> bytes | None:
+        """What the listener may hear of a file; None where it is one that the words of several people went into."""
+        if is_settings(path) or self.hears_pages():
+            return content
+        part = next((part for form, part in PARTS.items() if form.fullmatch(path)), None)
+        if part is None:
+            return None
+        # As they stand in the file: a page of which everything is heard must not differ by a byte.
+        text = content.decode("utf-8", "surrogateescape")
+        if not part:
+            return content if self.audible(text, "\0") == text else None
+        return self.audible(text, part).encode("utf-8", "surrogateescape")
+
+    def shows(self, path: str) -> bool:
+        """Whether the listener may see a file as a whole, and every change of it."""
+        return self.may_read(path) and (is_settings(path) or self.hears_pages())
+
+    def hears_session(self, session: str | None, room: str | None) -> bool:
+        """Whether the listener hears all that was said in a session and a room so far, or nothing was."""
+        return not self.index.read(lambda db: has_unheard(db, session, room))
 
     def may_read(self, path: str) -> bool:
         """Whether a file is in the folder of an agent that this one reads, or holds the settings of the home."""
@@ -192,24 +231,25 @@ class Searcher:
             )
         return [known[name] for name in query.agents]
 
-    def _follow(self, record: Record) -> None:
-        self._scope.follow(record)
+    def _follow(self, *records: Record) -> None:
+        self._scope.follow(*records)
         self._notify()
 
     def prepare(self) -> None:
         """Be ready to follow what is about to be written."""
         self.index.prepare()
 
-    def ease(self) -> float:
-        """How much of the usual fit is enough here.
+    def ease(self, text: str) -> float:
+        """How much of the usual fit is enough here for a question or another prompt."""
+        return _ease(text, sum(index.read(size) for index in self.indexes()))
 
-        In a home of a handful of memories the nearest costs a line, and whoever tries memfolio out asks there.
+    def fits(self, hits: Sequence[Hit], ease: float, usual: float) -> bool:
+        """Whether any hit is likely to answer.
+
+        Above a tiny size, `ease` applies only to hits with a word of the question.
         """
-        return EASE if sum(index.read(size) for index in self.indexes()) <= HANDFUL else 1.0
-
-    def _fits(self, hits: Sequence[Hit], least: float) -> bool:
-        """Whether any of the hits is likely to answer."""
-        return any(hit.fit >= least and not hit.is_question for hit in hits)
+        telling = [hit for hit in hits if not hit.is_question]
+        return any(hit.fit >= usual * (ease if hit.has_words or ease <= EASE else 1) for hit in telling)
 
     def recall(self, query: Query, ranking: Ranking | None = None) -> Hits:
         """The memories that answer a question, and what could not take part in answering it.
@@ -219,13 +259,13 @@ class Searcher:
         started = time.perf_counter()
         with self._worker.aside():
             ranking = ranking or self._vault.config.recall
-            hits, question, waiting = self._find(query, ranking)
+            hits, question, waiting, ease = self._find(query, ranking)
         took = (time.perf_counter() - started) * 1000
         missing = f"{counted(waiting, 'memory is', 'memories are')} not embedded yet; search by meaning skips them"
         degraded = (*self.degraded(), *([missing] if waiting and not self.vectorizer.trouble else []))
         return Hits(
             hits,
-            fits=self._fits(hits, ranking.fits) or bool(hits and self._fits(hits, self.ease() * ranking.fits)),
+            fits=self.fits(hits, ease, ranking.fits),
             degraded=degraded,
             took_ms=round(took, 3),
             intent=question.intent.value,
@@ -236,35 +276,41 @@ class Searcher:
         """Whether anything that this agent may see has this tag, session, user or entity."""
         return any(index.read(lambda connection: is_known(connection, name, value)) for index in self.indexes())
 
-    def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question, int]:
-        """The answer, how the question was understood, and how many memories could not be compared by meaning."""
+    def _find(self, query: Query, ranking: Ranking) -> tuple[list[Hit], Question, int, float]:
+        """Return the hits, the question as understood, the number of memories without a vector, and `ease`."""
         for _ in range(2):  # an index that is found to be damaged is built again, and then lacks its vectors
             indexes = self._chosen(query)
             builds = [index.builds for index in indexes]
-            asked = self._with_ids(query, originals=ranking.originals)
-            search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
-            has_meaning = bool(query.text.strip()) and self.vectorizer.embedder is not None
-            intent = None if ranking.intent else Intent.GENERAL
-            if len(indexes) == 1 and (at_once := indexes[0].read(partial(self._at_once, search, intent, has_meaning))):
-                return *at_once, 0
-            known = search.survey()
-            waiting = self._fill(dict(zip(indexes, known, strict=True))) if has_meaning else 0
-            question = search.understand(known, intent)
-            hits = search.without(waiting).answer(question, search.query_vector(question, self.vectorizer))
-            if builds == [index.builds for index in indexes]:
+            found = self._answer(query, ranking, indexes)
+            # Asking is also when another server's changes are heard of: the first memory of an agent may be among them.
+            if builds == [index.builds for index in indexes] and len(self._chosen(query)) == len(indexes):
                 break
-        return hits, question, waiting
+        return found
+
+    def _answer(self, query: Query, ranking: Ranking, indexes: list[Index]) -> tuple[list[Hit], Question, int, float]:
+        asked = self._with_ids(query, originals=ranking.originals)
+        search = Search(indexes=indexes, query=asked, ranking=ranking, decay=self._vault.config.decay)
+        has_meaning = bool(query.text.strip()) and self.vectorizer.embedder is not None
+        intent = None if ranking.intent else Intent.GENERAL
+        if len(indexes) == 1 and (at_once := indexes[0].read(partial(self._at_once, search, intent, has_meaning))):
+            hits, question, total = at_once
+            return hits, question, 0, _ease(query.text, total) if not query.agents else self.ease(query.text)
+        known = search.survey()
+        waiting = self._fill(dict(zip(indexes, known, strict=True))) if has_meaning else 0
+        question = search.understand(known, intent)
+        hits = search.without(waiting).answer(question, search.query_vector(question, self.vectorizer))
+        return hits, question, waiting, self.ease(query.text)
 
     def _at_once(
         self, search: Search, intent: Intent | None, has_meaning: bool, db: Connection
-    ) -> tuple[list[Hit], Question] | None:
-        """The answer of the only index in one transaction; None where vectors have to be made or waited for first."""
+    ) -> tuple[list[Hit], Question, int] | None:
+        """Return the hits of the only index, read in one transaction, and its size; None if vectors are missing."""
         known = search.survey_one(db)
         if has_meaning and not self.vectorizer.is_filled(known.overview):
             return None
         question = search.understand([known], intent)
         vector = search.query_vector(question, self.vectorizer)
-        return replace(search, connection=db).answer(question, vector), question
+        return replace(search, connection=db).answer(question, vector), question, size(db)
 
     def short_term(self, now: datetime) -> ShortTerm:
         """What short-term memory is at this moment."""
@@ -276,7 +322,7 @@ class Searcher:
 
         The page that tells them may lie in any index.
         """
-        wanted = replace(self.in_project(query.filter), short_term=self.short_term(query.now), originals=originals)
+        wanted = self.in_project(query.filter, short_term=self.short_term(query.now), originals=originals)
         query, names = replace(query, filter=wanted), wanted.entities
         if not names:
             return query
@@ -284,11 +330,11 @@ class Searcher:
         others = [each for index in self.indexes() for each in index.read(lambda db: names_of(db, ids))] if ids else []
         return replace(query, filter=replace(query.filter, entities=tuple(dict.fromkeys((*names, *ids, *others)))))
 
-    def in_project(self, wanted: Filter) -> Filter:
-        """A filter that leaves other projects out, unless one is named, or all of them are."""
+    def in_project(self, wanted: Filter, **others: Any) -> Filter:
+        """A filter that leaves other projects out, unless one is named, or all of them are; with other changes too."""
         if wanted.project == EVERY_PROJECT:
-            return replace(wanted, project=None)
-        return replace(wanted, projects=self.projects)
+            return replace(wanted, project=None, **others)
+        return replace(wanted, projects=self.projects, **others)
 
     def _fill(self, known: Mapping[Index, IndexSurvey]) -> int:
         """Make missing vectors, for a moment; a thread goes on where there is one. Returns how many are left."""
@@ -384,7 +430,7 @@ class Searcher:
         rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1))
         if len(rows) > most:
             raise ConflictError(f"more than {most} memories fit {description[:60]!r}", hint="describe it more closely")
-        found = index.read(lambda connection: by_rows(connection, [match.row for match in rows]))
+        found = index.read(lambda connection: by_rows(connection, list(rows)))
         ids = {each.item.id for each in found}
         return [each for each in found if ids.isdisjoint(each.item.derived_from)]  # that goes along anyway
 
@@ -394,6 +440,9 @@ class Searcher:
     def events(self, id: str) -> list[Event]:
         """Everything that was done to a memory, oldest first; nothing where this agent may not know of it."""
         indexes = self.indexes()
+        # What a listener may not hear is for them as if it had never been.
+        if self._listener is not None and not any(index.read(lambda db: by_id(db, id)) for index in indexes):
+            return []
         places = [path for index in indexes for path in self.places(index, id)]
         states = [line for index in indexes for line in index.read(lambda connection: lines_about(connection, id))]
         days = {str(day) for path in places if (day := day_of(path))}
@@ -451,7 +500,9 @@ class Searcher:
         for index in waiting:
             while waiting[index] and not self.vectorizer.is_stuck(index) and not enough():
                 progress(max(0, total - sum(waiting.values())), total)
-                waiting[index] = self.vectorizer.fill(index, seconds=A_WHILE, is_patient=True)
+                batch = self._worker.batch
+                waiting[index] = self.vectorizer.fill(index, seconds=A_WHILE, batch=batch, is_patient=True)
+                self._worker.give_way()
         missing = sum(waiting.values())
         trouble = self.vectorizer.trouble.message if self.vectorizer.trouble else None
         why = NO_EMBEDDER if self.vectorizer.embedder is None else trouble
@@ -485,12 +536,13 @@ class Searcher:
         """What does not take part as it should, each as a sentence."""
         found = [f"home: {self._vault.trouble.message}"] if self._vault.trouble and self._vault.may_pass else []
         found += [f"scope: {self._scope.trouble}"] if self._scope.trouble else []
-        found += [f"index: {index.trouble.message}" for index in self.indexes() if index.trouble]
+        indexes = self.indexes()
+        found += [f"index: {index.trouble.message}" for index in indexes if index.trouble]
         if self.vectorizer.embedder is None:
             found.append(f"vectors: {NO_EMBEDDER}")
         elif self.vectorizer.trouble:
             found.append(f"vectors: {self.vectorizer.trouble.message}")
-        for index in self.indexes():
+        for index in indexes:
             found += [f"notes: {root} {why}" for root, why in index.notes.missing().items()]
         if self._watcher.trouble:
             found.append(f"watching: {self._watcher.trouble}")
@@ -516,6 +568,20 @@ class Searcher:
         self._watcher.close()
         self._worker.close()
         self._scope.close()
+
+
+def is_settings(path: str) -> bool:
+    """Whether a file holds settings, which nobody's words went into."""
+    return path in (CONFIG, GITIGNORE) or ((agent := agent_of(path)) is not None and path == agent_file(agent))
+
+
+def _ease(text: str, total: int) -> float:
+    """The part of the usual fit that a prompt needs. Above a tiny size, only questions need less of it."""
+    if total <= HANDFUL:
+        return EASE
+    if total >= FULL or not asks(text):
+        return 1.0
+    return EASE + (1 - EASE) * math.log(total / HANDFUL) / math.log(FULL / HANDFUL)
 
 
 def _happened(found: Located) -> int:

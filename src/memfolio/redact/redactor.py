@@ -1,4 +1,4 @@
-"""Finds what is to be taken out of a text, and puts a marker in its place."""
+"""Finds secrets in a text, and replaces them with markers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from memfolio.settings import Redaction
 _KINDS = "|".join({rule.kind: None for rule in (*SECRETS, *PERSONAL)})
 _MARKER = rf"\[redacted:(?:{_KINDS}):[0-9a-f]{{8}}\]"
 _HIDDEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-"""What nobody sees, and what a secret may be split with."""
+"""Invisible characters that may split a secret."""
 
 
 _OWN_ID = re.compile(r"\^?[A-Z]-(?:[0-9]{13}-[0-9a-f]{8}|[0-9a-f]{16})")
-"""An id of ours, such as stands behind a heading."""
+"""One of our ids, as after a heading."""
 SHORTEST = 6
 """Characters that a secret has at least."""
 
 
 class Secret(NamedTuple):
-    """A stretch of a text that is to be taken out, and what it is."""
+    """A span of a text to redact, and its kind."""
 
     kind: str
     start: int
@@ -53,9 +53,9 @@ class Redactor:
         self._fingerprint = fingerprint or _passing_hash()
 
     def clean(self, text: str) -> str:
-        """The text with a marker in place of each find; the same object where there is none.
+        """Return the text with a marker in place of each find; the same object if there is none.
 
-        What is clean stays as it is: a marker is never taken out.
+        Cleaning is idempotent: a marker is never redacted.
         """
         if text.isascii() and not self._tried(text):
             return text
@@ -64,7 +64,7 @@ class Redactor:
         return text
 
     def find(self, text: str) -> list[Secret]:
-        """What is to be taken out, in order and without overlaps."""
+        """Return what to redact, in order and without overlaps."""
         if text.isascii() or not _HIDDEN.search(text):
             return self._find_visible(text)
         skipped = [match.start() - number for number, match in enumerate(_HIDDEN.finditer(text))]
@@ -106,7 +106,7 @@ class Redactor:
         yield text[after:]
 
     def _tried(self, text: str) -> list[tuple[SecretRule, ...]]:
-        """The rules whose literals a text has."""
+        """Return the rules whose literals occur in a text."""
         lower, table = text.lower(), self._tables[MIXTURE.search(text) is not None][text.isascii()]
         return [rules for literal, rules in table if literal in lower]
 
@@ -135,7 +135,7 @@ def _between_markers(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(found: list[Secret]) -> list[Secret]:
-    """Finds in order; of what begins in one place the first rule's, and what overlaps is one."""
+    """Sort finds; of those that start at one place the first rule wins, and overlapping ones are merged."""
     kept: list[Secret] = []
     for each in sorted(found, key=lambda found: found.start):
         if not kept or each.start >= kept[-1].end:

@@ -1,15 +1,15 @@
-"""What secrets and personal data look like: tables of rules, and tests of whether a text could be a secret. Pure."""
+"""Patterns of secrets and personal data, and tests of whether a text could be a secret."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import log2
-from pathlib import Path
 from typing import NamedTuple
+
+from memfolio.text import packaged_table
 
 # Whether a text could be a secret: neither a word nor code, nor what stands in for a secret in examples. Pure.
 
@@ -23,12 +23,12 @@ _STAND_IN = (
     r"|hashed|plain|pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api|access|private|refresh|jwt|auth|key|string|value|here"
     r"|postgres|mysql|redis|mongo|rabbitmq|localhost|none|null|true|false|undefined|[\d_.-])++"
 )
-"""Words of which only a stand-in is made, such as `my_secret_key_1`."""
+"""Words that make up placeholders such as `my_secret_key_1`."""
 _CODE = (
     r"[{(\[\\]|\$(?:[{(]|(?:[A-Z0-9_]+|[a-z0-9_]+)$)|%(?:\(|[A-Z_]+%|[a-z]$)|&\w+$|(?:\.{0,2}|~)/[a-z][\w.-]{0,20}(?:/|$)"
     r"|[\w.+-]*://|(?i:[a-z_]\w*(?:(?:\.|::|->)[a-z_]\w*)*[(\[])|(?i:(?=.{1,32}$)[a-z_]+\d*[a-z_]*(?:(?:\.|::|->)[a-z_]+\d*[a-z_]*)+$)"
 )
-"""What a value begins with where it is computed or looked up: a variable, a template, a call, a path."""
+"""The beginning of a value that is computed or looked up: a variable, a template, a call, a path."""
 _CLASSES = ("[A-Z]", "[a-z]", "[0-9]", r"[^\w\s.:/,!?*'’|-]|[!?*](?=\w)")
 _SWITCH = "(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 
@@ -44,7 +44,7 @@ def is_random(value: str) -> bool:
 
 
 def is_key(value: str) -> bool:
-    """Whether it is so long that it tells a secret key from the other keys there are."""
+    """Whether it is long and random enough to be a secret key."""
     return len(value) >= 24 and is_random(value)
 
 
@@ -61,7 +61,7 @@ def is_password(value: str) -> bool:
 
 
 def is_login(value: str) -> bool:
-    """Whether it is a password, given that it stands where one must be."""
+    """Whether it is a password, given that it is at the place of one."""
     return len(value) >= 3 and not _stands_in(value)
 
 
@@ -81,7 +81,7 @@ def _stands_in(value: str) -> bool:
 # is rare and look back from there, and have nothing to try twice, so that no text makes them slow.
 
 Judge = Callable[[str], bool]
-_WORDS = tomllib.loads((Path(__file__).parent / "data" / "secrets.toml").read_text("utf-8"))
+_WORDS = packaged_table("redact/data/secrets.toml")
 
 
 class SecretRule(NamedTuple):
@@ -114,7 +114,7 @@ def _is_header(value: str) -> bool:
 
 
 def _has_body(block: str) -> bool:
-    """Whether there is more between two lines that name a key than words about it."""
+    """Whether there is more between two key markers than words."""
     return re.search("[A-Za-z0-9+/]{20}", block) is not None
 
 
@@ -173,14 +173,14 @@ _QUALIFIED = "|".join(f"(?<={word}{link}key)" for word in _WORDS["qualifiers"].s
 _SECRET = f"secret|token(?!s|i[zs])|credential|key(?:{_QUALIFIED})"
 _ANY_KEY = "key(?![a-z])" + "".join(f"(?<!{word}.key)" for word in _WORDS["other_keys"].split())
 _SUFFIX = r"[\w-]{0,30}+" + "".join(f"(?<!{word})" for word in _WORDS["beside"].split())
-"""What a name may end in, but for what stands beside a secret, as in `token_url`."""
+"""What a name may end in, except words that only accompany a secret, as in `token_url`."""
 _OF = r"(?:[ \t]+(?:for|to|of|on|at|in)[ \t][^\n.:=\"']{1,40}?)?"
 _LINK = (
     r"(?:(?::=|=>|[:=：→|])[*_]{0,2}|\b(?:is|are|was|ist|lautet|est|es|to)\b:?|[\s{]{1,20}(?:value|default)[ ]?[:=])"
 )
 _IS = rf"(?:(?: \[\w*\])?[\\\"'`*\]]{{0,6}}[ \t]*{_LINK}|[\"']?[ ]?[,(](?=[ ]?[\"'])|>)[ \t]*"
 _ODD = r"(?=\S*[0-9])(?=\S*(?:[@#$%^&+=~]|[!?*]\w))"
-"""What can be nothing but a password even where only a blank stands before it."""
+"""Text that can only be a password, even after a mere blank."""
 _VALUE = (
     r"[\\\"'`*]{0,4}((?<=\")[^\s\"]{5,}[^\s\"\\](?=\\?\")|(?<=')[^\s']{5,}[^\s'\\](?=\\?')"
     r"|[^\s\"'`<>,;]{5,}[^\s\"'`<>,;.:?)\]}*\\])"
@@ -217,7 +217,7 @@ _LOGINS: tuple[SecretRule, ...] = (
 PLAIN = (*_LOGINS, *_named("password", _PASSWORD, rf"(?:{_OF}{_IS}|[ \n]{_ODD})", _PASSWORDS, is_password))
 """Secrets that may be of letters alone."""
 SECRETS = (*_TOKENS, *_AROUND, *PLAIN, *_BEHIND)
-"""All of them; what has a form of its own comes first."""
+"""All rules; those with a distinctive format come first."""
 MIXTURE = re.compile(
     r"[0-9A-Z](?:(?<=[a-z].)|(?<=[A-Z][0-9])|(?<=[0-9][A-Z])|(?<=[0-9])(?=[a-z]))(?:(?=\S{5})|(?<=\S{5}.))"
 )
@@ -226,7 +226,7 @@ has none but the `PLAIN` ones."""
 
 
 def by_literal(rules: Iterable[SecretRule]) -> tuple[tuple[str, tuple[SecretRule, ...]], ...]:
-    """Which rules to try where a text in small letters has a literal, in the order of the table."""
+    """Return which rules to try if a lower-case text has a literal, in table order."""
     tried: dict[str, tuple[SecretRule, ...]] = {}
     for rule in rules:
         for literal in map(str.lower, rule.literals):

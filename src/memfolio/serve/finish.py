@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,10 +19,11 @@ def leave(memory: Memory) -> None:
 
 
 def main(home: str, agent: str) -> None:
+    from memfolio.config import load_config
     from memfolio.memory import Memory
-    from memfolio.vault.paths import is_home
+    from memfolio.serve.cli.call import is_home
 
-    if is_home(Path(home)):  # somebody may have thrown it away since
+    if is_home(load_config(home)):  # somebody may have thrown it away since
         with Memory.open(home, agent, background=False) as memory:
             memory.searcher.embed()
 

@@ -1,9 +1,10 @@
-"""What a server keeps open for each agent, and closes when nobody has used it for a while."""
+"""What a server keeps open for each agent or home, and closes when nobody has used it for a while."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,13 +34,16 @@ T = TypeVar("T", bound=Closable)
 
 
 class OpenByAgent(Generic[T]):
-    """One open thing for each agent that asks, made when it first does. Used by the event loop alone.
+    """One open thing for each agent that asks, or for each home, made when it first does. For the event loop alone.
 
-    Whoever asks while the one before is being closed gets a new one at once.
+    Whoever asks while the one before is being closed gets a new one at once. Where there are more than `most`, the one
+    is closed that nobody has used for longest.
     """
 
-    def __init__(self, make: Callable[[str], T], now: Callable[[], float] = time.monotonic) -> None:
-        self._make, self._now = make, now
+    def __init__(
+        self, make: Callable[[str], T], now: Callable[[], float] = time.monotonic, *, most: int = sys.maxsize
+    ) -> None:
+        self._make, self._now, self._most = make, now, most
         self._known: dict[str, T] = {}
         self._used: dict[str, float] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -54,6 +58,8 @@ class OpenByAgent(Generic[T]):
     def of(self, agent: str) -> T:
         """What is open for an agent; it must be in use before the event loop goes on."""
         if agent not in self._known:
+            if len(self._known) >= self._most:
+                self._close_oldest()
             self._known[agent] = self._make(agent)
         self._used[agent] = self._now()
         if self._timer is None:
@@ -73,8 +79,18 @@ class OpenByAgent(Generic[T]):
             if each.is_in_use:
                 self._used[agent] = now
             elif now - self._used[agent] >= IDLE:
-                del self._known[agent], self._used[agent]
-                self._closer.submit(_close, each)
+                self.let_go(agent)
+
+    def _close_oldest(self) -> None:
+        unused = [agent for agent, each in self._known.items() if not each.is_in_use]
+        if unused:
+            self.let_go(min(unused, key=self._used.__getitem__))
+
+    def let_go(self, agent: str) -> None:
+        """Close what is open for an agent, in a thread of its own."""
+        if agent in self._known:
+            del self._used[agent]
+            self._closer.submit(_close, self._known.pop(agent))
 
     def close(self) -> None:
         """Close everything, and wait for what is being closed."""

@@ -12,8 +12,9 @@ from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.errors import HomeError, InputError, MemfolioError, NotFoundError
+from memfolio.recall.query import telling
 from memfolio.types import frozen
 from memfolio.vault.disk import FileLock, disk_errors
 from memfolio.vault.paths import Home, check_agent
@@ -37,6 +38,8 @@ class Token:
     created_at: str
     hash: str
     revoked_at: str | None = None
+    audience: str | None = None
+    """Who listens: a person or `room:NAME`; None where whoever asks may say so."""
 
     def __post_init__(self) -> None:
         """Refuse what was written by hand and means nothing."""
@@ -67,10 +70,11 @@ class Tokens:
         except (ValueError, TypeError, RecursionError, OSError, MemfolioError) as error:
             raise HomeError(f"{FILE} cannot be read", hint="remove it, and create the tokens again") from error
 
-    def create(self, name: str, agent: str, scope: str = "write", *, now: datetime) -> tuple[Token, str]:
+    def create(
+        self, name: str, agent: str, scope: str = "write", *, now: datetime, audience: str | None = None
+    ) -> tuple[Token, str]:
         """A token and its secret, which is never shown again."""
-        if scope not in SCOPES:
-            raise InputError(f"there is no scope {scope[:40]!r}", hint=nearest(scope, SCOPES))
+        check_known("there is no scope", [scope], SCOPES)
         if not name.strip() or not name.isprintable() or len(name) > 64:
             raise InputError(f"{name[:64]!r} cannot be the name of a token", hint="say in a few words what it is for")
         secret = PREFIX + secrets.token_urlsafe(32)
@@ -81,6 +85,7 @@ class Tokens:
             scope=scope,
             created_at=now.isoformat(timespec="seconds"),
             hash=_hash(secret),
+            audience=telling("audience", audience),
         )
         with self._changing() as known:
             known.append(token)

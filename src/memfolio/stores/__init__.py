@@ -1,1 +1,1 @@
-"""What is remembered, and how it changes after it was made."""
+"""Storing memories, and changing them afterwards."""

@@ -1,4 +1,4 @@
-"""Checkpoints: what an agent was doing when its context was cut, so that it can go on from there."""
+"""Checkpoints: an agent's work in progress when its context is cut, so that it can continue from there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import datetime, tzinfo
 from itertools import chain, count
 from typing import Any, TypeVar
 
+from memfolio.arguments import check_string
 from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
 from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints, is_in_project, project_in
-from memfolio.recall.query import check_text as given_text
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.fields import check_content, encoded, local
@@ -29,9 +29,9 @@ T = TypeVar("T")
 def make(
     vault: Vault, compose: Callable[[], tuple[T, Change | None]], *, dry_run: bool
 ) -> tuple[T, str, Receipt | None]:
-    """Compose against the pages as they are, and again where somebody was quicker.
+    """Compose against the current pages, and again if somebody else was faster.
 
-    Returns what was composed with the change, its difference, and its receipt, which a dry run has none of.
+    Returns the composed result, its diff, and its receipt, which is None for a dry run.
     """
     for left in reversed(range(ATTEMPTS)):
         composed, change = compose()
@@ -64,7 +64,7 @@ _TO_ESCAPE, _ESCAPED = (re.compile(rf"(?m)^{sign}{_MARKUP}") for sign in ("", r"
 
 @frozen
 class Checkpoint:
-    """What an agent works on, and what it has decided, found out, planned and still asks."""
+    """An agent's current work: its decisions, findings, plans and open questions."""
 
     context: str = ""
     decisions: tuple[str, ...] = ()
@@ -72,12 +72,12 @@ class Checkpoint:
     next_steps: tuple[str, ...] = ()
     open_questions: tuple[str, ...] = ()
     project: str = ""
-    """The project that it is about, where that is known."""
+    """Its project, if known."""
 
     @classmethod
     def from_args(cls, context: object, **lists: object) -> Checkpoint:
         """The checkpoint that these arguments mean; blank items are left out, a blank context is refused."""
-        found = _clean(given_text("the context", context))
+        found = _clean(check_string("the context", context))
         if not found:
             raise ContentError("a checkpoint needs a context", hint="say what the agent is working on")
         items: dict[str, Any] = {name: _items(name, value) for name, value in lists.items()}
@@ -90,7 +90,7 @@ class Checkpoint:
 
 @frozen
 class WrittenCheckpoint:
-    """A checkpoint on disk, or with a dry run what it would be."""
+    """A checkpoint on disk, or its preview."""
 
     path: str
     diff: str
@@ -111,7 +111,7 @@ def compose(checkpoint: Checkpoint, now: datetime, zone: tzinfo) -> tuple[str, s
 
 
 def read(text: str) -> Checkpoint:
-    """What a checkpoint says; sections that it does not know are passed over."""
+    """Read a checkpoint; unknown sections are skipped."""
     sections: dict[str, list[str]] = {}
     page = PageText(text.replace("\r\n", "\n"))
     for heading, end in page.sections():
@@ -162,7 +162,7 @@ def _items(name: str, value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InputError(f"{name} is a {type(value).__name__}", hint="pass a list of texts")
-    found = (_clean(given_text(f"one of {name}", each)) for each in value)
+    found = (_clean(check_string(f"one of {name}", each)) for each in value)
     return tuple(each for each in found if each)
 
 
@@ -178,7 +178,7 @@ def _bullet(text: str) -> str:
 
 
 def _read_items(lines: Sequence[str]) -> Iterator[str]:
-    """The items of a list; what a person wrote without a bullet is one by itself."""
+    """Yield the items of a list; a line without a bullet is an item of its own."""
     item: list[str] = []
     for line in [*lines, "- "]:
         if line.startswith("  ") or not line.strip():

@@ -1,11 +1,10 @@
-"""Core memory: what an agent always has before its eyes, in MEMORY.md, within a limit of tokens."""
+"""Core memory: what an agent always sees, in MEMORY.md, within a limit of tokens."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 
 from memfolio.arguments import ANY_ID, nearest
 from memfolio.errors import ConflictError, ContentError, InputError, NotFoundError, RefusedError
@@ -13,7 +12,7 @@ from memfolio.index.lookup import Located
 from memfolio.index.read_files import body_text
 from memfolio.state import Op
 from memfolio.stores.checkpoint import make
-from memfolio.text import estimate_tokens
+from memfolio.text import estimate_tokens, packaged_text
 from memfolio.types import EMPTY, Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import encoded
@@ -29,18 +28,18 @@ from memfolio.vault.vault import Vault
 # byte.
 
 IDENTITY, ACTIVE, PERSONA, CRITICAL = BLOCKS = ("Identity", "Active Context", "Persona", "Critical Facts")
-TEMPLATE = (Path(__file__).parent / "data" / "MEMORY.md").read_text("utf-8")
+TEMPLATE = packaged_text("stores/data/MEMORY.md")
 """Core memory before anything is in it."""
 _COMMENT = re.compile(r"(?ms)^[ \t]*<!--.*?-->")
 _SIGN = re.compile(r"[ \t]*(?:(?P<bullet>[-*+]|\d{1,9}[.)])[ \t]+)?")
 _BREAKING = re.compile(r"#|`{3}|~{3}|<!--|[-=]+$")
-"""What would be more than words at the beginning of a line."""
+"""What would be more than text at the beginning of a line."""
 _MARK = re.compile(rf"[ \t]*\[({ANY_ID.pattern})\]$")
 
 
 @frozen
 class CoreLine:
-    """What a bullet or a line of its own says; it stands in the lines from `first` to before `end`."""
+    """A bullet or a line of its own; it occupies the lines from `first` to before `end`."""
 
     text: str
     first: int
@@ -139,7 +138,7 @@ class CorePage:
         return any(_key(_MARK.sub("", text)) == _key(item.says) for item in self.items(name))
 
     def adding(self, name: str, text: str) -> CorePage:
-        """The page with a further line at the end of a block, which is made where it is missing."""
+        """Return the page with a line added to a block, which is created if missing."""
         name, line, lines = self.named(name), f"- {line_of(text)}", self._page.lines
         block = next((each for each in self.blocks if _key(each.name) == _key(name)), None)
         if block is None:
@@ -190,7 +189,7 @@ def _tokens(text: str) -> int:
 
 
 def _sign(line: str) -> re.Match[str]:
-    """What stands before the words of a line: blanks, and a bullet or a number where it has one."""
+    """Return what precedes the words of a line: blanks, and a bullet or a number."""
     match = _SIGN.match(line)
     assert match is not None  # it may be empty
     return match
@@ -205,7 +204,7 @@ SUGGESTED = 3
 """How many lines are named that could go."""
 BY = Attribution(actor="bot:core", trigger="core")
 _LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
-"""What nobody would write but for an id."""
+"""Text that can only be an id."""
 
 Find = Callable[[str], Located | None]
 Compose = Callable[[CorePage], CorePage]
@@ -213,7 +212,7 @@ Compose = Callable[[CorePage], CorePage]
 
 @frozen
 class CoreMemory:
-    """What core memory says, how many tokens that are, and how many it may have."""
+    """The contents of core memory, their size and its limit in tokens."""
 
     path: str
     text: str
@@ -221,10 +220,10 @@ class CoreMemory:
     tokens: int
     cap: int
     shares: Mapping[str, int] = field(default_factory=lambda: EMPTY)
-    """How many tokens are meant for each of the four blocks, by its name in small letters."""
+    """The recommended tokens for each of the four blocks, by lower-case name."""
 
     def share(self, block: CoreBlock) -> int:
-        """How many tokens are meant for a block; 0 where nothing is said about it."""
+        """Return the recommended tokens for a block; 0 if there is no recommendation."""
         return self.shares.get(block.name.casefold(), 0)
 
     @property
@@ -234,7 +233,7 @@ class CoreMemory:
 
     @property
     def notice(self) -> str | None:
-        """What a person should know about it."""
+        """Return a notice for the person, if any."""
         if self.over_cap:
             return f"{self.path} has {self.tokens:,} tokens, {self.over_cap:,} more than core.tokens; shorten it"
         crowded = [each.name for each in self.blocks if 0 < self.share(each) < each.tokens]
@@ -259,12 +258,12 @@ class Core:
         self._path = f"{agent_root(agent)}/{PAGE}"
 
     def read(self) -> CoreMemory:
-        """What it says; a page that a person arranged in another way is read as it is."""
+        """Read core memory; a page in another arrangement is read as it is."""
         page = self._vault.page(self._path)
         return self.memory_of(to_text(page.content) if page else "")
 
     def memory_of(self, text: str) -> CoreMemory:
-        """What core memory is where its page has this text."""
+        """Return core memory with this text."""
         return self._memory_of(CorePage(text))
 
     def _memory_of(self, page: CorePage) -> CoreMemory:
@@ -280,7 +279,7 @@ class Core:
         )
 
     def add(self, block: str, text: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
-        """Put a line into a block; what it says already is not added again."""
+        """Add a line to a block, unless it is there already."""
 
         def compose(page: CorePage) -> CorePage:
             return page if page.has(page.named(block), text) else page.adding(block, text)
@@ -288,7 +287,7 @@ class Core:
         return self._edit(compose, block, by, dry_run=dry_run)
 
     def replace(self, block: str, old: str, new: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
-        """Put other words in the place of a line, which is named by its words or a part of them."""
+        """Replace a line, which is named by its words or a part of them."""
         return self._edit(lambda page: page.replacing(page.meant(block, old), new), block, by, dry_run=dry_run)
 
     def remove(self, block: str, text: str, *, by: Attribution = BY, dry_run: bool = False) -> CoreEdit:
@@ -348,7 +347,7 @@ class Core:
         *,
         dry_run: bool,
     ) -> CoreEdit:
-        """Compose against the page as it is; what is `further` to be written belongs to the same change."""
+        """Edit the current page; `further` operations belong to the same change."""
 
         def composed() -> tuple[CorePage, Change | None]:
             page, put = self.composed(compose, block)
@@ -366,10 +365,10 @@ class Core:
         if edited.text == page.text:
             return page, None
         self._check_size(page, self._memory_of(edited), page.named(block))
-        return edited, PutPage(self._path, to_bytes(edited.text), found.hash if found else None)
+        return edited, PutPage.over(found, self._path, to_bytes(edited.text))
 
     def _check_size(self, before: CorePage, memory: CoreMemory, block: str) -> None:
-        """Refuse what does not fit; what makes a page shorter always does."""
+        """Refuse an edit that exceeds the limit; one that shortens the page is always allowed."""
         if not memory.over_cap or memory.tokens < before.tokens:
             return
         # Whoever is refused should know what to give up for it.

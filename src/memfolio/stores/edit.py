@@ -41,7 +41,7 @@ from memfolio.vault.sections import OURS, is_ours, renewed
 from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from memfolio.vault.purge.purge import Purged
+    from memfolio.vault.purge.purge import OnProgress, Purged
 
 # What goes along when memories are forgotten or corrected: what was made of them would tell of them.
 
@@ -91,35 +91,63 @@ def is_made(item: MemoryItem) -> bool:
 
 # The pages that memfolio writes, without the lines that cite memories which are forgotten.
 
-_CITED = re.compile(r"[(\[]([A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)[)\]]")
+_CITATION = re.compile(r"[(\[]((?:(?:, )?[A-Z]-[0-9a-f]+(?:-[0-9a-f]+)?)+)[)\]]")
+"""The ids that a line cites, one or several in brackets."""
+REPEATING = ("/MEMORY.md", "/evolution.md", "/log.md")
+_POINT = re.compile(
+    r"- (?:Learned: |No longer: )?|\*\*.*?: (?=Learned since|No longer so)(?:Learned since [\d-]+|No longer so): "
+)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SPAN = re.compile(r"(?m)^first: (\d{4}-\d\d-\d\d)\nlast: (\d{4}-\d\d-\d\d)$")
 """The days of a digest, in its front matter."""
 
 
 def without_citations(vault: Vault, index: Index, ids: Collection[str]) -> Iterator[PutPage]:
-    """The pages that cite one of these ids, without the lines that do.
+    """The pages that cite one of these ids or repeat such a memory word for word, without the lines that do.
 
     Digests of the days of these memories also lose what they say of many memories together, until they are written
     anew.
     """
     items, named = _items(index, ids).values(), frozenset(ids)
+    said = {_bare(item.content) for item in items}
     days = {local(item.event_time or item.created_at, vault.home.zone).date() for item in items}
     for path in index.read(lambda db: written_pages(db, agent_root(index.agent))):
         page = vault.page(path)
         old = text = to_text(page.content) if page else ""
         if is_ours(old) and (ours := OURS.search(old)):
             text = renewed(old, _without(ours[2], named, all_cited=_tells_of(old, days)))
-        text = _without(text, named)
+        text = _without_words(_without(text, named), said) if path.endswith(REPEATING) else _without(text, named)
         if page is not None and text != old:
             yield PutPage(path, to_bytes(text), page.hash)
 
 
 def _without(text: str, ids: frozenset[str], *, all_cited: bool = False) -> str:
     """The lines that cite none of these memories, or with `all_cited` only such that cite others, and headings."""
-    lines = [(line, _CITED.findall(line)) for line in _LINE.findall(text)]
+    lines = [(line, _cited_in(line)) for line in _LINE.findall(text)]
     kept = [(line, cited) for line, cited in lines if ids.isdisjoint(cited)]
     return "".join(line for line, cited in kept if cited or not all_cited or line.startswith("#") or not line.strip())
+
+
+def _cited_in(line: str) -> list[str]:
+    return [cited for together in _CITATION.findall(line) for cited in together.split(", ")]
+
+
+def _without_words(text: str, said: Collection[str]) -> str:
+    """Core memory and what reflections learned have no ids: there a line or a part of a list says what goes."""
+    kept: list[str] = []
+    for line in _LINE.findall(text):
+        begin = _POINT.match(line)
+        parts = line[begin.end() :].split("; ") if begin else [line]
+        left = [part for part in parts if _bare(part) not in said]
+        if begin and left:
+            end = "" if left[-1] == parts[-1] else ".\n" if begin[0][0] != "-" else "\n"
+            line = f"{begin[0]}{'; '.join(left)}{end}"
+        kept += [line] if left else []
+    return "".join(kept)
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).rstrip(" .").casefold()
 
 
 def _tells_of(text: str, days: Collection[date]) -> bool:
@@ -139,7 +167,7 @@ FORGETTER = Attribution(actor="bot:trigger-forget", trigger="forget")
 PURGER = replace(FORGETTER, trigger="purge")
 ARCHIVER = replace(FORGETTER, trigger="archive")
 SAYS = frozenset({"subject", "predicate", "object", "single", "negated"})
-"""Attributes of what was learned that say the same as its text."""
+"""Attributes of a learned memory that repeat its text."""
 
 BY_ID = "nothing is forgotten yet: call this again with the id of one that shall go"
 ELSEWHERE = {
@@ -147,7 +175,7 @@ ELSEWHERE = {
     "case": "`memfolio case revise {0}` changes a case, `memfolio case delete {0}` takes it away",
     "mind": "`memfolio mind update {0}` tells it anew, `memfolio mind retire {0}` ends it",
 }
-"""What to do with what is no memory, by what it is."""
+"""How to change what is not a memory, by its form."""
 
 
 @frozen
@@ -224,9 +252,15 @@ def _described(searcher: Searcher, what: str, *, every: bool) -> list[tuple[Inde
     if not described:
         raise searcher.not_found(what)
     if len(described) > 1 and not every:
-        ids = ", ".join(each.item.id for _, each in described[:5])
-        raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {ids}", hint="name one of them by its id")
+        named = "; ".join(f"{each.item.id} {_beginning(each.item)}" for _, each in described[:5])
+        named += "; …" * (len(described) > 5)
+        raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {named}", hint="name one of them by its id")
     return described
+
+
+def _beginning(item: MemoryItem) -> str:
+    words = " ".join(item.content.split())
+    return words if len(words) <= 60 else f"{words[:59]}…"
 
 
 def _versions(searcher: Searcher, index: Index, found: Located) -> Iterator[tuple[Index, Located]]:
@@ -260,7 +294,7 @@ def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[st
 
 
 def restore(vault: Vault, searcher: Searcher, id: str, by: Attribution, *, dry_run: bool) -> EditResult:
-    """Bring a forgotten or archived memory back to every log in which it stood."""
+    """Restore a forgotten or archived memory to every log that it was in."""
     from memfolio.vault.move import put_back
 
     index, located = searcher.require(id)
@@ -407,19 +441,21 @@ def purge(
     *,
     dry_run: bool = False,
     quotes: str = "refuse",
+    on_progress: OnProgress | None = None,
 ) -> Purged:
     """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
     ids = dict.fromkeys(each for one in what for each in meant(searcher, one))
     indexes = [index for index in searcher.indexes() if index.agent in (searcher.agent, SHARED)]
     agents = {index.agent for index in indexes}
     rebuild = rebuilder(vault, indexes, agents)
-    return vault.purge(list(ids), by=by, dry_run=dry_run, quotes=quotes, rebuild=rebuild, agents=agents)
+    reach = {"rebuild": rebuild, "agents": agents}
+    return vault.purge(list(ids), by=by, dry_run=dry_run, quotes=quotes, on_progress=on_progress, **reach)
 
 
 def meant(searcher: Searcher, what: str) -> list[str]:
-    """The ids of the memory that an id or a description means, and of what it corrected.
+    """Return the ids of the memory that an id or a description means, and of those it corrected.
 
-    An id that no file has is taken as it is: git may have it.
+    An id that no file has is returned as is: git may have it.
     """
     text = one_id(what)
     found = searcher.locate(text)

@@ -23,7 +23,7 @@ TYPES = {
     "decision": (Type.DECISION, "medium"),
     "learning": (Type.LESSON, "low"),
 }
-"""What each type of episode is, and how important where nobody says so."""
+"""Type and default importance of each kind of episode."""
 MOST_CONTEXT = 16 * 1024
 """Bytes of JSON."""
 BY = Attribution(actor="bot:auto-detect", trigger="episode")

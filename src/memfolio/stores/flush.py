@@ -1,16 +1,14 @@
-"""Flushing: before an agent's context is cut, what it knows is saved as a checkpoint and as memories."""
+"""Flushing: before an agent's context is cut, its knowledge is saved as a checkpoint and as memories."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, cast
 
 from memfolio.arguments import OUTSIDE
@@ -23,7 +21,7 @@ from memfolio.learn import rules
 from memfolio.learn.ask import learn_by_model
 from memfolio.learn.clauses import is_secret
 from memfolio.learn.learned import Learned, Statement, Turn, drafted
-from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Resolution, Way, about, resolve
+from memfolio.learn.resolve import Knowledge, KnownStatementAbout, Reference, Resolution, Way, about, frame, resolve
 from memfolio.llm.model import Model
 from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS
@@ -33,7 +31,7 @@ from memfolio.settings import Flush
 from memfolio.state import Op, moment
 from memfolio.stores.checkpoint import HEADINGS, Checkpoint, make, put
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core, CorePage
-from memfolio.text import sentences
+from memfolio.text import clip, packaged_table, sentences
 from memfolio.types import DEFAULT_KINDS, Action, Attribution, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import Draft, local, normalise_content, without_surrogates
@@ -57,7 +55,7 @@ _SPEAKER = re.compile(
 
 @frozen
 class TranscriptTurn:
-    """One turn: who spoke, as the host names them, what, and when where that is known."""
+    """One turn: the speaker as the host names them, the text, and the time, if known."""
 
     role: str
     content: str
@@ -81,7 +79,7 @@ class TranscriptTurn:
 
 @frozen
 class Transcript:
-    """The turns of a conversation, and what could not be read, each as a sentence."""
+    """The turns of a conversation, and what could not be read, one sentence each."""
 
     turns: tuple[TranscriptTurn, ...] = ()
     problems: tuple[str, ...] = ()
@@ -105,7 +103,7 @@ def is_machine(item: MemoryItem) -> bool:
 
 
 def read_transcript(data: object) -> Transcript:
-    """The turns in whatever a host hands over; what memfolio itself put into them is taken out."""
+    """Read the turns in whatever a host hands over, without what memfolio itself added."""
     problems: list[str] = []
     turns = [turn for turn in map(_without_fences, _turns_in(data, problems)) if turn.content]
     more = len(problems) - MANY
@@ -114,7 +112,7 @@ def read_transcript(data: object) -> Transcript:
 
 
 def _without_fences(turn: TranscriptTurn) -> TranscriptTurn:
-    """A turn without what memfolio put into it, and without what no file can hold."""
+    """Return a turn without what memfolio added, and without characters that no file can hold."""
     content = without_surrogates(strip_fences(turn.content)).replace("\0", "\ufffd")
     return replace(turn, content=content.strip())
 
@@ -193,7 +191,7 @@ def _words(value: object) -> str | None:
 
 
 def _words_of(block: object) -> str:
-    """What a block says; thoughts, calls of tools and their results are nobody's words."""
+    """Return the text of a block; thoughts, tool calls and their results are not text."""
     if not isinstance(block, Mapping) or block.get("type", "text") != "text":
         return ""
     text = block.get("text")
@@ -201,7 +199,7 @@ def _words_of(block: object) -> str:
 
 
 def _spoken(text: str) -> Iterator[TranscriptTurn]:
-    """Text with `User:` and the like at the beginning of turns; without any, a person said all of it."""
+    """Split a text at `User:` and the like; without any, a person said all of it."""
     role, lines = "user", list[str]()
     for line in text.replace("\r\n", "\n").split("\n"):
         if label := _SPEAKER.match(line):
@@ -215,12 +213,12 @@ def _spoken(text: str) -> Iterator[TranscriptTurn]:
 # What is said as statements, and what they leave behind: a checkpoint to go on from, and what is to be kept.
 
 LONGEST = 600
-"""Characters of the turn that tells the task."""
+"""The most characters of the turn that describes the task."""
 MOST_ITEMS = 12
 """How many lines of each kind a checkpoint has: the last ones."""
 MOST_QUESTIONS = 5
 FINDINGS = frozenset({Type.FACT, Type.PREFERENCE, Type.LESSON, Type.OUTCOME, Type.CORRECTION, Type.ERROR})
-_WORDS = tomllib.loads((Path(__file__).parent / "data" / "flush.toml").read_text("utf-8"))
+_WORDS = packaged_table("stores/data/flush.toml")
 _TASK_LIKE = re.compile(_WORDS["task"])
 _SAID = {name: re.compile(pattern) for name, pattern in _WORDS["said"].items()}
 _CODE = re.compile(r"(?ms)^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[^\n]*$|\Z)")
@@ -234,8 +232,8 @@ def summed_up(turns: Sequence[TranscriptTurn], learned: Iterable[Statement]) -> 
     # What the rules have learned of a turn is not told again in its own words.
     learned_in = {turn for each in statements if each.type in (Type.DECISION, Type.TASK) for turn in each.turns}
     others = [turn for place, turn in enumerate(turns) if place not in learned_in]
-    said = {name: _said(others, _SAID[name]) for name in ("decisions", "next_steps")}
-    said |= {name: _said(turns, _SAID[name]) for name in ("findings", "open_questions")}
+    said = {name: _said(others, name) for name in ("decisions", "next_steps")}
+    said |= {name: _said(turns, name) for name in ("findings", "open_questions")}
     return Checkpoint(
         context=_context(turns),
         decisions=_last((*_contents_of(statements, {Type.DECISION}), *said["decisions"])),
@@ -245,15 +243,18 @@ def summed_up(turns: Sequence[TranscriptTurn], learned: Iterable[Statement]) -> 
     )
 
 
-def _said(turns: Sequence[TranscriptTurn], pattern: re.Pattern[str]) -> Iterator[str]:
-    """The sentences of a conversation that say something of a kind, in its own words, whoever said them."""
-    for turn in turns:
-        for sentence in sentences(_CODE.sub(" ", turn.content)):
-            found = pattern.search(sentence)
-            if found and len(sentence) <= LONGEST and not is_secret(sentence):
-                told = sentence[found.end() if found.groupdict().get("label") else 0 :].strip(" *_-:")
-                if len(told.split()) > 1:
-                    yield told[0].upper() + told[1:]
+def _said(turns: Iterable[TranscriptTurn], kind: str) -> Iterator[str]:
+    return (words for turn in turns for words in said_in(turn.content, kind))
+
+
+def said_in(content: str, kind: str) -> Iterator[str]:
+    """The sentences of a turn that say something of a kind of `flush.toml`, in its own words, whoever said them."""
+    for sentence in sentences(_CODE.sub(" ", content)):
+        found = _SAID[kind].search(sentence)
+        if found and len(sentence) <= LONGEST and not is_secret(sentence):
+            told = sentence[found.end() if found.groupdict().get("label") else 0 :].strip(" *_-:")
+            if len(told.split()) > 1:
+                yield told[0].upper() + told[1:]
 
 
 def _last(items: Iterable[str]) -> tuple[str, ...]:
@@ -270,7 +271,9 @@ def resolved(
 ) -> Resolution:
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
     # One question to the index for all statements, not one each.
-    asked = [About(each.text, each.subject, each.predicate, each.object, each.is_single) for each, _ in said]
+    asked = [
+        About(each.text, each.subject, each.predicate, each.object, each.is_single, frame(each)) for each, _ in said
+    ]
     found = index.read(partial(known_about, statements=asked)) if asked else []
     known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
     if since is not None:
@@ -279,7 +282,7 @@ def resolved(
 
 
 def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:
-    """What is replaced and what is contradicted, as state lines."""
+    """Yield state lines for replaced and contradicted statements."""
     for old, new in resolution.replaced:
         yield {"op": Op.SUPERSEDE, "memory": old, "by": new}
         if at := resolution.ended.get(old):
@@ -299,8 +302,7 @@ def _context(turns: Sequence[TranscriptTurn]) -> str:
     """What the conversation was at: the last turn of a person that asks for something, else their last one."""
     people = [turn.content for turn in turns if turn.is_person] or [turn.content for turn in turns[-1:]]
     asking = [content for content in people if _TASK_LIKE.search(content)]
-    words = next(iter(asking[-1:] or people[-1:]), "")
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+    return clip(next(iter(asking[-1:] or people[-1:]), ""), LONGEST)
 
 
 def _contents_of(statements: Iterable[Statement], types: Collection[Type]) -> tuple[str, ...]:
@@ -308,8 +310,9 @@ def _contents_of(statements: Iterable[Statement], types: Collection[Type]) -> tu
 
 
 def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
-    """The questions of the last turn, which nobody has answered."""
-    last = (each for turn in turns[-1:] for each in sentences(turn.content))
+    """The questions of the last turn, which nobody has answered, but for those that it calls open anyway."""
+    is_said = _SAID["open_questions"].search
+    last = (each for turn in turns[-1:] for each in sentences(turn.content) if not is_said(each))
     return tuple(each for each in last if each.endswith(("?", "？")))[-MOST_QUESTIONS:]
 
 
@@ -317,7 +320,7 @@ def _open_questions(turns: Sequence[TranscriptTurn]) -> tuple[str, ...]:
 
 NO_REPLY = "NO_REPLY"
 MEMORY, USER = "memory.md", "user.md"
-"""The targets that are core memory; anything else is the daily log."""
+"""The targets that mean core memory; anything else is the daily log."""
 MOST = 100
 """How many things one answer may have."""
 _FIELD = re.compile(
@@ -327,7 +330,7 @@ _FIELD = re.compile(
 
 @frozen
 class FlushItem:
-    """Something to be kept, and where: in the daily log, or in a block of core memory."""
+    """Something to keep, and where: in the daily log, or in a block of core memory."""
 
     statement: Statement
     block: str | None = None
@@ -358,7 +361,7 @@ def is_reply(text: str) -> bool:
 
 
 def read_reply(text: str, user: str | None = None) -> FlushSource:
-    """What an answer wants kept."""
+    """Read what an answer wants to be kept."""
     kept: list[FlushItem] = []
     problems: list[str] = []
     types = {each.value: each for each in Type}
@@ -416,7 +419,7 @@ class Flushed:
     checkpoint: Checkpoint | None = None
     drafts: tuple[Draft, ...] = ()
     core: tuple[str, ...] = ()
-    """What went into core memory."""
+    """Lines added to core memory."""
     problems: tuple[str, ...] = ()
     diff: str = ""
     receipt: Receipt | None = None
@@ -456,7 +459,7 @@ def flush_due(
 
 
 def flush_prompt(now: datetime, zone: tzinfo, *, summary: str = "") -> str:
-    """What to ask an agent before its context is cut; its answer goes to `flush`."""
+    """Return the prompt for an agent before its context is cut; its answer goes to `flush`."""
     stands = _WORDS["summary"].format(summary.strip()) if summary.strip() else ""
     prompt: str = _WORDS["prompt"]
     return prompt.format(at=local(now, zone), headings=", ".join(HEADINGS.values()), summary=stands)

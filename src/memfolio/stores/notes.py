@@ -9,7 +9,7 @@ from pathlib import Path
 from memfolio.errors import ConfigError, ConflictError, InputError, NotFoundError
 from memfolio.index.lookup import count_notes
 from memfolio.recall.searcher import Searcher
-from memfolio.types import Action, Attribution, check_attribution, frozen
+from memfolio.types import Attribution, check_attribution, frozen
 from memfolio.vault.agents import agent_file, read_agent, written
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.folders import notes_below
@@ -112,9 +112,8 @@ class WatchedFolders:
             after = to_bytes(written(to_text(page.content) if page else "", {"watches": watches}))
             if read_agent(self._agent, after).watches != watches:
                 raise ConfigError(f"{path} cannot be changed line by line", hint="edit it by hand")
-            put = PutPage(path, after, page.hash if page else None)
-            action = Action.EDIT if page else Action.CREATE
-            return self._vault.apply(Change(operations=(put,), by=by, action=action))
+            put = PutPage.over(page, path, after)
+            return self._vault.apply(Change.of_page(put, by))
 
     def _counted(self, path: str, *, missing: str | None = None, receipt: Receipt | None = None) -> WatchedFolder:
         found = self._searcher.index.read(partial(count_notes, root=path))

@@ -6,16 +6,15 @@ Hooks look at every prompt with it, so it imports next to nothing.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 
 from memfolio.settings import Triggers
+from memfolio.text import packaged_table
 from memfolio.types import frozen
 
-PHRASES = tomllib.loads((Path(__file__).parent / "data" / "phrases.toml").read_text("utf-8"))
+PHRASES = packaged_table("stores/data/phrases.toml")
 
 # Phrases with which a person asks for something to be remembered, forgotten, looked through or looked up. Pure.
 #

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, time, timedelta
+from itertools import islice
 from typing import Any
 
 from memfolio.errors import MemfolioError
@@ -36,6 +37,9 @@ DAYS = 2
 MOST = 50
 """How many memories of a kind there are."""
 MOST_FACTS = 10
+MOST_TURNS = 10
+"""How much of other conversations is told: what matters of them is learned and found by its words."""
+ASKING = ("?", "\uff1f", "\u061f")
 MOST_SAVED = 32 * 1024
 """Bytes of JSON that one saved context may have."""
 LEAST_TOKENS, MOST_TOKENS = 50, 1_000_000
@@ -114,7 +118,8 @@ class AgentContext:
         yield ContextSection(title="Situation", share=0.1, lines=_lines("situation", situation))
         yield ContextSection(title="Core memory", share=0.25, lines=_lines("core", core))
         yield ContextSection(title="The user", share=0.1, lines=_lines("user", profile))
-        yield replace(talk, lines=tuple(_within(map(self._memory, self.recent), room // 2 - talk.cost)))
+        lately = map(self._memory, islice(_telling(self.recent), MOST_TURNS))
+        yield replace(talk, lines=tuple(_within(lately, room // 2 - talk.cost)))
         yield ContextSection(title="Facts", share=0.1, lines=tuple(map(self._memory, self.facts[:MOST_FACTS])))
         yield ContextSection(title="Where work was left", share=0.1, lines=_lines("checkpoint", self._left()))
 
@@ -225,6 +230,17 @@ def _lines(name: str, texts: Iterable[str]) -> tuple[ContextLine, ...]:
         ContextLine(id=f"{name} {nth}", text=bullet("", text).replace("-  ", "- ", 1), says=text)
         for nth, text in enumerate(shown)
     )
+
+
+def _telling(recent: Iterable[MemoryItem]) -> Iterator[MemoryItem]:
+    """What was said lately, the last first, without questions that nobody answered: they tell nothing."""
+    later: dict[str | None, MemoryItem] = {}
+    for each in sorted(recent, key=lambda item: (item.event_time or item.created_at, item.id), reverse=True):
+        following = later.get(each.session)
+        is_answered = following is not None and following.role == "assistant"
+        later[each.session] = each
+        if each.role != "user" or is_answered or not each.content.rstrip().endswith(ASKING):
+            yield each
 
 
 def _within(lines: Iterable[ContextLine], room: int) -> Iterator[ContextLine]:

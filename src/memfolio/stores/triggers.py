@@ -18,7 +18,7 @@ from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core
 from memfolio.stores.flush import lines, resolved, stated
 from memfolio.stores.requests import AROUND, PHRASES, Trigger, TriggerRequest, advice, detect
-from memfolio.text import terms
+from memfolio.text import clip, terms
 from memfolio.types import (
     DEFAULT_KINDS,
     ID_PATTERN,
@@ -32,7 +32,7 @@ from memfolio.types import (
     frozen,
 )
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
-from memfolio.vault.fields import Draft, check_text, normalise_content
+from memfolio.vault.fields import Draft, check_text
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
 
@@ -112,7 +112,7 @@ def route(text: str, speaker: str | None = None) -> Routed:
         type=type_,
         kind=kind,
         summary=_shortened(first.text if first else text),
-        tags=_tags([*(first.tags if first else ()), *names, *terms(text, limit=8)], type_, kind),
+        tags=_tags([*(first.tags[:1] if first else ()), *map(_bare, names)], type_, kind),
         confidence=CONFIDENCE[confidence],
         core_update=block is not None and confidence != "low",
         block=block or CRITICAL,
@@ -162,6 +162,11 @@ def _place(text: str, type_: Type, first: Statement | None) -> tuple[str, Kind]:
     return stores.get(kind, EPISODIC), kind
 
 
+def _bare(name: str) -> str:
+    """A name without articles and the like."""
+    return " ".join(word for word in name.split() if terms(word, weak=False))
+
+
 def _tags(found: Iterable[str], type_: Type, kind: Kind) -> tuple[str, ...]:
     """Two to five tags: those that were found, and where they are too few what it is."""
     tags = [tag for each in found if len(tag := _TAG.sub("-", each.strip().lstrip("#").casefold()).strip("-")) > 1]
@@ -175,8 +180,7 @@ def _member(choices: type[E], value: str, default: E) -> E:
 
 
 def _shortened(text: str) -> str:
-    line = " ".join(normalise_content(text).split())
-    return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1].rstrip()}…"
+    return clip(" ".join(text.split()), SUMMARY)
 
 
 # Doing what a person asks for in a conversation: remember, forget, look for. Forgetting is only prepared.

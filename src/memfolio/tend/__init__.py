@@ -1,1 +1,1 @@
-"""Looking after a home: what is due by the clock, as changes that the one writer makes."""
+"""Maintenance of a home: scheduled jobs, whose changes go through the one writer."""

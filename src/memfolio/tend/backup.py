@@ -1,7 +1,7 @@
-"""Backups: the whole home, with its history, as one compressed file outside of it.
+"""Backups: the whole home with its history, as one compressed file outside of it.
 
-Each is read back before it gets its name, and says by a mark that only this home can make whose it is: of several
-homes that share a folder, none removes another's.
+Each is read back before it gets its name, and has a mark that only this home can make: of several homes that share a
+folder, none removes another's backups.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from memfolio.errors import DiskError, InputError
+from memfolio.errors import DiskError, InputError, RefusedError
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk, disk_errors
 from memfolio.vault.paths import INTERNAL, is_junk
@@ -41,20 +41,23 @@ class Copy:
 
 @frozen
 class BackedUp:
-    """A backup that was made, or would be: the file, what is in it, and older ones that went for it."""
+    """A backup, or its preview: the file, its contents, and the older backups that were removed."""
 
     path: Path
     files: int
     bytes: int
     """Of the files that are in it."""
     size: int | None
-    """Of the backup; None where it was not made."""
+    """Size of the backup; None if it was not made."""
     removed: tuple[Path, ...]
 
 
 def backup_folder(vault: Vault, given: Path | None = None) -> Path:
     """Where backups go: a folder that is given, else the configured one, which a relative path puts beside the home."""
     root, named = vault.config.home.resolve(), vault.config.backup.folder
+    if vault.config.store != "files":
+        hint = "`memfolio db export DIR` copies it to a folder; the database has backups of its own kind"
+        raise RefusedError("a home in a database has no folder to back up", hint=hint)
     if given is None and not named:
         raise InputError("no folder for backups is named", hint="name one, or set backup.folder in memfolio.toml")
     folder = (given if given is not None else root.parent / Path(named).expanduser()).resolve()
@@ -106,7 +109,7 @@ def _mark(vault: Vault) -> str:
 
 
 def _mark_in(path: Path) -> str | None:
-    """Whose backup a file is; None for what cannot be read as one."""
+    """Return the home's mark in a backup; None if it is not one."""
     try:
         with tarfile.open(path) as tar:
             return tar.pax_headers.get(MARK)
@@ -123,8 +126,8 @@ def _free_name(vault: Vault, folder: Path, now: datetime) -> Path:
 def _write(vault: Vault, file: BinaryIO) -> Mapping[str, int]:
     """Pack the home; returns the sizes of the files by name.
 
-    Git comes first, while nobody commits, and the files then, while nobody writes: what the files are ahead of git is
-    what the home knows as not yet committed.
+    Git comes first, while nobody commits, then the files, while nobody writes: changes that only the files have are
+    known to the home as not yet committed.
     """
     root, written = vault.config.home, dict[str, int]()
     vault.try_survey()
@@ -166,7 +169,7 @@ def _sizes(root: Path) -> Iterator[tuple[str, int]]:
 
 
 def _inside(root: Path) -> Iterator[str]:
-    """Every file and folder of a home that is copied, relative to it; links are copied as such."""
+    """Yield every file and folder to copy, relative to the home; links are copied as links."""
     for folder, folders, files in os.walk(root):
         folders.sort()
         for name in sorted([*folders, *files]):

@@ -1,4 +1,4 @@
-"""How maintenance makes its changes, or only shows what they would do."""
+"""How maintenance makes its changes, or only previews them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from memfolio.errors import ModelError
-from memfolio.types import Approval, Attribution
+from memfolio.types import Attribution
 from memfolio.vault.change import Change, Receipt, UndoResult
 from memfolio.vault.vault import Vault
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def tender(trigger: str) -> Attribution:
     """Who tends, for the trail."""
-    return Attribution(actor="system:tend", approval=Approval.AUTO, trigger=trigger)
+    return Attribution(actor="system:tend", trigger=trigger)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,13 +29,13 @@ class JobChanges:
     now: datetime
     dry_run: bool = False
     diff: str = ""
-    """What the changes did, or would do."""
+    """The diff of the changes, made or previewed."""
     receipts: list[Receipt] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What a person should know beside that."""
+    """Notes for a person."""
 
     def make(self, change: Change) -> Receipt | None:
-        """Make a change; None where it is only shown or had been made before."""
+        """Make a change; None if it is only previewed, or was made before."""
         if self.dry_run:
             self._show(change)
             return None
@@ -53,7 +53,7 @@ class JobChanges:
             self.notes.append(note)
 
     def ask(self, question: Callable[[], T], without: str) -> T | None:
-        """What a model answers; None where it fails, which is noted once as what was done `without` it."""
+        """Ask a model; None if it fails, which is noted once as done `without` it."""
         try:
             return question()
         except ModelError as error:
@@ -62,7 +62,7 @@ class JobChanges:
             return None
 
     def note(self, outcome: UndoResult) -> None:
-        """Take account of a change that was made, or only shown, by somebody else on behalf of this job."""
+        """Count a change that was made, or previewed, by another part on behalf of this job."""
         self.diff += outcome.diff
         if outcome.receipt is not None:
             self.receipts.append(outcome.receipt)

@@ -20,7 +20,7 @@ from memfolio.tend.extract import clipped, extract
 from memfolio.text import terms
 from memfolio.types import Action, Kind, MemoryItem, Store, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
-from memfolio.vault.fields import Draft
+from memfolio.vault.fields import Draft, check_fraction
 from memfolio.vault.paths import state_ledger
 
 # Which memories belong together, by what their tags or words have in common. Pure.
@@ -85,23 +85,23 @@ def _alike(
 TOGETHER = 20
 """How many memories one summary has at most; more are summed up in several."""
 WORDS = 12
-"""How many of its words say what a memory without tags is about."""
+"""How many of its words describe a memory without tags."""
 COMMON = 30
 """A word that more memories have does not say that they belong together."""
 LINE = 200
-"""Characters of a source that its line shows; all of it is where it was."""
+"""How many characters of a source its line shows; the source itself stays complete."""
 GIST = 120
 """Tokens that the gist may have."""
 MOST_USES = 10**6
 TITLED = 5
 FEW = 4
-"""So many short memories are read as fast as a gist of them."""
+"""This many short memories are read as fast as their summary."""
 STOPS = (".", "!", "?", "…", ":", "。", "！", "？")
 
 
 @frozen
 class Consolidated:
-    """What was promoted: each alone, or together with others as a summary."""
+    """What was promoted: alone, or with others as a summary."""
 
     groups: tuple[tuple[MemoryItem, ...], ...]
     """The sources of each summary."""
@@ -114,10 +114,10 @@ class Consolidated:
 def tuned(
     usual: Consolidation, *, min_importance: float | None, min_access_count: int | None, summarize: bool | None
 ) -> Consolidation:
-    """The settings with what a caller wants otherwise; None leaves a setting as it is."""
+    """Return the settings with the caller's changes; None leaves a setting as it is."""
     wanted: dict[str, Any] = {}
     if min_importance is not None:
-        wanted["importance"] = query.check_fraction("min_importance", min_importance)
+        wanted["importance"] = check_fraction("min_importance", min_importance)
     if min_access_count is not None:
         wanted["uses"] = query.check_number("min_access_count", min_access_count, 1, MOST_USES)
     if summarize is not None:
@@ -126,7 +126,7 @@ def tuned(
 
 
 def consolidate(changes: JobChanges, index: Index, settings: Consolidation, model: Model | None = None) -> Consolidated:
-    """Promote what proved important, as one change; nothing ripe, nothing written."""
+    """Promote memories that proved important, as one change; if there are none, nothing is written."""
     found = index.read(lambda db: ripe(db, importance=settings.importance, uses=settings.uses))
     items = [each.item for each in found]
     parts = list(belonging(items, settings)) if settings.summarize else [[item] for item in items]
@@ -142,7 +142,7 @@ def consolidate(changes: JobChanges, index: Index, settings: Consolidation, mode
 
 
 def belonging(items: Sequence[MemoryItem], settings: Consolidation) -> Iterator[list[MemoryItem]]:
-    """The memories that belong together: by their tags, or where there are none by their words."""
+    """Yield groups of related memories: by their tags, or else by their words."""
     tagged = [item for item in items if item.tags]
     plain = [item for item in items if not item.tags]
     by_tags = [frozenset(tag.casefold() for tag in item.tags) for item in tagged]
@@ -161,7 +161,7 @@ def _parted(items: list[MemoryItem]) -> Iterator[list[MemoryItem]]:
 
 
 def _gist(changes: JobChanges, sources: Sequence[MemoryItem], model: Model | None) -> str | None:
-    """What a model says of these memories; None where there is none, or it fails, which is told once."""
+    """Return a model's summary of these memories; None without a model, or if it fails, which is noted once."""
     if model is None:
         return None
     from memfolio.llm.model import sum_up
@@ -185,7 +185,7 @@ def _promoted(item: MemoryItem) -> dict[str, Any]:
 
 
 def summed_up(sources: Sequence[MemoryItem], gist: str | None = None) -> Draft:
-    """The memory that several become; `gist` is what a model says of them, else the telling sentences do."""
+    """Return the summary of several memories; `gist` is a model's text, otherwise key sentences are used."""
     chief = max(sources, key=lambda each: each.importance)  # of equal ones the first
     tags = Counter(tag for each in sources for tag in each.tags)
     return Draft(

@@ -1,4 +1,4 @@
-"""Digests: what a day was about, and pages for weeks, months and quarters, renewed when their days change."""
+"""Digests: the gist of a day, and pages for weeks, months and quarters, updated when their days change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from calendar import monthrange
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
-from datetime import date, time, timedelta, tzinfo
+from datetime import UTC, date, time, timedelta, tzinfo
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
@@ -20,9 +20,11 @@ from memfolio.index.index import Index
 from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
 from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
+from memfolio.recall.dates import upcoming
 from memfolio.state import Op
+from memfolio.stores.flush import said_in
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.extract import extract, is_offer, is_secret, key_of, says_something, sentences_of, shortened
+from memfolio.tend.extract import extract, is_offer, is_secret, key_of, sentences_of, shortened, stands_alone
 from memfolio.text import counted, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
@@ -51,7 +53,7 @@ class Period:
 
     @property
     def before(self) -> Period | None:
-        """The one before it; None where the calendar begins."""
+        """The previous period; None at the beginning of the calendar."""
         return None if self.first == date.min else period_of(self.level, self.first - timedelta(days=1))
 
     def has(self, day: date) -> bool:
@@ -73,7 +75,7 @@ def period_of(level: str, day: date) -> Period:
 
 
 def period_named(level: str, name: str) -> Period | None:
-    """The period of a level that is called so, if there is one."""
+    """Return the period of a level with this name, if there is one."""
     year, number = name[:4], name[5:].lstrip("WQ")
     try:
         if level == WEEKLY:
@@ -97,20 +99,24 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
 
 # The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
-FORM = "4"
-"""Goes up with every change of what a gist is, so that those of before are made again."""
+FORM = "6"
+"""Version of the gist format; a new one makes all gists be made again."""
 LONGEST_LINE = 2000
 """Memories of a day that are read, the most important."""
 TYPES_TOLD = (Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.TASK)
 KNOWN = "known"
-"""What conversations taught about people and things, beside the types that have a section of their own."""
+"""What conversations taught about entities, beside the types with sections of their own."""
+CHANGED = "changed"
+"""What they taught that replaced what was known."""
 WEIGHTY = frozenset({Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.CORRECTION})
 TERMS, DAY_THEMES, LINES, DAY_HIGHLIGHTS = 8, 30, 5, 5
 LINE_TOKENS, DAY_HIGHLIGHT_TOKENS = 40, 200
 REPLY = 0.4
-"""What a sentence of an assistant counts beside one of a person: most repeat or comment on what was said."""
+"""The weight of an assistant's sentence: most repeat or comment on what a person said."""
+REPORTS = ("done", "findings", "decisions")
+"""Kinds of an assistant's sentences that a digest may quote."""
 SOURCES = 2
-"""Memories that a line names beside the one that was concluded from them."""
+"""How many sources a line names beside its memory."""
 TAG, NAME, WORD = 1, 2, 3
 LONGEST = 80
 """Characters of a theme's name."""
@@ -130,7 +136,7 @@ class DigestLine(NamedTuple):
 
 @frozen
 class Gist:
-    """What a day comes down to."""
+    """The gist of a day."""
 
     day: date
     memories: int
@@ -138,7 +144,7 @@ class Gist:
     themes: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     """What it was about: by a key the name, the number of memories, and what it is (`TAG`, `NAME` or `WORD`)."""
     told: Mapping[str, tuple[DigestLine, ...]] = field(default_factory=dict)
-    """Decisions, outcomes, lessons, errors, tasks, patterns and what became known, by their type."""
+    """Decisions, outcomes, lessons, errors, tasks, patterns and new knowledge, by type."""
     highlights: tuple[DigestLine, ...] = ()
 
     def to_json(self) -> str:
@@ -159,7 +165,7 @@ class Gist:
 
 def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
-    by_type: dict[str, list[DayMemory]] = {name: [] for name in (*TYPES_TOLD, PATTERN, KNOWN)}
+    by_type: dict[str, list[DayMemory]] = {name: [] for name in (*TYPES_TOLD, PATTERN, CHANGED, KNOWN)}
     for each in found:
         if (section := _section_of(each)) and not is_secret(each.content):
             by_type[section].append(each)
@@ -176,43 +182,61 @@ def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
 
 
 def _section_of(memory: DayMemory) -> str | None:
-    """Under which name a digest tells of a memory; None where it may only be one of its highlights."""
+    """Return the section of a memory in a digest; None if it can only be a highlight."""
     if memory.source == PATTERN:
         return PATTERN
     if memory.type in TYPES_TOLD:
         return memory.type.value
-    return KNOWN if memory.source == LEARNED else None
+    return (CHANGED if memory.before else KNOWN) if memory.source == LEARNED else None
 
 
 def _lines(found: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     best = sorted(found, key=lambda each: -each.importance)[:LINES]
-    return tuple(line_of(each, each.content, each.importance) for each in best)
+    return tuple(_line_with_history(each) for each in best)
+
+
+def _line_with_history(memory: DayMemory) -> DigestLine:
+    """A memory with what it replaced and what became of it, and their ids: it goes when one of them is forgotten."""
+    line = line_of(memory, memory.content, memory.importance)
+    others = {"before": memory.before, "later": memory.after}
+    told = [f"{name}: {shortened(other[1], LINE_TOKENS).rstrip('.')}" for name, other in others.items() if other]
+    if not told:
+        return line
+    ids = dict.fromkeys((*line.ids, *(other[0] for other in others.values() if other)))
+    return line._replace(ids=tuple(ids), text=f"{line.text.rstrip('.')} ({'; '.join(told)})")
 
 
 def line_of(memory: DayMemory, words: str, weight: float = 1.0) -> DigestLine:
-    """Words of a memory as a line that says who said them and where they stand."""
+    """Render text of a memory as a line with its speaker and ids."""
     return DigestLine(cited(memory), shortened(words, LINE_TOKENS), round(weight, 3), memory.speaker)
 
 
 def cited(memory: DayMemory) -> tuple[str, ...]:
-    """The ids that a line about a memory names: what was concluded names its sources too."""
+    """Return the ids that a line about a memory cites: a learned one also cites its sources."""
     return (memory.id, *memory.sources[:SOURCES]) if memory.source == LEARNED else (memory.id,)
 
 
 def unconcluded(episodes: Iterable[DayMemory], found: Iterable[DayMemory]) -> list[DayMemory]:
-    """Those from which nothing that is told anyway was concluded: they would say it once more."""
+    """Return episodes from which nothing was learned that is listed anyway."""
     sources = {source for each in found if each.source == LEARNED for source in each.sources}
     return [each for each in episodes if each.id not in sources]
 
 
 def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
-    """The sentences that say most of what a day's memories say; what matters more counts more."""
+    """Return the sentences that represent a day's memories best, weighted by importance."""
+    told = [each for each in episodes if not each.is_replaced]
+    episodes = [each for each in told if not each.is_machine or _reports(each)] or told
     weights = [_weight(each) for each in episodes]
     texts = [each.content for each in episodes]
-    found = extract(texts, limit=2 * DAY_HIGHLIGHTS, tokens=DAY_HIGHLIGHT_TOKENS, weights=weights)
-    telling = [(at, words) for at, words in found if says_something(words)]
+    found = extract(texts, limit=3 * DAY_HIGHLIGHTS, tokens=2 * DAY_HIGHLIGHT_TOKENS, weights=weights)
+    telling = [(at, words) for at, words in found if stands_alone(words)]
     chosen = [(at, words) for at, words in telling if not (episodes[at].is_machine and is_offer(words))]
     return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen[:DAY_HIGHLIGHTS])
+
+
+def _reports(memory: DayMemory) -> bool:
+    """Whether a machine says what it did, found or decided; of the rest, most only comments on what people said."""
+    return any(True for kind in REPORTS for _ in said_in(memory.content, kind))
 
 
 def _weight(memory: DayMemory) -> float:
@@ -221,7 +245,7 @@ def _weight(memory: DayMemory) -> float:
 
 
 def themes_of(episodes: Sequence[DayMemory]) -> dict[str, tuple[str, int, int]]:
-    """What memories are about: their tags, what they mention, and the words that tell most."""
+    """Return themes: tags, entities, and the most characteristic words."""
     counts: Counter[str] = Counter()
     names: dict[str, tuple[int, str]] = {}
     for memory in [each for each in episodes if not each.is_machine] or episodes:
@@ -271,13 +295,13 @@ NOTABLE = 3
 """By how many memories a theme must have grown or shrunk, at least, to be a trend; and it must be twice as many."""
 TRENDS = 6
 WORDS = 4
-"""Themes that are mere words: people, projects and tags tell more."""
+"""The most themes that are mere words: people, projects and tags say more."""
 EVERYWHERE = 3
-"""A word that more than one of so many memories has tells nothing about them."""
+"""A word in more than one of this many memories says nothing about them."""
 
 
 class Theme(NamedTuple):
-    """Something that memories are about: how many of them, on how many days."""
+    """A theme: the number of its memories and days."""
 
     key: str
     name: str
@@ -336,6 +360,7 @@ SECTIONS = {
     "Outcomes": Type.OUTCOME.value,
     "Lessons": Type.LESSON.value,
     "Errors": Type.ERROR.value,
+    "Changed": CHANGED,
     "Learned": KNOWN,
     "Open": Type.TASK.value,
     "Patterns": PATTERN,
@@ -343,7 +368,7 @@ SECTIONS = {
 PARTS = {WEEKLY: "Days", MONTHLY: "Weeks", QUARTERLY: "Months"}
 
 _MARKUP = re.compile(r"(?:[\s>#*+|=`~-]|\d+[.)](?=\s|$))+")
-"""What begins a block of Markdown, however often."""
+"""Markdown at the beginning of a block."""
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), " ")
 
 NOTHING = "0" * 32
@@ -365,7 +390,7 @@ def compose(period: Period, gists: Sequence[Gist], before: Sequence[Gist], parag
     sections = [
         ("Overview", [*_overview(gists), *([f"\n{inline(paragraph)}"] if paragraph else [])]),
         ("Key Themes", list(map(_theme, key_themes))),
-        *((title, list(_told(gists, name, MOST_LINES[period.level]))) for title, name in SECTIONS.items()),
+        *((title, list(_told(period, gists, name))) for title, name in SECTIONS.items()),
         ("Trends", list(_trends(period, gists, before, found))),
         (PARTS[period.level], list(_parts(period, gists))),
     ]
@@ -391,11 +416,14 @@ def _theme(theme: Theme) -> str:
     return f"- {inline(theme.name)}: {memories} on {counted(theme.days, 'day')}"
 
 
-def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
-    """The most important of what was decided, learned and so on, in the order of the days."""
-    limit = most if name in (Type.DECISION, KNOWN) else most // 2
+def _told(period: Period, gists: Sequence[Gist], name: str) -> Iterator[str]:
+    """Yield the most important items of a section, in chronological order."""
+    most = MOST_LINES[period.level]
+    limit = most if name in (Type.DECISION, CHANGED, KNOWN) else most // 2
     first_said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
     found = list(reversed(first_said.values()))  # each thing once, where it was said first
+    if name == Type.TASK:
+        found = [(day, line) for day, line in found if not _is_past(line.text, day, period.last)]
     kept = _best([line for _, line in found], limit)
     for day, line in found:
         if line in kept:
@@ -404,14 +432,23 @@ def _told(gists: Sequence[Gist], name: str, most: int) -> Iterator[str]:
         yield f"- and {len(found) - limit} more"
 
 
+def _is_past(task: str, said: date, day: date) -> bool:
+    """Whether the day for which something was planned is over."""
+    due = upcoming(task, moment_of(said, None, UTC), UTC)
+    return due is not None and due.date() <= day
+
+
 def _trends(period: Period, gists: Sequence[Gist], before: Sequence[Gist], found: Mapping[str, Theme]) -> Iterator[str]:
     if not before or not gists or period.before is None:
         return
-    here, there = (sum(gist.memories for gist in each) for each in (gists, before))
-    yield f"- Memories: {there} → {here} since [[{period.before.name}]]"
-    for name, listed in trends(found, themes(before)):
+    for name, listed in trends(_named(found), _named(themes(before))):
         if listed:
             yield f"- {name}: {', '.join(map(inline, listed))}"
+
+
+def _named(found: Mapping[str, Theme]) -> dict[str, Theme]:
+    """People, projects and tags: how often a mere word comes up tells nothing."""
+    return {key: theme for key, theme in found.items() if theme.rank < WORD}
 
 
 def _parts(period: Period, gists: Sequence[Gist]) -> Iterator[str]:
@@ -438,7 +475,7 @@ def _link(day: date) -> str:
 
 
 def built_from(text: str) -> str:
-    """The hash of what a page says that it was built from."""
+    """Return the hash of a page's sources, as recorded on it."""
     match = _BUILT_FROM.search(text.partition(BEGIN)[0])
     return (match[1] if match else "") or NOTHING
 
@@ -450,7 +487,7 @@ def new_page(period: Period, body: str, source: str) -> str:
 
 
 def renewed_page(text: str, body: str, source: str) -> str:
-    """A page that is ours with another digest; what a person wrote around it stays."""
+    """Return our page with another digest; text that a person wrote around it stays."""
     line = f"built_from: {source}"
     before, mark, rest = renewed(text, body).partition(BEGIN)
     before, count = _BUILT_FROM.subn(line, before, count=1)
@@ -464,7 +501,7 @@ def renewed_page(text: str, body: str, source: str) -> str:
 
 DIGEST_JOB = "digest"
 PARAGRAPH = 150
-"""Tokens of what a model writes."""
+"""The length of a model's paragraph in tokens."""
 
 
 @frozen
@@ -499,7 +536,7 @@ def build(
 
 
 class _Builder:
-    """The pages that are to be written, and the gists of days, read once and made where they are missing."""
+    """Collects the pages to write; gists of days are read once, and made if missing."""
 
     def __init__(self, changes: JobChanges, index: Index, model: Model | None) -> None:
         self._changes, self._index, self._model = changes, index, model
@@ -530,7 +567,7 @@ class _Builder:
                 self._fresh += page is not None
 
     def _periods(self, level: str) -> dict[Period, list[date]]:
-        """The periods that have days with memories, or a digest of such, in order."""
+        """Return the periods with memories, or with a digest of them, in order."""
         names = self._index.read(lambda connection: index_days.digest_names(connection, level))
         found: dict[Period, list[date]] = {each: [] for name in names if (each := period_named(level, name))}
         for day in self._marks:
@@ -550,7 +587,7 @@ class _Builder:
         body = compose(period, gists, self._fetch(before, with_archived=True), self._paragraph(gists))
         text = renewed_page(page.text, body, source) if page else new_page(period, body, source)
         if page is None or text != page.text:
-            self._pages.append(PutPage(path, encoded(text), page.hash if page else None))
+            self._pages.append(PutPage.over(page, path, encoded(text)))
 
     def _fetch(self, days: Iterable[date], *, with_archived: bool) -> list[Gist]:
         """The gists of those of these days that have memories."""
@@ -578,7 +615,7 @@ class _Builder:
         return f"{FORM} {mark.hash} {mark.archived if with_archived else 0}"
 
     def _paragraph(self, gists: Sequence[Gist]) -> str:
-        """What a model makes of it; after one failure the others are not asked for."""
+        """Return a model's paragraph; after one failure, it is not asked again."""
         model = self._model
         if model is None or not gists:
             return ""
@@ -606,7 +643,7 @@ class _Builder:
 
 
 def _source(marks: Iterable[DayMark]) -> str:
-    """The hash of what some days are; it stays the same when memories are archived."""
+    """Return a hash of some days; archiving memories does not change it."""
     hashes = "".join(mark.hash for mark in marks)
     return blake2b(hashes.encode(), digest_size=16).hexdigest() if hashes else NOTHING
 
@@ -691,7 +728,7 @@ def _of_type(found: Sequence[DayMemory], type_: Type) -> list[DigestLine]:
 
 
 def _highlights(found: Sequence[DayMemory]) -> Sequence[DigestLine]:
-    """The best sentences of what has no section of its own."""
+    """Return the best sentences of memories without a section of their own."""
     others = (each for each in found if each.type not in SECTIONED)
     return highlights_of(unconcluded(others, found))[:SUMMARY_LINES]
 

@@ -1,8 +1,7 @@
-"""The sentences that say most of what many texts say. Pure, and the same for the same texts.
+"""Extract the sentences that represent many texts best. Pure and deterministic.
 
-A word counts by how many sentences have it and how rare it is nevertheless; a sentence by its words, of which those
-that were said already count little. What nobody says does not count at all: code, logs, jokes, questions, greetings
-and secrets.
+A word counts by how many sentences contain it and how rare it is otherwise; a sentence by its words, where those
+already said count little. Code, logs, jokes, questions and secrets do not count at all.
 """
 
 from __future__ import annotations
@@ -16,32 +15,32 @@ from heapq import heapify, heappop, heapreplace
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from memfolio.text import estimate_tokens, terms
+from memfolio.text import clip, estimate_tokens, sentence_pattern, terms
 
 LONG = 20_000
 """Characters of a text that are looked at: its beginning."""
 MANY = 20
-"""Words of a sentence that count, those that tell most."""
+"""How many words of a sentence count, the most characteristic ones."""
 SAID = 0.2
-"""What is left of a word's weight each time that a chosen sentence has it."""
+"""The factor for a word's weight each time a chosen sentence contains it."""
 FRESH = 0.4
 """The least share of its weight that a sentence must have left to be chosen."""
 FIRST = 1.2
-"""What the first sentence of a text counts, compared with others."""
+"""The weight of a text's first sentence, compared with others."""
 GREETING = 6
 """Words that a sentence has at most that only greets, thanks or agrees."""
 LEAST = 3
-"""Words that tell something, which a sentence must have to be quoted alone."""
+"""The fewest content words of a sentence that is quoted alone."""
+FEWEST_WORDS = 5
+"""The fewest words of a sentence that can be understood alone."""
 LINE = 2000
 """Characters of a line that are looked at."""
 
-_STOPS = r"[.!?…]++[\"')\]”’»*_]*+"
-_SENTENCE = re.compile(rf"[^\n](?:[^\n.!?…。！？]++|{_STOPS}(?!\s))*(?:{_STOPS}|[。！？]++|(?=\n)|\Z)")
-"""Whatever stands in a line up to its first stop; each character is read once, so that no text takes long."""
+_SENTENCE = sentence_pattern("*_")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|vs|etc|incl|approx|ca|bzw|z\.B|e\.g|i\.e|[ap]\.m|[Nn][or])\.$"
 )
-"""What ends with a stop and does not end a sentence."""
+"""Abbreviations that end with a stop but do not end a sentence."""
 _MARKUP = re.compile(r"^[\s>#*+|-]+(?=\S)|^\s*\d+[.)]\s+")
 _ENDING = re.compile(r"(?:'s|ies|es|s)$")
 _ASSIGNED = re.compile(r"(?:passw|pwd|secret|token|key|credential)\w{0,40}[\"']?\s{0,3}=\s{0,3}\S", re.IGNORECASE)
@@ -52,7 +51,7 @@ class _Sentence(NamedTuple):
     words: str
     keys: frozenset[str]
     weight: float
-    """What a sentence of its place and kind counts."""
+    """The weight of a sentence by position and kind."""
 
 
 def extract(
@@ -78,7 +77,7 @@ def extract(
 
 
 def shortened(text: str, tokens: int) -> str:
-    """The beginning of a text in one line, cut between words where it is longer than `tokens`."""
+    """Return the beginning of a text on one line, cut between words if longer than `tokens`."""
     # A token has at most four characters; a little more is read, to see whether anything is left.
     line = " ".join(text[: 8 * tokens + 80].split())
     if estimate_tokens(line) <= tokens:
@@ -91,9 +90,8 @@ def shortened(text: str, tokens: int) -> str:
 
 
 def clipped(text: str, characters: int) -> str:
-    """A text in one line, cut where it is longer than so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
+    """Return a text on one line, cut if longer than so many characters."""
+    return clip(" ".join(text.split()), characters)
 
 
 def is_secret(text: str) -> bool:
@@ -143,13 +141,30 @@ def is_offer(sentence: str) -> bool:
 
 
 def says_something(sentence: str) -> bool:
-    """Whether a sentence can stand by itself in a digest: it has several words that tell something."""
+    """Whether a sentence has enough content words to be quoted alone in a digest."""
     return len(terms(sentence, limit=LEAST, weak=False)) >= LEAST
+
+
+def stands_alone(sentence: str) -> bool:
+    """Whether a sentence can be understood by somebody who reads nothing else of the conversation.
+
+    It tells something with a name, a number or enough words, of nobody who is only `he` or `it`, and addresses nobody.
+    """
+    from memfolio.learn.words import pattern
+
+    bare = sentence.strip()
+    if len(bare.split()) < FEWEST_WORDS or len(terms(bare, limit=LEAST, weak=False)) < LEAST:
+        return False
+    if any(pattern(name).search(bare) for name in ("addressed", "leans")):
+        return False
+    # A pronoun is understood behind a name or a noun of the same sentence.
+    stand_in = pattern("stand_in").search(bare)
+    return stand_in is None or pattern("noun_before").search(bare[: stand_in.start()]) is not None
 
 
 @lru_cache(maxsize=4096)
 def keys(text: str) -> frozenset[str]:
-    """The words of a text that tell something, without their endings."""
+    """Return the stems of a text's content words."""
     return frozenset(map(key_of, terms(text, limit=MANY)))
 
 

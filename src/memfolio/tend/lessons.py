@@ -1,7 +1,7 @@
-"""Learning by the agent itself: it is handed turns that nobody has learned from, and says what they tell.
+"""Learning by the agent itself: it gets turns that nobody has learned from, and returns statements.
 
-What it says is checked as what a model says: each statement names its turns, which have to tell it. What does not hold
-is refused with the reason and counted; the rest is one change for each conversation, by the gate.
+Its statements are checked like a model's: each names its turns, which must support it. Others are refused with a reason
+and counted; the rest is one change per conversation, through the gate.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 
 from memfolio.errors import MemfolioError, PolicyError, ProposedError
 from memfolio.index.maintenance import Conversation, turns_of, unheard
+from memfolio.index.mind_pages import ItemStatus
 from memfolio.learn.ask import ModelStatement, learn_from
 from memfolio.learn.learned import Learned, Statement, drafted, moment
 from memfolio.learn.resolve import Reference, Resolution
 from memfolio.llm.prompt import gives_orders
+from memfolio.mind.reminders import Ending, intentions
 from memfolio.recall.dates import moment_of
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.flush import resolved, turn_of
 from memfolio.tend.changes import JobChanges
 from memfolio.tend.extract import clipped
-from memfolio.tend.sessions import conversation_page, lines
+from memfolio.tend.sessions import conversation_page, intend, lines
 from memfolio.tend.tend import tending
 from memfolio.text import estimate_tokens
-from memfolio.types import Action, Attribution, MemoryItem, Origin, frozen
+from memfolio.types import Action, Attribution, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import local
 from memfolio.vault.paths import Home, agent_of, state_ledger
@@ -42,7 +44,7 @@ LONGEST = 2_000
 ASKED_ABOUT = 12
 """How many turns are looked up for what is known about them."""
 SPOKEN = "conversation"
-"""The source of what was said there, and not brought in from elsewhere."""
+"""The source of what was said, not brought in from elsewhere."""
 FIELDS = frozenset({"text", "type", "turns", "corrects", "due"})
 
 Known = Callable[[str], Iterable[MemoryItem]]
@@ -62,7 +64,7 @@ class Lesson:
 
     learned: tuple[MemoryItem, ...] = ()
     proposed: tuple[str, ...] = ()
-    """What waits for approval, since the policy wants it."""
+    """Statements that wait for approval, as the policy requires."""
     refused: tuple[Refusal, ...] = ()
     turns: tuple[MemoryItem, ...] = ()
     known: tuple[MemoryItem, ...] = ()
@@ -72,7 +74,7 @@ class Lesson:
 
 @frozen
 class Doors:
-    """What is asked of the memory beside the change itself."""
+    """Calls to the memory beside the change itself."""
 
     correct: Callable[[str, str], object]
     propose: Callable[..., Any]
@@ -93,7 +95,10 @@ def hand_out(searcher: Searcher, known: Known, *, session: str | None, limit: in
     told = [turn_of(item) for item in shown]
     asked = [turn.content for turn in told if turn.is_person and not gives_orders(turn.content)][:ASKED_ABOUT]
     found = {item.id: item for text in asked for item in known(text)}
-    return Lesson(turns=tuple(shown), known=tuple(found.values()), left=len(waiting) - len(shown))
+    # A reminder is a memory and an intention; it is handed over once.
+    tasks = [item.content for item in found.values() if item.type is Type.TASK and item.id[0] == "M"]
+    once = [item for item in found.values() if item.id[0] == "M" or not any(each in item.content for each in tasks)]
+    return Lesson(turns=tuple(shown), known=tuple(once), left=len(waiting) - len(shown))
 
 
 def _unread(searcher: Searcher, session: str | None) -> list[MemoryItem]:
@@ -112,7 +117,7 @@ def _is_at_hand(searcher: Searcher, item: MemoryItem) -> bool:
 
 @frozen
 class Said:
-    """One thing that somebody says turns tell."""
+    """A statement about turns."""
 
     statement: ModelStatement
     items: tuple[MemoryItem, ...]
@@ -122,7 +127,7 @@ class Said:
 
 @dataclass(slots=True)
 class Taken:
-    """What becomes of what was said, as it is gone through."""
+    """The outcome of the statements so far."""
 
     learned: list[MemoryItem] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
@@ -184,7 +189,7 @@ def _said(home: Home, searcher: Searcher, given: Mapping[str, Any]) -> Said | st
 
 
 def _cannot_correct(searcher: Searcher, id_: str, items: Sequence[MemoryItem]) -> str:
-    """Why turns cannot correct a memory: only what the owner said takes the place of what is known."""
+    """Return why turns cannot correct a memory: only the owner's words replace what is known."""
     known = searcher.find(id_)
     if known is None or agent_of(known.path) != searcher.agent or known.item.role is not None:
         return f"there is no memory {id_[:60]!r} that it could correct"
@@ -226,9 +231,26 @@ def _learn(
         return
     made = receipt.items if receipt else ()
     taken.learned += made
+    if receipt:
+        ended = _endings(changes, searcher, [(said[number], each) for number, each in held.items()])
+        intend(changes, searcher.index, conversation.session, (), turns, ended)
     for number, each in held.items():
         if receipt and (due := said[number].due):
             doors.remind(each.text, due, [item.id for item in said[number].items])
+
+
+def _endings(changes: JobChanges, searcher: Searcher, held: Iterable[tuple[Said, Statement]]) -> list[Ending]:
+    """The intentions that are corrected, by their own ids or by that of the task that they come from."""
+    found = dict[str, Ending]()
+    waiting = intentions(changes.vault, changes.agent)
+    for each, statement in held:
+        task = searcher.find(each.corrects) if each.corrects else None
+        turns = set(task.item.derived_from) if task and task.item.type is Type.TASK else set[str]()
+        at = max(map(moment, each.items))
+        for item in waiting:
+            if item.id == each.corrects or not turns.isdisjoint(item.links("from")):
+                found[item.id] = Ending(item=item, status=ItemStatus.DONE, says=statement.text, at=at)
+    return list(found.values())
 
 
 def _ref(resolution: Resolution, statement: Statement) -> Reference | None:
@@ -251,11 +273,13 @@ def _change(
     # What an agent says turns tell is its own word, however true it is.
     drafts = [drafted(each, [turns[place] for place in each.turns]) for each in resolution.kept]
     drafts = [each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT) for each in drafts]
-    page = conversation_page(changes, searcher.index, conversation)
+    spoken = [each.item for each in searcher.index.read(partial(turns_of, session=conversation.session))]
+    page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution)
     records = list(lines(turns, learned, resolution, page.path if page else conversation.page))
     replaced = {old for old, _ in resolution.replaced}
     for old, new in corrected.items():
-        if old and new is not None and new != old and old not in replaced:
+        # An intention ends on its page.
+        if old[:2] == "M-" and new is not None and new != old and old not in replaced:
             records.append({"op": Op.SUPERSEDE.value, "memory": old, "by": new})
     operations: list[Operation] = [
         *([AddEntries(agent, tuple(drafts))] if drafts else []),

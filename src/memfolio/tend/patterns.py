@@ -1,4 +1,4 @@
-"""Patterns in what happened: found by a test against chance, and kept once each."""
+"""Patterns in episodes: found by a test against chance, and stored once each."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ OPENINGS = 1_000
 TOPICS = 200
 EXAMPLES = 10
 SURE = 0.95
-_PLAIN = frozenset({Type.OBSERVATION, Type.EVENT})
-"""The types of whatever has no other."""
+_NO_TOPICS = frozenset({*(each.value for each in Type), PATTERN, "summary", "conversation", "the user"})
+"""Names of what memories are, which many have as a tag and which nothing is about."""
 _COUNTED = {"hour": "hours", "weekday": "days"}
 _DAY_NAMES = frozenset("monday tuesday wednesday thursday friday saturday sunday today morning".split())
-"""Words that begin conversations and are not what these are about."""
+"""Words that begin conversations but are not their topic."""
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 
 
@@ -95,12 +95,12 @@ def drawn_at_least(hits: int, draws: int, marked: int, total: int) -> float:
 
 
 def _ways(total: int, chosen: int) -> float:
-    """The logarithm of how many ways there are to choose."""
+    """Return the logarithm of a binomial coefficient."""
     return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
 
 
 def find(episodes: Iterable[DayMemory], now: datetime, zone: tzinfo) -> list[Pattern]:
-    """The patterns in what happened up to `now`, the least likely by chance first."""
+    """Return the patterns up to `now`, the least likely by chance first."""
     past = [each for each in episodes if each.at <= now and each.source not in CONCLUDED]
     past.sort(key=lambda each: each.at)
     families = (_temporal(past, zone, "hour"), _temporal(past, zone, "weekday"), _sequences(past))
@@ -117,9 +117,10 @@ def promising(least: Iterable[float]) -> int:
 
 
 def topics(memory: DayMemory) -> set[str]:
-    """What a memory is about, as far as somebody said so: its tags, what it mentions, and its type."""
-    kind = () if memory.type in _PLAIN else (memory.type.value,)
-    return {" ".join(topic.split())[:80] for topic in (*memory.tags, *memory.names, *kind) if topic.strip()}
+    """Return the topics that a memory states: its tags, entities, and that it is an error."""
+    kind = (memory.type.value,) if memory.type is Type.ERROR else ()
+    found = {" ".join(topic.split())[:80] for topic in (*memory.tags, *memory.names, *kind) if topic.strip()}
+    return {topic for topic in found if topic in kind or topic.casefold() not in _NO_TOPICS}
 
 
 def _frequent(found: Iterable[tuple[str, Hashable]]) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
+from memfolio.arguments import check_string
 from memfolio.decay import DecayInput, days_until, relevance
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.index.database import Connection
@@ -19,7 +20,6 @@ from memfolio.index.maintenance import IDLE, KEPT, KINDS, USES, Values, by_kind,
 from memfolio.index.read_files import page_date
 from memfolio.index.rows import MICROSECOND, day_us, from_us, to_us
 from memfolio.index.search import CURRENT
-from memfolio.recall import query
 from memfolio.recall.context import CHECKPOINTS, checkpoints
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Decay, Retention
@@ -307,7 +307,7 @@ def _packing(changes: JobChanges, path: str) -> tuple[PutPage, PutPage] | None:
         return None
     if text is None:
         return None
-    return PutPage(target, pack(target, text), there.hash if there else None), PutPage(path, None, page.hash)
+    return PutPage.over(there, target, pack(target, text)), PutPage(path, None, page.hash)
 
 
 def _appended(path: str, before: bytes, later: bytes) -> bytes | None:
@@ -328,8 +328,8 @@ def list_archive(changes: JobChanges, agent: str, files: Iterable[ArchivedFile],
     path = f"{agent_root(agent)}/memory/archive/index.md"
     text, page = render_list(files).encode(), changes.vault.page(path)
     if (page.content if page else TITLE.encode()) != text:
-        put = PutPage(path, text, page.hash if page else None)
-        changes.make(Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE))
+        put = PutPage.over(page, path, text)
+        changes.make(Change.of_page(put, by))
 
 
 def render_list(files: Iterable[ArchivedFile]) -> str:
@@ -458,7 +458,7 @@ MOST_KNOWN = 500
 def note_used(vault: Vault, searcher: Searcher, ids: Iterable[str] | str, by: Attribution) -> None:
     """Note that memories were used, each in the folder of its agent; what is only read is for its own to keep awake."""
     searcher.prepare()
-    given = [query.check_text("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
+    given = [check_string("an id", each) for each in ([ids] if isinstance(ids, str) else ids)]
     owners = [(each, found.agent) for each in given if (found := searcher.find(each))]
     for agent in (searcher.agent, SHARED):
         if mine := [each for each, owner in owners if owner == agent]:

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from memfolio.errors import HomeBusyError, MemfolioError, PolicyError
 from memfolio.govern.reflection.log import is_unwanted, refused
+from memfolio.graph.entities import is_user
+from memfolio.index.graph import Node, nodes
 from memfolio.index.index import Index
+from memfolio.index.lookup import learned_from
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
-from memfolio.index.rows import MACHINES, from_us
-from memfolio.learn.learned import Learned, Statement, drafted, moment
+from memfolio.index.rows import MACHINES, ROLES, from_us
+from memfolio.learn.clauses import asks_for_help, readable
+from memfolio.learn.learned import Learned, Mention, Statement, drafted, moment
 from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
+from memfolio.learn.words import pattern
 from memfolio.llm.model import Model
-from memfolio.mind.mind import reminder_page
+from memfolio.llm.prompt import gives_orders
+from memfolio.mind.reminders import Ending, endings, intentions, reminder_page
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Learning
 from memfolio.state import Op
 from memfolio.stores import flush
-from memfolio.stores.flush import resolved, turn_of
+from memfolio.stores.flush import LONGEST, resolved, said_in, turn_of
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.digest import REPLY, inline
-from memfolio.tend.extract import clipped, extract, is_offer
+from memfolio.tend.digest import inline
+from memfolio.tend.extract import extract, is_offer, is_secret, keys, stands_alone
 from memfolio.tend.tend import tending
-from memfolio.text import counted
-from memfolio.types import Action, MemoryItem, frozen
+from memfolio.text import counted, sentences
+from memfolio.types import Action, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import local
 from memfolio.vault.paths import agent_root, state_ledger
@@ -39,15 +46,23 @@ from memfolio.vault.vault import Vault
 
 # The pages that conversations leave behind: one about each, and one about the conflicts of a day.
 #
-# That in `sessions/` tells when it was, who spoke, what tells most, and links to its turns. That in
-# `memory/conflicts/` has the statements that cannot both be true, for a person to decide.
+# That in `sessions/` tells what was talked about, decided, learned and left open, and which turns say so; what was said
+# word for word stands in the logs. That in `memory/conflicts/` has the statements that cannot both be true, for a
+# person to decide.
 
-LINE = 100
-"""Characters of a turn that its line shows."""
-MOST = 400
-"""How many turns a page lists; the others are in the logs all the same."""
 QUOTED = 5
-"""How many sentences sum a conversation up."""
+"""How many sentences sum a conversation up, beside what was learned from it."""
+LISTED = 12
+"""How many lines of a kind a page has: the last ones."""
+SECTIONS: Mapping[str, tuple[str, Collection[Type]]] = {
+    "Decided": ("decisions", {Type.DECISION}),
+    "Done": ("done", {Type.OUTCOME}),
+    "Learned": ("findings", set(Type) - {Type.DECISION, Type.OUTCOME, Type.TASK}),
+    "Next Steps": ("next_steps", {Type.TASK}),
+    "Open Questions": ("open_questions", ()),
+}
+"""The parts of a page: which sentences belong there, and which types of memories."""
+_WORD = re.compile(r"\w+")
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 ASK = """Both are kept. Which is right? Forget the other one by the id behind it (`memfolio forget ID`). Of the newer
 one that is the turn that says it; what was learned from that turn alone is forgotten with it."""
@@ -61,49 +76,114 @@ def page_path(agent: str, session: str, began: datetime, zone: tzinfo) -> str:
     return f"{agent_root(agent)}/sessions/{local(began, zone).date()}-{slug}.md"
 
 
-def compose_page(session: str, turns: Sequence[MemoryItem], zone: tzinfo, there: str | None = None) -> str | None:
+class PageLine(NamedTuple):
+    """Something that was learned from a conversation, and the turns that say it."""
+
+    type: Type
+    text: str
+    turns: tuple[str, ...]
+
+
+def compose_page(
+    session: str, turns: Sequence[MemoryItem], learned: Sequence[PageLine], zone: tzinfo, there: str | None = None
+) -> str | None:
     """The page about a conversation with these turns, at least one, in the place of the one that is there.
 
-    What a person wrote around ours stays; None where they changed ours.
+    What a person wrote around ours stays; None where they changed ours, or where there is nothing to tell.
     """
-    body = _body(session, turns, zone)
-    if there is None:
-        return f"---\nsession: {session}\n---\n{marked(body)}\n"
-    return renewed(there, body) if is_ours(there) else None
+    parts = _parts(turns, learned)
+    if there is not None:
+        return renewed(there, _body(session, turns, parts, zone)) if is_ours(there) else None
+    return f"---\nsession: {session}\n---\n{marked(_body(session, turns, parts, zone))}\n" if parts else None
 
 
-def _body(session: str, turns: Sequence[MemoryItem], zone: tzinfo) -> str:
+def _body(session: str, turns: Sequence[MemoryItem], parts: Mapping[str, Sequence[PageLine]], zone: tzinfo) -> str:
     first, last = (local(moment(turn), zone) for turn in (turns[0], turns[-1]))
-    people = ", ".join(dict.fromkeys(map(_speaker, turns)))
-    best = _telling(turns)
-    return "\n".join(
-        [
-            f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
-            "",
-            f"{counted(len(turns), 'turn')} of {people} from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}",
-            "",
-            *(["## Summary", "", *best, ""] if best else []),
-            "## Turns",
-            "",
-            *(_line(turn, zone) for turn in turns[:MOST]),
-            *([f"- and {len(turns) - MOST} more in the logs"] if len(turns) > MOST else []),
-            "",
-        ]
-    )
+    people = " and ".join(dict.fromkeys(map(_speaker, turns)))
+    logs = ", ".join(f"[[{day}]]" for day in sorted({local(moment(turn), zone).date() for turn in turns}))
+    written = [
+        f"# Conversation {inline(session)} of {first:%Y-%m-%d}",
+        f"{counted(len(turns), 'turn')} of {people}, {first:%H:%M} to {last:%H:%M}. Word for word: {logs}",
+        *(f"## {title}\n\n" + "\n".join(map(_cited_line, lines)) for title, lines in parts.items()),
+    ]
+    return "\n\n".join(written) + "\n"
 
 
-def _telling(turns: Sequence[MemoryItem]) -> list[str]:
-    """The sentences that tell most, as lines: those of people first, and of machines none that only agree or offer."""
-    weights = [REPLY if turn.role in MACHINES else 1.0 for turn in turns]
-    found = extract([turn.content for turn in turns], limit=2 * QUOTED, tokens=250, weights=weights)
-    kept = [(at, words) for at, words in found if turns[at].role not in MACHINES or not is_offer(words)]
-    best = sorted(sorted(kept, key=lambda each: turns[each[0]].role in MACHINES)[:QUOTED])
-    return [f"- {inline(words)} ({turns[at].id})" for at, words in best]
+def _parts(turns: Sequence[MemoryItem], learned: Sequence[PageLine]) -> dict[str, list[PageLine]]:
+    """What a page says, by its headings; nothing where nobody said anything worth telling."""
+    turns = [turn for turn in turns if turn.origin is not Origin.UNTRUSTED and not gives_orders(turn.content)]
+    told = {title: _told(title, turns, learned) for title in SECTIONS}
+    words: dict[str, frozenset[str]] = {}
+    for each in chain.from_iterable(told.values()):
+        words |= {turn: words.get(turn, frozenset()) | keys(each.text) for turn in each.turns}
+    # A statement may be about a small part of a long turn, which is quoted then.
+    rest = [turn for turn in turns if _is_left(keys(turn.content), words.get(turn.id, frozenset()))]
+    people = [turn for turn in rest if turn.role not in MACHINES]
+    parts = {"Summary": _telling(people), "Asked": _asked(people)} | told
+    if not any(parts.values()):  # an agent that reports, and nobody who answers
+        parts = {"Summary": _telling(rest)}
+    return {title: lines for title, lines in parts.items() if lines}
 
 
-def _line(turn: MemoryItem, zone: tzinfo) -> str:
-    words = clipped(inline(turn.content), LINE)
-    return f"- {local(moment(turn), zone):%H:%M} {_speaker(turn)}: {words} ({turn.id})"
+def _is_left(words: frozenset[str], told: frozenset[str]) -> bool:
+    """Whether most of what a turn says is not told yet."""
+    return 2 * len(words & told) < len(words)
+
+
+def _told(title: str, turns: Sequence[MemoryItem], learned: Sequence[PageLine]) -> list[PageLine]:
+    """What a part of the page says: what was learned, and other turns in their own words."""
+    kind, types = SECTIONS[title]
+    known = set(chain.from_iterable(each.turns for each in learned))
+    found = [each for each in learned if each.type in types and not is_secret(each.text)]
+    found += _said_of(kind, turns, learned, known)
+    order = {turn.id: place for place, turn in enumerate(turns)}
+    once = {each.text.casefold(): each for each in sorted(found, key=lambda each: order.get(each.turns[0], 0))}
+    return list(once.values())[-LISTED:]
+
+
+def _said_of(
+    kind: str, turns: Sequence[MemoryItem], learned: Sequence[PageLine], known: Container[str]
+) -> Iterator[PageLine]:
+    """The sentences of a kind in the words of the conversation, but for what was learned, drafts and echoes."""
+    said = [keys(each.text) for each in learned]
+    # What people say comes first, so that a machine does not repeat it.
+    for turn in sorted(turns, key=lambda turn: turn.role in MACHINES):
+        if turn.role in MACHINES and (turn.id in known or is_draft(turn.content)):
+            continue
+        for words in said_in(turn.content, kind):
+            if not any(2 * len(keys(words) & each) > min(len(keys(words)), len(each)) for each in said):
+                said.append(keys(words))
+                yield _quoted(turn, words)
+
+
+def is_draft(content: str) -> bool:
+    """Whether a machine's turn is a text that somebody asked it to write: it stands in quotes, or is called a draft."""
+    return pattern("draft").search(content) is not None
+
+
+def _telling(turns: Sequence[MemoryItem]) -> list[PageLine]:
+    """The sentences that tell most."""
+    found = extract([turn.content for turn in turns], limit=2 * QUOTED, tokens=500)
+    telling = ((at, words) for at, words in found if stands_alone(words) and not is_offer(words))
+    return [_quoted(turns[at], words) for at, words in telling][:QUOTED]
+
+
+def _asked(turns: Sequence[MemoryItem]) -> list[PageLine]:
+    """What people wanted to know or to have done, in their words."""
+    lines = ((turn, words) for turn in turns for line in readable(turn.content) for words in sentences(line))
+    asked = [each for each in lines if each[1].endswith(("?", "？")) or asks_for_help(each[1])]
+    telling = [each for each in asked if len(keys(each[1])) > 1 and len(each[1]) <= LONGEST and not is_secret(each[1])]
+    return [_quoted(*each) for each in telling[:QUOTED]]
+
+
+def _quoted(turn: MemoryItem, words: str) -> PageLine:
+    """A sentence of a turn, with who says it where that is not simply the user or the assistant."""
+    is_plain = (turn.role or "user").casefold() in ROLES and not turn.user
+    return PageLine(Type.OBSERVATION, words if is_plain else f"{_speaker(turn)}: {words}", (turn.id,))
+
+
+def _cited_line(line: PageLine) -> str:
+    return f"- {inline(line.text)} ({', '.join(line.turns[:CITED])})"
 
 
 def _speaker(turn: MemoryItem) -> str:
@@ -120,7 +200,7 @@ def conflict_page(changes: JobChanges, resolution: Resolution, turns: Sequence[M
     before = page.text.rstrip("\n") if page else f"# Conflicts found on {day}\n\n{ASK}"
     sections = (_section(clash, changes, resolution, turns) for clash in resolution.contradicting)
     text = "\n\n".join([before, *sections]) + "\n"
-    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None)
+    return PutPage.over(page, path, text.encode("utf-8", "replace"))
 
 
 def _section(clash: Contradiction, changes: JobChanges, resolution: Resolution, turns: Sequence[MemoryItem]) -> str:
@@ -297,9 +377,10 @@ def _hear(
     if not turns:
         return None  # forgotten meanwhile
     learned = _wanted(_learn(turns, model, changes), refused(changes.vault, changes.agent))
+    learned = naming_known(learned, turns, index.read(lambda db: list(nodes(db))))
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, dated, settings.conflicts)
-    page = _page(changes, conversation, all_turns) if settings.transcripts else None
+    page = conversation_page(changes, index, conversation, all_turns, turns, resolution)
     path = page.path if page else conversation.page
     operations: list[Operation] = [
         *entries(changes.agent, resolution.kept, turns),
@@ -310,7 +391,7 @@ def _hear(
         operations.append(conflict_page(changes, resolution, turns))
     if not _make(changes, conversation, turns, operations):
         return None
-    _intend(changes, conversation, resolution.kept, turns)
+    intend(changes, index, conversation.session, resolution.kept, turns)
     return SessionResult(
         session=conversation.session,
         turns=len(turns),
@@ -320,17 +401,37 @@ def _hear(
     )
 
 
-def _intend(
-    changes: JobChanges, conversation: Conversation, kept: Sequence[Statement], turns: Sequence[MemoryItem]
+def intend(
+    changes: JobChanges,
+    index: Index,
+    session: str,
+    kept: Sequence[Statement],
+    turns: Sequence[MemoryItem],
+    ended: Sequence[Ending] = (),
 ) -> None:
-    """Make intentions of the reminders that were asked for; where the policy forbids that, they stay memories."""
-    if (page := reminder_page(changes.vault, changes.agent, kept, turns, changes.now)) is None:
+    """Make intentions of the reminders that were asked for, and end those that the turns say are done.
+
+    Where the policy forbids that, they stay memories. `ended` are further ones that end.
+    """
+    vault, agent = changes.vault, changes.agent
+    known = {each.item.id for each in ended}
+    rest = [each for each in intentions(vault, agent) if each.id not in known]
+    over = [*ended, *endings(rest, turns, vault.home.zone)]
+    if (page := reminder_page(vault, agent, kept, turns, changes.now, over)) is None:
         return
-    by = replace(tender("session"), session=conversation.session)
+    asked = index.read(partial(learned_from, turns={each for end in over for each in end.item.links("from")}))
+    ends = {each: end.at for end in over for each in end.item.links("from")}
+    validity = [
+        {"op": Op.VALIDITY.value, "memory": each.id, "valid_until": at.isoformat()}
+        for each in asked
+        if each.type is Type.TASK and (at := next((ends[turn] for turn in each.derived_from if turn in ends), None))
+    ]
+    operations: list[Operation] = [page, *([AddLines(state_ledger(agent), tuple(validity))] if validity else [])]
+    by = replace(tender("session"), session=session or None)
     try:
-        changes.make(Change(operations=(page,), by=by, action=Action.EDIT if page.expects else Action.CREATE))
+        changes.make(Change(operations=tuple(operations), by=by, action=Action.EDIT if page.expects else Action.CREATE))
     except PolicyError as error:
-        changes.notes.append(f"no reminder was made of conversation {conversation.session}: {error.message}")
+        changes.notes.append(f"no reminder was made of conversation {session}: {error.message}")
 
 
 def _learn(turns: Sequence[MemoryItem], model: Model | None, changes: JobChanges) -> Learned:
@@ -341,6 +442,19 @@ def _learn(turns: Sequence[MemoryItem], model: Model | None, changes: JobChanges
     from memfolio.learn.ask import learn_by_model
 
     return changes.ask(lambda: learn_by_model(model, spoken), "learned without the model") or learn(spoken)
+
+
+def naming_known(learned: Learned, turns: Sequence[MemoryItem], known: Iterable[Node]) -> Learned:
+    """What was learned, and where people name somebody who has a page: alone, a first name tells nobody who that is."""
+    named = {name.casefold() for each in learned.mentions for name in (each.name, *each.aliases)}
+    said = [f" {' '.join(_WORD.findall(turn.content))} " if turn.role not in MACHINES else "" for turn in turns]
+    further = []
+    for node in known:
+        names = [each for each in (node.name, *node.aliases) if each[:1].isupper() and not is_user(each)]
+        if named.isdisjoint(map(str.casefold, names)):
+            places = tuple(at for at, text in enumerate(said) if any(f" {each} " in text for each in names))
+            further += [Mention(name=node.name, type=node.type, turns=places)] if places else []
+    return replace(learned, mentions=(*learned.mentions, *further))
 
 
 def _wanted(learned: Learned, marks: Container[str]) -> Learned:
@@ -370,13 +484,32 @@ def _make(
         return changes.make(change if is_again else replace(change, key=key)) is not None
 
 
-def conversation_page(changes: JobChanges, index: Index, conversation: Conversation) -> PutPage | None:
-    """The page about a conversation as far as it is noted, where the home wants such pages."""
-    turns = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
-    return _page(changes, conversation, turns) if turns and changes.vault.config.learn.transcripts else None
+def conversation_page(
+    changes: JobChanges,
+    index: Index,
+    conversation: Conversation,
+    all_turns: Sequence[MemoryItem],
+    turns: Sequence[MemoryItem],
+    resolution: Resolution,
+) -> PutPage | None:
+    """The page about a conversation, of which these turns told something new, where the home wants such pages."""
+    if not all_turns or not changes.vault.config.learn.transcripts:
+        return None
+    replaced = {old for old, _ in resolution.replaced}
+    spoken = {each.id for each in all_turns}
+    before = index.read(partial(learned_from, turns=spoken)) if len(all_turns) > len(turns) else []
+    known = [
+        PageLine(each.type, each.content, tuple(turn for turn in each.derived_from if turn in spoken))
+        for each in before
+        if each.id not in replaced
+    ]
+    fresh = [PageLine(each.type, each.text, tuple(turns[at].id for at in each.turns)) for each in resolution.kept]
+    return _page(changes, conversation, all_turns, [*known, *fresh])
 
 
-def _page(changes: JobChanges, conversation: Conversation, all_turns: Sequence[MemoryItem]) -> PutPage | None:
+def _page(
+    changes: JobChanges, conversation: Conversation, all_turns: Sequence[MemoryItem], learned: Sequence[PageLine]
+) -> PutPage | None:
     """The page about the whole conversation, unless a person made it theirs or something stands in its place."""
     zone = changes.vault.home.zone
     path = conversation.page or page_path(changes.agent, conversation.session, moment(all_turns[0]), zone)
@@ -387,5 +520,5 @@ def _page(changes: JobChanges, conversation: Conversation, all_turns: Sequence[M
     if page is None and changes.vault.is_taken(path):
         changes.notes.append(f"there is no page about conversation {conversation.session}: {trouble}")
         return None
-    text = compose_page(conversation.session, all_turns, zone, page.text if page else None)
-    return PutPage(path, text.encode("utf-8", "replace"), page.hash if page else None) if text is not None else None
+    text = compose_page(conversation.session, all_turns, learned, zone, page.text if page else None)
+    return PutPage.over(page, path, text.encode("utf-8", "replace")) if text is not None else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from datetime import datetime, timedelta, tzinfo
@@ -14,19 +15,22 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.embed.vectorizer import Embedded
-from memfolio.errors import DiskError, HomeBusyError, InputError, MemfolioError
+from memfolio.errors import DiskError, HomeBusyError, MemfolioError
 from memfolio.govern.proposals import Proposals
+from memfolio.index.graph import EntityFact
 from memfolio.index.index import Index
 from memfolio.index.lookup import last_runs
 from memfolio.llm.model import Model
 from memfolio.recall import query
+from memfolio.recall.dates import dated, upcoming
 from memfolio.recall.searcher import Searcher
 from memfolio.state import moment
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.text import counted
+from memfolio.text import counted, name_key
 from memfolio.types import frozen
+from memfolio.vault.fields import local
 from memfolio.vault.vault import Vault
 
 # When a job is due: by the clock on the wall of the home, once in each period, and late rather than never. Pure.
@@ -136,10 +140,25 @@ def _consolidate(context: JobContext) -> str:
     return _listed(_many(len(found.groups), "summary", "summaries"), promoted)
 
 
+_COMING = re.compile(r"\b(?:will|is|are) (?:going to\b|\w+ing\b)|\b(?:will|plans? to|starts|is to)\b")
+"""Words with which something is told that is under way or to come."""
+
+
+def at_present(fact: EntityFact, now: datetime, zone: tzinfo) -> str:
+    """What a fact about the user says with dates for days; empty where it ended, or was for a day that is over."""
+    if (fact.until is not None and fact.until <= now) or name_key(fact.subject) == name_key(fact.object):
+        return ""
+    if fact.type != "task" and not _COMING.search(fact.text):
+        return dated(fact.text, fact.at, zone)
+    day = upcoming(fact.text, fact.at, zone)
+    is_over = day is not None and local(day, zone).date() < local(now, zone).date()
+    return "" if is_over else dated(fact.text, fact.at, zone)
+
+
 def _graph(context: JobContext) -> str:
     from memfolio.graph.grow import grow
 
-    return _many(len(grow(context.changes, context.index, _classes(context)).pages), "page")
+    return _many(len(grow(context.changes, context.index, _classes(context), at_present).pages), "page")
 
 
 def _classes(context: JobContext) -> list[str]:
@@ -183,7 +202,7 @@ def _backup(context: JobContext) -> str:
     from memfolio.tend.backup import back_up, backup_folder, backups
 
     changes, settings = context.changes, context.changes.vault.config.backup
-    if not settings.folder:
+    if not settings.folder or changes.vault.config.store != "files":
         return ""
     folder = backup_folder(changes.vault)
     made = backups(changes.vault, folder) if folder.is_dir() else []
@@ -340,12 +359,13 @@ def tend(
     model: Model | None = None,
     jobs: Sequence[str] = (),
     sessions: Sequence[str] = (),
+    among: Collection[str] | None = None,
     dry_run: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Tending:
     """Run what is due, or these jobs whether they are due or not. Raises HomeBusyError where another process tends.
 
-    With `sessions`, these conversations are over, and are learned from.
+    With `sessions`, these conversations are over, and are learned from. With `among`, no other jobs are looked at.
     """
     now, end = vault.home.now(), time.monotonic() + vault.config.tend.seconds
     agent, tell = searcher.agent, on_progress or (lambda job, done, total: None)
@@ -354,7 +374,8 @@ def tend(
     done, waiting = list[JobResult](), list[str]()
     with alone(vault, dry_run=dry_run):
         looked = {} if wanted else _last_runs(vault, searcher.index, agent, now)
-        due = wanted or [job for job in JOBS if _is_due(vault, job, looked.get(job.name), now)]
+        looked_at = [job for job in JOBS if among is None or job.name in among]
+        due = wanted or [job for job in looked_at if _is_due(vault, job, looked.get(job.name), now)]
         for job in due:
             if time.monotonic() > end:
                 waiting.append(job.name)
@@ -416,10 +437,9 @@ def job_changes(vault: Vault, searcher: Searcher, *, dry_run: bool) -> JobChange
 
 
 def _named(name: str) -> Job:
-    job = next((job for job in JOBS if job.name == name), None)
-    if job is None:
-        raise InputError(f"there is no job {name[:40]!r}", hint=nearest(name, [job.name for job in JOBS]))
-    return job
+    jobs = {job.name: job for job in JOBS}
+    check_known("there is no job", [name], jobs)
+    return jobs[name]
 
 
 def _is_due(vault: Vault, job: Job, last: datetime | None, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""What `agent.toml` says of an agent: what it is for, whether it writes or proposes, and whose memory it reads."""
+"""The settings in `agent.toml`: an agent's role, whether it writes or proposes, and whose memory it reads."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _VALUE = rf"""(?:{_TEXT}|\[(?:{_TEXT}|[^\]"'])*\]|\w+)"""
 
 @frozen
 class AgentSettings:
-    """How an agent stands in its home; one without a file writes its own memory and reads the shared one."""
+    """The settings of an agent; without a file, it writes its own memory and reads the shared one."""
 
     agent: str
     role: str = ""
-    """What it is for, in a few words."""
+    """Its purpose, in a few words."""
     policy: str = WRITES
     reads: tuple[str, ...] = (SHARED,)
-    """Whose memory it reads beside its own; `*` is everybody's."""
+    """The agents whose memory it reads beside its own; `*` means all."""
     proposes_to: str = "main"
-    """Whose memory its proposals are for."""
+    """The agent that decides on its proposals."""
     trusted: bool = False
-    """Whether its proposals may be committed automatically, where the home has that."""
+    """Whether its proposals may be committed automatically, if the home allows that."""
     retired: bool = False
     """Whether it is kept to be read only."""
     commitment: str = "open-minded"
-    """When it lets go of what it intends."""
+    """When it gives up an intention."""
     watches: tuple[str, ...] = ()
-    """Folders of notes outside of the home that are read where they lie, by their whole paths."""
+    """Folders of notes outside of the home that are read in place, by absolute path."""
 
 
 def agent_file(agent: str) -> str:
@@ -50,7 +50,7 @@ def agent_file(agent: str) -> str:
 
 
 def read_agent(agent: str, content: bytes | None) -> AgentSettings:
-    """The settings in a file's content; ConfigError where they make no sense."""
+    """Parse a settings file; raises ConfigError if it is invalid."""
     where = agent_file(agent)
     if content is not None and len(content) > MOST_BYTES:
         raise ConfigError(f"{where} has {len(content):,} bytes", hint=f"it has room in {MOST_BYTES:,}")
@@ -99,7 +99,7 @@ def _valid(where: str, name: str, value: Any) -> Any:
 
 
 def written(text: str, given: Mapping[str, object]) -> str:
-    """The text of a file of settings with these values; what else a person wrote there stays as it is."""
+    """Return the text of a settings file with these values; everything else in it stays as it is."""
     for name, value in given.items():
         line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
         found = re.search(rf"(?m)^{re.escape(name)}[ \t]*=[ \t]*{_VALUE}", text)

@@ -1,22 +1,26 @@
-"""Alerts in the trail: what the owner must be told, shown until the owner has acknowledged it.
+"""Alerts in the trail: messages to the owner, shown until the owner acknowledges them.
 
-A line says what it is about by its trigger, ids and source, never by content. The vault itself raises `critical-file`
-and `trail-cut` when it finds them, `watch` the others.
+A line describes its subject by trigger, ids and source, never by content. The vault itself raises `critical-file` and
+`trail-cut` when it finds them, `watch` the others.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memfolio.errors import HistoryError, HomeError
 from memfolio.types import HUMAN, Action, Approval, Attribution
+from memfolio.vault.change import Shows
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import GENESIS, Trail, TrailLine, is_sealed, read_line
+from memfolio.vault.paths import agent_root
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
@@ -35,7 +39,7 @@ def open_alerts(trail: Trail) -> list[TrailLine]:
 
 
 def unanswered(lines: Iterable[TrailLine]) -> list[TrailLine]:
-    """The alerts that no person has acknowledged. Neither changes a file: a change cannot pass for one of them."""
+    """Return the alerts that no person has acknowledged. Neither line changes a file, so no change can pass for one."""
     alerts: dict[int, TrailLine] = {}
     for line in lines:
         if line.action is Action.ALERT and not line.files:
@@ -59,9 +63,9 @@ def changes_of(vault: Vault, alerts: Iterable[TrailLine]) -> dict[int, TrailLine
 
 
 def broken_seals(vault: Vault) -> str | None:
-    """A name for the ways in which the trail is not what was written, by its chain and by git; None when it is.
+    """Return a hash of how the trail differs from what was written, by its chain and by git; None if it is intact.
 
-    A place where the chain is broken and an alert says so does not count: the owner knows of it.
+    A break in the chain that an alert already reports does not count.
     """
     found, seals, previous = list[bytes](), set[str](), GENESIS
     for part in vault.trail.parts():
@@ -101,7 +105,7 @@ def unseen(vault: Vault, agent: str, *, is_noted: bool = True) -> list[TrailLine
     shown = _shown(vault).get(agent, 0)
     shown = shown if shown <= head else 0  # it was another trail
     for part in reversed(parts):
-        data = vault.read(part) or b""
+        data = vault.trail.content(part)
         found = [*_alert_lines(data), *found]
         if (first := _FIRST.match(data)) and int(first[1]) <= shown:
             break
@@ -121,14 +125,49 @@ def _alert_lines(data: bytes) -> Iterator[TrailLine]:
 
 
 def note_seen(vault: Vault, agent: str, seq: int) -> None:
-    """What stands up to this change need not be shown to this agent again; if that is lost, it is shown twice."""
+    """Record that this agent has seen everything up to this change; if the record is lost, it is shown again."""
     if vault.can_write:
         with suppress(HomeError):
             vault.note_hint(SEEN, _shown(vault) | {agent: seq})
 
 
 def _shown(vault: Vault) -> dict[str, int]:
-    """What was noted; nothing where somebody spoiled it."""
+    """Return what was recorded; empty if the file is damaged."""
     with suppress(ValueError, TypeError):
         return {agent: int(seq) for agent, seq in vault.hint(SEEN).items()}
     return {}
+
+
+# Which changes somebody may know of, by the files that they may see.
+
+_PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
+"""A path in a raw line of the trail; inside a text, these quotes would be escaped."""
+
+
+def visible_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
+    """Yield the changes whose files are all visible, and alerts about such changes."""
+    every = cache(lambda: {line.seq: line for line in trail.lines()})
+    return (line for line in lines if _is_visible(shows, line, every))
+
+
+def count_visible_to(shows: Shows, trail: Trail) -> int:
+    """How many changes there are of which all files are shown; parsing each would take seconds in a long trail."""
+    shown = cache(lambda path: shows(json.loads(b'"%s"' % path)))
+    found, others = 0, list[TrailLine]()
+    for part in trail.parts():
+        for _, raw in trail.raw_lines(part):
+            if paths := _PATH.findall(raw):
+                found += all(map(shown, paths))
+            else:
+                with suppress(ValueError):  # a line that nobody can read
+                    others.append(read_line(raw))
+    return found + sum(1 for _ in visible_to(shows, trail, others))
+
+
+def _is_visible(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, TrailLine]]) -> bool:
+    if line.files:
+        return all(map(shows, line.paths))
+    whose = line.by.source if line.action is Action.ALERT else None
+    about = [every()[seq] for seq in line.about if seq in every()]
+    is_shown = whose is None or shows(f"{agent_root(whose)}/")
+    return is_shown and all(_is_visible(shows, each, every) for each in about)

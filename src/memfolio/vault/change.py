@@ -1,4 +1,4 @@
-"""What the vault is asked to do and what it answers; who may ask it, and what is taken out before it is written."""
+"""Changes to a vault and their results; the access that a speaker has; redaction before anything is written."""
 
 from __future__ import annotations
 
@@ -63,6 +63,11 @@ class PutPage:
     content: bytes | None
     expects: str | None
 
+    @classmethod
+    def over(cls, page: Page | None, path: str, content: bytes | None) -> PutPage:
+        """Replace this page, or make it where there is none."""
+        return cls(path, content, page.hash if page else None)
+
 
 Operation = AddEntries | AddLines | AddBlocks | PutPage
 
@@ -78,10 +83,15 @@ class Change:
     key: str | None = None
     """The mark (`Home.key_mark`) under which the same change is made only once."""
 
+    @classmethod
+    def of_page(cls, put: PutPage, by: Attribution) -> Change:
+        """Write one page, which is made where there is none."""
+        return cls(operations=(put,), by=by, action=Action.EDIT if put.expects else Action.CREATE)
+
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A change that an access has let pass, or that the vault makes of itself: the writer makes no other."""
+    """A change that an access has admitted, or that the vault makes itself; the writer accepts no other."""
 
     change: Change
 
@@ -101,7 +111,7 @@ class Receipt:
 
 @frozen
 class UndoResult:
-    """What undo or rollback did, or would do: the difference, and the receipt when it was done."""
+    """The effect of an undo or rollback, or its preview: the diff, and the receipt once it is done."""
 
     diff: str
     paths: tuple[str, ...]
@@ -111,7 +121,7 @@ class UndoResult:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file's content and the hash a change of it must name."""
+    """The content of a file, and the hash that a change of it must name."""
 
     path: str
     content: bytes
@@ -127,10 +137,12 @@ class Page:
 Shows = Callable[[str], bool]
 Read = Callable[[str], bytes | None]
 Place = Callable[[Draft], Draft]
-"""Says of a memory where it was said."""
+"""Says of a memory where it was said, and to whom."""
+Hears = Callable[[str, bytes], bytes | None]
+"""What somebody may hear of a file with this path and content; None where that is nothing."""
 T = TypeVar("T")
 ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, Action.PROPOSE})
-"""What brings texts in; what moves, restores or undoes keeps its bytes."""
+"""Actions that add text; moving, restoring and undoing keep the bytes as they are."""
 NAMES = ("session", "source", "user", "key", "role")
 """Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
 _named = attrgetter(*NAMES)
@@ -138,10 +150,10 @@ _KEPT = frozenset("id op at actor trigger approval memory by to session user unt
 
 
 def clean_change(change: Change, redactor: Redactor, current: Read, place: Place | None = None) -> Change:
-    """The change with markers in place of what the redactor finds; the same object where it finds nothing.
+    """Return the change with markers in place of the secrets found; the same object if there are none.
 
-    `current` gives a file's content as it is: of a page only lines that are not there yet are looked at. `place` says
-    where a memory that comes in was said. Raises InputError where a name, such as that of a session, is a secret.
+    `current` returns the present content of a file: of a page, only new lines are searched. `place` adds where a memory
+    was said. Raises InputError if a name, such as that of a session, is a secret.
     """
     _check_names(dict.fromkeys(_names(change)), redactor)
     if change.action not in ACTIONS:
@@ -176,7 +188,8 @@ def _check_names(names: Iterable[tuple[str, str | None]], redactor: Redactor) ->
 def _operation(operation: Operation, redactor: Redactor, current: Read, place: Place | None) -> Operation:
     match operation:
         case AddEntries(_, items):
-            return replace(operation, items=_each(items, lambda item: _item(_placed(item, place), redactor)))
+            clean = _each(items, lambda item: _item(_placed(item, place), redactor))
+            return operation if clean is items else replace(operation, items=clean)
         case AddLines(_, records):
             return replace(operation, records=_each(records, lambda record: _record(record, redactor)))
         case PutPage(path, bytes() as content, _):
@@ -185,16 +198,13 @@ def _operation(operation: Operation, redactor: Redactor, current: Read, place: P
 
 
 def _each(values: tuple[T, ...], clean: Callable[[T], T]) -> tuple[T, ...]:
-    """Every value clean; the same tuple where that changes none."""
+    """Clean every value; returns the same tuple if nothing changes."""
     cleaned = tuple(map(clean, values))
     return values if cleaned == values else cleaned
 
 
 def _placed(item: MemoryItem | Draft, place: Place | None) -> MemoryItem | Draft:
-    """The memory with its project, where nobody named one; what is made of others has theirs."""
-    if place is None or not isinstance(item, Draft) or item.project or item.derived_from:
-        return item
-    return place(item)
+    return item if place is None or not isinstance(item, Draft) else place(item)
 
 
 def _item(item: MemoryItem | Draft, redactor: Redactor) -> MemoryItem | Draft:
@@ -213,7 +223,7 @@ def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
 
 
 def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
-    """A page whose lines that come in are clean; lines side by side are looked at as one text."""
+    """Redact the new lines of a page; adjacent lines are searched as one text."""
     before = set(current.split(b"\n")) - {b""}
     groups = groupby(content.split(b"\n"), before.__contains__)
     return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
@@ -229,7 +239,7 @@ class Guard(Protocol):
     """The policy: it lets a change pass as it may be made, or refuses it."""
 
     def complete(self, change: Change) -> Change:
-        """The change with what is to be made along with it."""
+        """Return the change together with those that must accompany it."""
 
     def __call__(self, change: Change) -> AbstractContextManager[Change]:
         """The change as it may be made, while it is made."""
@@ -237,10 +247,10 @@ class Guard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How one speaker may use a vault. It is given once and never changes; others may share the vault.
+    """The rights of one speaker over a vault. It is immutable; several may share one vault.
 
-    Without a guard everything may be written, without a scope everything may be seen, as by the owner. Nobody writes
-    what the redactor takes out.
+    Without a guard everything may be written, without a scope everything may be seen, and without `hears` everything
+    is read, as by the owner. Nobody writes what the redactor takes out.
     """
 
     redactor: Redactor
@@ -248,14 +258,15 @@ class Access:
     guard: Guard | None = None
     scope: Shows | None = None
     place: Place | None = None
+    hears: Hears | None = None
 
     def clean(self, change: Change, current: Read) -> Change:
-        """The change without what must not be written; `current` gives a file's content as it is."""
+        """Return the change without secrets; `current` returns the present content of a file."""
         return clean_change(change, self.redactor, current, self.place)
 
     @contextmanager
     def allowing(self, change: Change, current: Read) -> Iterator[Allowed]:
-        """The change as it may be made, while it is made; PolicyError where it may not."""
+        """Yield the change as it may be made, for as long as it is being made; raises PolicyError if it is refused."""
         if self.guard is None:
             yield Allowed(self.clean(change, current))
             return

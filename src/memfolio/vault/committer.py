@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 COMMIT_WINDOW = timedelta(seconds=1)
 MAX_BATCH = 200
 MANY_LOOSE = 6_700
-"""Objects in files of their own from which on they are packed, as many as git itself bears."""
+"""The number of loose objects from which on they are packed, the same as git's own limit."""
 
 IDLE = 0.3
 """Seconds without a change after which git's index is brought up to date."""
@@ -41,13 +41,13 @@ LINGER = 5.0
 """Seconds without a change after which the thread ends; the next change starts another one."""
 
 UNTIDY = 10.0
-"""Seconds after which it is brought up to date though there is no pause."""
+"""Seconds after which housekeeping runs even without a pause."""
 
 FIRST_RETRY, LAST_RETRY = 1.0, 60.0
 """Seconds until changes that had to wait are tried again: twice as many each time, up to the last."""
 
 BUSY_RETRY = 0.2
-"""The same where only another process's commit is in the way, which may be without our newest change."""
+"""The same if only another process's commit is in the way, which may lack our newest change."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class Committer:
         self.obstacle: str | None = None
         """Why changes are waiting; None when nothing is in the way."""
         self.failure: MemfolioError | None = None
-        """What went wrong at the last attempt; None where it was only put off."""
+        """The error of the last attempt; None if it was only postponed."""
 
     @property
     def _history(self) -> History:
@@ -98,7 +98,7 @@ class Committer:
                 self._thread.start()
 
     def close(self) -> None:
-        """Commit what waits, then rest."""
+        """Commit what is waiting, then stop."""
         self._stopping.set()
         self._wake.set()
         thread = self._thread
@@ -133,9 +133,9 @@ class Committer:
             return self._thread is None
 
     def commit_now(self, *, wait: bool = True) -> int:
-        """Commit what waits now; returns how many of these changes still wait, -1 if that cannot be told.
+        """Commit what is waiting; returns how many of these changes still wait, or -1 if that is unknown.
 
-        Another process may be doing it already; whether it saw our newest change is not known.
+        Another process may be committing already; whether it saw our newest change is unknown.
         """
         return self._under_lock(self._commit_all, wait=wait)
 
@@ -145,12 +145,12 @@ class Committer:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Keep everybody else from committing."""
+        """Block all other committers."""
         with self._lock():
             yield
 
     def check_room(self) -> None:
-        """Raise DiskFullError where that is why changes are waiting."""
+        """Raise DiskFullError if a full disk is why changes are waiting."""
         if isinstance(self.failure, DiskFullError):
             raise self.failure
 
@@ -204,7 +204,7 @@ class Committer:
         return 0
 
     def _obstacle(self, waiting: list[Record]) -> str | None:
-        """What is in the way; that the index has older versions of files that were put back is not."""
+        """Return what blocks a commit; older versions in the index of files that were put back do not count."""
         obstacle, journal = self._history.obstacle(), self._journal
         returned = {path for record in waiting if record.line.by == RESTORED for path in record.line.paths}
         states = {path: journal.files.get(path) for path in returned}
@@ -222,14 +222,14 @@ class Committer:
                 alert_moved(self._journal, [line.seq])
 
     def _reconcile(self, paths: list[str]) -> None:
-        """Record what people committed, as their edits, before we build on it."""
+        """Record what people committed as their edits, before building on it."""
         for path in paths:
             if is_tracked(path) and not path.startswith(f"{AUDIT}/"):
                 with suppress(OSError, MemfolioError):  # what stands in the way of one file is said by the next look
                     self._writer.reconcile([path])
 
     def _recommit_all(self) -> None:
-        """A history without commits needs every change, also those that were in one that somebody deleted."""
+        """Commit every change again, since the history was deleted."""
         with self._writer.ready():
             if self._journal.committed:
                 rebuild(self._journal)
@@ -241,7 +241,7 @@ class Committer:
             return list(self._journal.pending)
 
     def _found_in_git(self, waiting: list[Record]) -> int:
-        """The newest of these that a process committed and did not live to say so; 0 when there is none."""
+        """Return the newest of these changes that was committed by a process that died before saying so; 0 if none."""
         hashes = {record.line.seq: record.line.hash for record in waiting}
         for anchor in self._history.anchors():
             if anchor.seq < waiting[0].line.seq:
@@ -291,7 +291,7 @@ class Committer:
             contents[write.path] = group.contents[write.path] = after
 
     def _content_after(self, write: Written, before: bytes) -> bytes | None:
-        """The bytes the writer wrote; a file that proves by its hash to be the same serves where they are lost."""
+        """Return the bytes that the writer wrote; if they are unknown, a file with the same hash serves."""
         home = self._home
         if write.state is None:
             return None
@@ -310,7 +310,7 @@ class Committer:
         return before + record.raw
 
     def _trail_before(self, record: Record, start: int) -> bytes:
-        """What is in front of a line: as git has it, or as the file has it where git's does not lead up to the line."""
+        """Return the trail before a line: as in git, or as in the file if git's version does not lead up to it."""
         part = record.head.part
         ours = self._journal.read(part) or b""
         for content in (self._history.read(part) or b"", ours):
@@ -341,7 +341,7 @@ def _is_append(record: Record) -> bool:
 
 
 def _is_chain(lines: bytes) -> bool:
-    """Whether each line of a part of the trail follows the one before it, whose hash stands at its end."""
+    """Whether each line of a part of the trail follows the one before it, by the hash at its end."""
     pairs = pairwise(lines.split(b"\n")[:-1])
     return all(is_sealed(line, before[-34:-2].decode("ascii", "replace")) for before, line in pairs)
 

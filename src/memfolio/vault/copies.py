@@ -1,4 +1,4 @@
-"""Conflict copies that sync programs leave: those of ledgers are merged by id, those of pages go to `conflicts/`."""
+"""Conflict copies of sync programs: ledgers are merged by id, copies of pages are moved to `conflicts/`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memfolio.errors import ConflictError, DiskError, FileNotHereError, HomeBusyError, InputError
-from memfolio.types import Action, Approval, Attribution
+from memfolio.types import Action, Attribution
 from memfolio.vault.change import AddBlocks, Allowed, Change, Operation, Page, PutPage
 from memfolio.vault.journal import to_bytes
 from memfolio.vault.paths import SHARED, Form, Ledger, agent_of, agent_root, form_of, ledger_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memfolio.vault.move import Excerpt
     from memfolio.vault.vault import Vault
 
-SYNC = Attribution(actor="system:sync", approval=Approval.AUTO, trigger="conflict-copy")
+SYNC = Attribution(actor="system:sync", trigger="conflict-copy")
 _MARKS = (
     r" \((?:[^()]+ )?conflicted copy(?: [^()]+)?\)",  # Dropbox, Nextcloud, ownCloud, Obsidian
     r" \((?:case|unicode encoding|selective sync|whitespace) conflict(?: \d+)?\)",  # Dropbox
@@ -41,9 +41,9 @@ def original_of(path: str) -> str | None:
 
 
 def merge_copies(vault: Vault, files: Iterable[str], *, originals: Container[str]) -> list[str]:
-    """Take in every conflict copy of one of `originals`; returns the files that changed.
+    """Take in every conflict copy of one of `originals`; returns the changed files.
 
-    A copy that cannot be taken in is noted and stays where it is.
+    A copy that cannot be taken in is reported and stays.
     """
     changed: list[str] = []
     named = [(original, copy) for copy in files if (original := original_of(copy)) and original in originals]
@@ -80,7 +80,7 @@ def _state(vault: Vault, path: str) -> bytes | None:
 
 
 def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Operation]:
-    """Keep what was forgotten where it should have gone, if it is not there; other forms of it are in git."""
+    """Archive forgotten entries unless they are there already; other versions of them are in git."""
     if not forgotten:
         return []
     from memfolio.vault.move import into_archive
@@ -90,11 +90,11 @@ def _archived(vault: Vault, original: str, forgotten: list[Excerpt]) -> list[Ope
     page = vault.page(target)
     before = page.content if page else None
     missing = missing_from(target, before, forgotten)
-    return [PutPage(target, into_archive(target, before, missing), page.hash if page else None)] if missing else []
+    return [PutPage.over(page, target, into_archive(target, before, missing))] if missing else []
 
 
 def _missing_blocks(vault: Vault, original: str, copy: bytes) -> list[Operation]:
-    """What the copy of a ledger has and the ledger has not."""
+    """Return the blocks that the copy of a ledger has and the ledger lacks."""
     if (named := ledger_of(original)) is None:
         return []
     present = {each for part in _parts(vault, named[0]) for each, _ in blocks_of(original, part)}
@@ -111,7 +111,7 @@ def _parts(vault: Vault, ledger: Ledger) -> list[bytes]:
 
 
 def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Operation]:
-    """Remove the copy; what the original does not contain of its rest is kept as a page under `conflicts/`."""
+    """Remove the copy; text that the original lacks is kept as a page under `conflicts/`."""
     from memfolio.vault.move import is_bare
 
     page = vault.page(original)
@@ -123,7 +123,7 @@ def _set_aside(vault: Vault, original: str, copy: Page, rest: bytes) -> list[Ope
     name = copy.path.rpartition("/")[2]
     target = f"{agent_root(agent_of(copy.path) or SHARED)}/memory/conflicts/{name}"
     existing = vault.page(target)
-    return [*operations, PutPage(target, rest, existing.hash if existing else None)]
+    return [*operations, PutPage.over(existing, target, rest)]
 
 
 def _is_covered(path: str, original: bytes, copy: bytes) -> bool:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Stamp(NamedTuple):
-    """What tells two states of a file apart without reading it."""
+    """Distinguishes two states of a file without reading it."""
 
     size: int
     mtime_ns: int
@@ -50,9 +50,9 @@ class Disk:
     """The real disk."""
 
     root: Path | None = None
-    """The home's folder: nothing below it is reached through a linked folder, except what is git's own."""
+    """The home's folder: nothing below it is reached through a linked folder, except in `.git`."""
     private: Path | None = None
-    """The folder whose files are their owner's alone."""
+    """The folder whose files only their owner may read."""
     _ways: set[str] | None = None
     """Folders to which the way need not be looked at again; None when it is always looked at."""
 
@@ -100,7 +100,9 @@ class Disk:
 
     def mkdir(self, path: Path) -> None:
         self._check_way(path)
-        os.mkdir(path, 0o700 if _is_below(str(path), str(self.private)) else 0o777)
+        # What a home holds is its owner's: it is closed to others by its own folder, so that its files need not be.
+        is_private = path == self.root or _is_below(str(path), str(self.private))
+        os.mkdir(path, 0o700 if is_private else 0o777)
 
     @contextmanager
     def trusting(self) -> Iterator[None]:
@@ -112,8 +114,11 @@ class Disk:
             self._ways = outer
 
     def _check_way(self, path: Path) -> None:
-        """Raise ELOOP when a folder between the home and `path` is a link: what is behind it is not the home's."""
-        ways, folder = self._ways, os.path.dirname(path)
+        """Raise ELOOP if a folder between the home and `path` is a link: what is behind it is not part of the home."""
+        self._check_folder(os.path.dirname(path))
+
+    def _check_folder(self, folder: str) -> None:
+        ways = self._ways
         if ways is not None and folder in ways:
             return
         for each in _way(str(self.root), folder) if self.root else ():
@@ -147,7 +152,7 @@ class Disk:
             self.close(fd)
 
     def stamp(self, path: Path) -> Stamp | None:
-        """The stamp of a regular file, None when there is none."""
+        """Return the stamp of a regular file, or None if there is none."""
         try:
             info = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -164,7 +169,7 @@ class Disk:
             view = view[self.write(fd, view) :]
 
     def append(self, path: Path, data: bytes, *, sync: bool) -> Stamp:
-        """Append `data`, to a new file if there is none; when it fails, the file is cut back to what it was."""
+        """Append `data`, creating the file if needed; on failure, the file is cut back to its previous size."""
         try:
             fd = self.open(path, os.O_WRONLY | os.O_APPEND)
         except FileNotFoundError:
@@ -172,9 +177,12 @@ class Disk:
         with self.closing(fd):
             return self.append_to(fd, data, sync=sync)
 
-    def append_if(self, path: Path, data: bytes, expected: Stamp | None) -> Stamp | None:
-        """Append durably to a file that is as `expected` says (None: that is not there); None when it is not so."""
-        stamp = self._append_known(path, data, expected) if expected else self.create(path, data)
+    def append_if(self, path: Path, data: bytes, expected: Stamp | None, *, sync: bool = True) -> Stamp | None:
+        """Append durably to a file that is as `expected` says (None: that is not there); None when it is not so.
+
+        Without `sync`, the caller syncs the folder of a file that was not there.
+        """
+        stamp = self._append_known(path, data, expected) if expected else self.create(path, data, sync=sync)
         # An editor may have put another file in this one's place: then our bytes went into an orphan.
         there = self.stamp(path)
         return stamp if stamp and there and there.inode == stamp.inode else None
@@ -202,7 +210,7 @@ class Disk:
         return after if after.size == before + len(data) else after._replace(size=before + len(data), ctime_ns=0)
 
     def closing(self, fd: int) -> _Closing:
-        """Close the handle in the end; that this may fail says nothing about what was written and synced before."""
+        """Close the handle at the end; a failing close says nothing about data that was written and synced."""
         return _Closing(self, fd)
 
     def _cut_back(self, fd: int, size: int) -> None:
@@ -273,15 +281,23 @@ class Disk:
         return self._stamp_if_same(path, staged)
 
     def put_in_place(self, path: Path, data: bytes) -> None:
-        """Write a new file durably where it lies, which costs half of `put`: a crash may leave a part of it there."""
-        self.make_dirs(path.parent)
-        with self.closing(self.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as fd:
+        """Write a new file durably in place, at half the cost of `put`: a crash may leave a part of it.
+
+        The name of its folder is durable already, unless the folder is missing.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        try:
+            fd = self.open(path, flags)
+        except FileNotFoundError:
+            self.make_dirs(path.parent)
+            fd = self.open(path, flags)
+        with self.closing(fd):
             self.write_all(fd, data)
             self.fsync(fd)
         self.sync_dir(path.parent)
 
     def swap(self, path: Path, data: bytes, *, sync: bool = True) -> tuple[Path | None, Stamp | None]:
-        """Replace the file in one step; returns where it lies that was displaced, so that a late edit is not lost.
+        """Replace the file in one step; returns the path of the displaced file, so that a late edit is not lost.
 
         Without `sync`, the caller syncs the folder.
         """
@@ -292,7 +308,7 @@ class Disk:
         return aside, self._stamp_if_same(path, staged)
 
     def _trade(self, temporary: Path, path: Path) -> Path | None:
-        """Put the temporary file in place; returns where the one lies that was there, if there was one."""
+        """Put the temporary file in place; returns the path of the file that was there, if any."""
         for _ in range(2):  # somebody may make or delete it between one step and the next
             if self.stamp(path) and self.exchange(temporary, path):
                 return temporary
@@ -314,12 +330,12 @@ class Disk:
         return aside
 
     def leftovers(self, path: Path) -> list[Path]:
-        """What a crash left beside the file: what was to replace it, or what was displaced by that."""
+        """Return what a crash left beside the file: its intended replacement, or the file that was displaced."""
         pattern = re.compile(re.escape(_beside(path, "#").name).replace(r"\#", "[0-9a-f]{12}"))
         return [path.parent / name for name in self.names(path.parent) if pattern.fullmatch(name)]
 
     def sweep(self, path: Path) -> None:
-        """Throw away what is left beside a file, durably as far as the disk lets us."""
+        """Delete leftovers beside a file, durably if the disk allows it."""
         leftovers = self.leftovers(path)
         for each in leftovers:
             self.discard(each)
@@ -335,7 +351,7 @@ class Disk:
             raise
 
     def _stamp_if_same(self, path: Path, staged: Stamp) -> Stamp | None:
-        """The stamp of what we put there; None when somebody replaced it already, so that it is read again."""
+        """Return the stamp of the file that we put there; None if somebody replaced it, so that it is read again."""
         stamp = self.stamp(path)
         return (
             stamp
@@ -362,13 +378,18 @@ class Disk:
         with suppress(OSError):
             self.unlink(path)
 
+    def discard_folder(self, path: Path) -> None:
+        """Delete a folder if nothing is in it; failing is fine."""
+        with suppress(OSError):
+            os.rmdir(path)
+
     def sync_file(self, path: Path) -> None:
-        """Make everything written to the file so far durable."""
+        """Make everything written to the file durable."""
         with self.closing(self.open(path, os.O_WRONLY)) as fd:
             self.fsync(fd)
 
     def sync_dir(self, path: Path) -> None:
-        """Make names created in or removed from the folder durable; Windows does this by itself."""
+        """Make names created in or removed from the folder durable; Windows needs no call for that."""
         if sys.platform == "win32":
             return
         with self.closing(self.open(path, os.O_RDONLY)) as fd:
@@ -395,7 +416,7 @@ class Disk:
 
     def names(self, path: Path) -> list[str]:
         """The names in a folder, sorted; none when it is absent."""
-        self._check_way(path / "any")
+        self._check_folder(str(path))
         try:
             return sorted(os.listdir(path))
         except FileNotFoundError:
@@ -403,7 +424,7 @@ class Disk:
 
 
 class _Closing:
-    """What `Disk.closing` returns; a class, because it stands on the path of every append."""
+    """The result of `Disk.closing`; a class instead of a generator, since every append uses it."""
 
     __slots__ = ("disk", "fd")
 
@@ -490,7 +511,7 @@ _HINTS = {
 
 
 def full_error(home: Path, error: Exception) -> DiskFullError | None:
-    """What an error says of a disk without room; None where it is about something else. Libraries say it in words."""
+    """Return a DiskFullError if an error means that the disk is full, else None. Libraries raise it in several ways."""
     where = (error.filename if isinstance(error, OSError) else None) or home
     for code, what in _FULL.items():
         if (error.errno == code) if isinstance(error, OSError) else os.strerror(code) in str(error):
@@ -501,7 +522,7 @@ def full_error(home: Path, error: Exception) -> DiskFullError | None:
 
 @contextmanager
 def disk_errors(home: Path) -> Iterator[None]:
-    """Turn what the operating system says into memfolio's own errors, once, with the cause kept."""
+    """Translate errors of the operating system to memfolio's own, once, keeping the cause."""
     try:
         yield
     except OSError as error:
@@ -584,7 +605,7 @@ class FileLock:
 
     @contextmanager
     def if_free(self) -> Iterator[bool]:
-        """Hold the lock if nobody else does; yields whether it is held."""
+        """Hold the lock if it is free; yields whether it is held."""
         threads = self._threads
         if not threads.acquire(blocking=False):
             yield False

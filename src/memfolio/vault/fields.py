@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from memfolio.clock import from_ms
 from memfolio.errors import ContentError, InputError, NaiveTimeError
+from memfolio.text import shown
 from memfolio.types import (
     DEFAULT_KINDS,
     EMPTY,
@@ -64,10 +65,8 @@ def check_content(text: str, max_bytes: int) -> None:
         raise ContentError("the content has a NUL byte", hint="store binary data in a file and remember its path")
     size = len(text) if text.isascii() else len(encoded(text))
     if size > max_bytes:
-        raise ContentError(
-            f"the content has {size} bytes, more than {max_bytes}",
-            hint="split it, or store it in a file and remember a summary with its path",
-        )
+        hint = "split it, or store it in a file and remember a summary with its path"
+        raise ContentError(f"the content has {size} bytes, more than {max_bytes}", hint=hint)
 
 
 def encoded(text: str) -> bytes:
@@ -289,10 +288,10 @@ def check_text(text: str) -> str:
     return content
 
 
-def check_fraction(name: str, value: float) -> float:
+def check_fraction(name: str, value: object) -> float:
     """`value` as a float from 0 to 1."""
-    if not 0 <= value <= 1:
-        raise InputError(f"{name} {str(value)[:40]!r} is not a number from 0 to 1", hint="1 is the most")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{name} {shown(value)!r} is not a number from 0 to 1", hint="1 is the most")
     return float(value) + 0.0  # -0.0 becomes 0.0
 
 

@@ -1,9 +1,10 @@
-"""Folders of notes outside of the home: looked over and read where they lie. Nothing here writes."""
+"""Folders of notes outside of the home: scanned and read in place. Nothing here writes."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,21 +13,23 @@ from memfolio.vault.disk import Disk, Stamp
 from memfolio.vault.paths import INTERNAL, MAX_TRACKED_BYTES, is_junk
 
 ENDINGS = (".md", ".markdown")
+OTHERS = frozenset((".txt", ".text", ".org", ".rst", ".adoc", ".tex", ".html", ".rtf", ".odt", ".doc", ".docx", ".pdf"))
+"""Endings of texts in which people write, too, but which are not read as notes."""
 SKIPPED = frozenset({"node_modules", "__pycache__"})
 BACKUPS = (os.path.join("logseq", "bak"), os.path.join("logseq", "version-files"))
-"""Where Logseq keeps copies of notes as they were."""
+"""Folders in which Logseq keeps old copies of notes."""
 LINKED = "is a link and is not followed: put the note itself here"
 
 
 class NoteFile(NamedTuple):
-    """A note in a folder: how it stands on the disk, and why it is not read, where that is so."""
+    """A note in a folder: its stamp, and the reason if it is not read."""
 
     stamp: Stamp
     problem: str = ""
 
 
 def notes_below(root: str) -> dict[str, NoteFile] | None:
-    """Every note in a folder by its whole path; None where the folder is not there, or cannot be opened."""
+    """Return every note in a folder by absolute path; None if the folder is missing or cannot be opened."""
     found: dict[str, NoteFile] = {}
     for folder, entries in _walk(root):
         if entries is None and folder == root:
@@ -37,20 +40,26 @@ def notes_below(root: str) -> dict[str, NoteFile] | None:
     return found
 
 
+def others_below(root: str) -> Counter[str]:
+    """Count the texts in a folder that are no notes, by the endings of their names."""
+    names = (entry.name for _, entries in _walk(root) for entry in entries or ())
+    return Counter(ending for name in names if (ending := os.path.splitext(name)[1].lower()) in OTHERS)
+
+
 def folders_below(root: str) -> list[str]:
-    """A folder of notes and those in it in which notes may lie; none where it is not there."""
+    """Return a folder of notes and its subfolders that may contain notes; empty if it is missing."""
     return [folder for folder, entries in _walk(root) if entries is not None]
 
 
 def read_note_file(root: str, path: str) -> bytes | None:
-    """The bytes of a note, None where it is gone; nothing is reached through a link below the folder."""
+    """Return the bytes of a note, None if it is gone; no link below the folder is followed."""
     disk = Disk()
     disk.root = Path(root)
     return disk.read(Path(path))
 
 
 def _walk(root: str) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
-    """Each folder with what is in it, None where that cannot be told; hidden ones, backups and homes are left out."""
+    """Yield each folder with its entries, None if it cannot be read; hidden folders, backups and homes are skipped."""
     pending = [root]
     while pending:
         folder = pending.pop()

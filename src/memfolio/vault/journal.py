@@ -43,7 +43,7 @@ _SEAL = re.compile(rb',"hash":"([0-9a-f]{32})"\}$')
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What a change did to one file: the keyed hash before and after, and where an append began."""
+    """The effect of a change on one file: the keyed hash before and after, and where an append began."""
 
     path: str
     now: str | None
@@ -58,7 +58,7 @@ class FileMark:
 
 @frozen
 class TrailLine:
-    """One change as the trail tells it."""
+    """One change as recorded in the trail."""
 
     seq: int
     at: str
@@ -77,7 +77,7 @@ class TrailLine:
 
 
 class Head(NamedTuple):
-    """The end of the trail: the last sealed line, and the file and size where the next one goes."""
+    """The end of the trail: the last sealed line, and the file and offset of the next one."""
 
     seq: int = 0
     hash: str = GENESIS
@@ -86,7 +86,7 @@ class Head(NamedTuple):
 
 
 class SealedLine(NamedTuple):
-    """A line as it stands in the trail, and the head behind it."""
+    """A line exactly as in the trail, and the head after it."""
 
     line: TrailLine
     raw: bytes
@@ -177,7 +177,7 @@ class Trail:
 
     def raw_lines(self, part: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Each whole line of a part with the offset behind it."""
-        data = self._bytes(part, start)
+        data = self.content(part, start)
         offset = start
         for raw in data.split(b"\n")[:-1]:
             offset += len(raw) + 1
@@ -199,11 +199,11 @@ class Trail:
                     yield line
 
     def _first_seq(self, part: str) -> int:
-        """The number of the first line of a part that can be read; 0 where there is none."""
+        """Return the number of the first readable line of a part; 0 if there is none."""
         return next((line.seq for line in self._read_part(part, ())), 0)
 
     def _read_part(self, part: str, containing: Sequence[bytes], *, backwards: bool = False) -> Iterator[TrailLine]:
-        data = self._bytes(part)
+        data = self.content(part)
         lines = _lines_with(data, containing) if containing else data.split(b"\n")[:-1]
         for raw in reversed(lines) if backwards else lines:
             try:
@@ -230,7 +230,8 @@ class Trail:
     def _torn(self, head: Head) -> int:
         return max(0, self._size(head.part) - head.size) if head.part else 0
 
-    def _bytes(self, part: str, start: int = 0) -> bytes:
+    def content(self, part: str, start: int = 0) -> bytes:
+        """The bytes of a part."""
         return self._disk.read(self._home / part, start) or b""
 
     def _size(self, part: str) -> int:
@@ -255,7 +256,7 @@ class Trail:
         return next(self.lines(containing=[b'"seq":%d,' % seq]), None)
 
     def problems(self) -> list[str]:
-        """Where the chain does not hold, one sentence each; nothing when it does."""
+        """Return breaks in the chain, one sentence each; empty if it is intact."""
         found: list[str] = []
         previous, seq = GENESIS, 0
         for part in self.parts():
@@ -304,7 +305,7 @@ def part_for(head: Head, month: str, length: int, limit: int) -> str:
 
 NAME = "recent.jsonl"
 ROTATE_BYTES = 512 * 1024
-"""What may be in the file beside what is needed, and a part of that again, before it is written afresh."""
+"""How many bytes beyond the needed ones the file may have before it is rewritten."""
 
 NEWEST_IDS = 4096
 _COMMITTED = b'{"committed":'
@@ -349,9 +350,9 @@ class Written:
     now: str | None
     stamp: Stamp | None = None
     before: bytes | None = None
-    """What a file that was replaced held."""
+    """The previous content of a replaced file."""
     length: int | None = None
-    """How long the file is then, where the bytes do not tell."""
+    """The length of the file afterwards, if the bytes do not show it."""
     tail: Tail | None = None
     blocks: int = 0
     """How many blocks an append consists of."""
@@ -379,7 +380,7 @@ class Written:
         return self.start is not None and self.data is None
 
     def after(self, before: bytes) -> bytes | None:
-        """The file's content behind this write, given the content in front of it."""
+        """Return the file's content after this write, given the content before it."""
         return self.data if self.start is None else before[: self.start] + (self.data or b"")
 
 
@@ -397,7 +398,7 @@ class Record:
     Only listeners get them: they are not kept, and a change that is read from the file has none.
     """
     before: Mapping[str, bytes] = field(default_factory=dict)
-    """What the files that the change replaced held, as far as this process saw it; only listeners get that, too."""
+    """The previous contents of replaced files, as far as this process saw them; only listeners get these."""
 
     @property
     def moment(self) -> datetime:
@@ -490,16 +491,18 @@ class Journal:
         self.has_unsynced_lines = False
         """Whether the trail has unsynced lines that could not be rebuilt from the files after the next append."""
         self.notices: list[str] = []
-        """What was put right without being asked, for a person to read once."""
+        """Automatic repairs to report to a person once."""
         self.repairs: list[str] = []
-        """What was wrong with the trail and was mended, until somebody verifies it."""
-        self.listeners: list[Callable[[Record], None]] = []
+        """Repairs of the trail, kept until somebody verifies it."""
+        self.listeners: list[Callable[..., None]] = []
+        self.of_many: list[Callable[..., None]] = []
+        """The listeners that take several records at once."""
         self.when_entered: Callable[[], None] = lambda: None
         """Called after every change that is entered here."""
         self.epoch = 0
-        """Grows whenever there may be changes that the listeners were not told about."""
+        """Incremented whenever there may be changes that the listeners have not heard of."""
         self._notified: Head | None = None
-        """The last change that they were told about; None before the first look."""
+        """The last change that the listeners heard of; None before the first look."""
         self._git_lock: Stamp | None = None
         """A lock of git that was waited for in vain."""
         self._keys: dict[str, TrailLine] | None = None
@@ -534,7 +537,7 @@ class Journal:
             self._history.close()
 
     def reset_after_fork(self) -> None:
-        """Forget what a forked process has from its parent: it may be half of a change that a thread was making."""
+        """Discard the state that a forked process inherits: it may be half of a change by a thread of the parent."""
         self.clear()
         self.forget_keys()
         self.is_current = False
@@ -542,7 +545,7 @@ class Journal:
         self.epoch += 1
 
     def await_git(self) -> None:
-        """Wait for a git command that is under way: half of what it does to the files is nobody's edit."""
+        """Wait for a running git command: a half-finished checkout is nobody's edit."""
         path, end = self.home.root / ".git" / "index.lock", time.monotonic() + GIT_SECONDS
         while self.home.config.git.enabled and (lock := self._disk.stamp(path)) and lock != self._git_lock:
             if time.monotonic() > end:
@@ -560,7 +563,7 @@ class Journal:
         return self.files.get(path)
 
     def hash_of(self, path: str) -> str | None:
-        """The hash of a file as it was last left; None where it was not there."""
+        """Return the recorded hash of a file; None if it did not exist."""
         known = self.files.get(path)
         return known.hash if known else None
 
@@ -574,7 +577,7 @@ class Journal:
         return tail
 
     def tail_behind(self, content: bytes | None) -> Tail:
-        """How a file with this content ends; None for one that is not there."""
+        """Return the tail of a file with this content; None stands for a missing file."""
         start = Tail(None, 0, b"", self.home.hasher())
         return start if content is None else start.then(content)
 
@@ -588,7 +591,7 @@ class Journal:
         return number
 
     def catch_up(self) -> None:
-        """Read what others did; repair trail and journal when they disagree."""
+        """Read the changes of other processes; repair trail and journal if they disagree."""
         self.follow(self._read_new())
         is_new = self._is_new  # then its writers may have died with the power
         self._is_new = False
@@ -604,7 +607,7 @@ class Journal:
         self._notified = self.head
 
     def _in_step(self) -> bool:
-        """Whether the trail ends where its last line that is known here does."""
+        """Whether the trail ends with the last line known here."""
         if not self.head.part:
             return not self.trail.parts()
         stamp = self.stamp(self.head.part)
@@ -613,7 +616,7 @@ class Journal:
         return stamp is not None and stamp.size == self.head.size and self.stamp(following) is None
 
     def follow(self, records: Sequence[Record]) -> None:
-        """Carry remembered tails over the changes of other processes, and tell the listeners of them."""
+        """Apply the changes of other processes to the remembered tails, and notify the listeners."""
         for record in records:
             if self._notified is not None and is_sealed(record.raw, self._notified.hash):
                 self._notify(record)
@@ -631,14 +634,16 @@ class Journal:
         self._notified = record.head
         self._tell(record)
 
-    def _tell(self, record: Record) -> None:
-        for listener in self.listeners:
-            try:
-                listener(record)
-            except Exception:  # a subscriber's mistake is not the writer's: the change is made
-                import logging
+    def _tell(self, *records: Record, several: bool | None = None) -> None:
+        """Tell the listeners of these changes: all of them, or only those that do or do not take several at once."""
+        for listener in [each for each in self.listeners if several in (None, each in self.of_many)]:
+            for some in [records] if listener in self.of_many else [(record,) for record in records]:
+                try:
+                    listener(*some)
+                except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                    import logging
 
-                logging.getLogger("memfolio").exception("a subscriber failed on change %d", record.line.seq)
+                    logging.getLogger("memfolio").exception("a subscriber failed on change %d", some[0].line.seq)
 
     def made_under(self, key: str) -> TrailLine | None:
         """The change that was made under this key; the trail is read once, then followed."""
@@ -675,10 +680,10 @@ class Journal:
         sync: bool = False,
         strict: bool = False,
     ) -> TrailLine:
-        """Enter a change that has happened: its line in the trail, its bytes for the committer.
+        """Record a change that has happened: its line in the trail, its bytes for the committer.
 
-        A change of ours is durable already, so trouble here must not make it fail: the line is written later from
-        what the files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement yet.
+        Our own change is durable already, so a failure here must not fail it: the line is written later from what the
+        files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement.
         """
         head = self.head
         at = iso(self.home.now())
@@ -715,7 +720,7 @@ class Journal:
         return line
 
     def sync_trail(self) -> None:
-        """Make every line so far durable, unless they are."""
+        """Make every line durable, unless they are already."""
         head = self.head
         if head.part and self._synced != (head.hash, self.stamp(head.part)):
             self._disk.sync_file(self.home.path(head.part))
@@ -723,7 +728,7 @@ class Journal:
         self.has_unsynced_lines = False
 
     def note_synced(self) -> None:
-        """Every line so far is durable; a file that somebody puts in place of the trail's is not."""
+        """Record that every line is durable; a file that replaces the trail's is not."""
         head = self.head
         self._synced = head.hash, self.stamp(head.part)
 
@@ -752,7 +757,7 @@ class Journal:
     def _read_new(self) -> list[Record]:
         """Read what was added since the last look; the caller holds the write lock.
 
-        Of a file that is read from its beginning, changes that are in git are taken in and not returned.
+        If the file is read from its beginning, changes that are in git are applied but not returned.
         """
         stamp = self._disk.stamp(self.path)
         if stamp is None or stamp.inode != self._inode or stamp.size < self._offset:
@@ -804,7 +809,7 @@ class Journal:
         return None
 
     def _take_committed(self, data: dict[str, Any]) -> None:
-        """What lasts of a change whose bytes nobody needs any more."""
+        """Apply the lasting part of a change whose bytes are in git."""
         for write in data["writes"]:
             self.remember(write["file"], _read_state(write))
         self.head = Head(*data["at"])
@@ -836,7 +841,7 @@ class Journal:
         del self.pending[: bisect_right(self.pending, self.committed, key=lambda record: record.line.seq)]
 
     def add(self, record: Record) -> None:
-        """Take in a change of this process and tell the others."""
+        """Apply a change of this process and write it for the others."""
         self._accept(record)
         self._append(_record_json(record))
         if self.window is not None:
@@ -859,13 +864,13 @@ class Journal:
         return first > self.committed + 1
 
     def rotate_if_large(self) -> None:
-        """Start the file afresh when much of it is not needed any more: every process that opens the home reads it."""
+        """Rewrite the file when much of it is obsolete, since every process that opens the home reads it."""
         needed = 2 * self._needed if self.pending else self._lasting + self._lasting // 4
         if self._offset > ROTATE_BYTES + needed:
             self.rewrite()
 
     def rewrite(self) -> None:
-        """Start the file afresh with what is still needed; other processes notice and read it anew."""
+        """Rewrite the file with what is still needed; other processes notice and read it again."""
         self._let_go()
         # One line for all files is read several times faster than one for each.
         lasting = _encode({"committed": self.committed, "files": self.files, "ids": list(self.newest_ids)})

@@ -34,7 +34,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """A JSON object whose numbers are finite and whose strings can be stored; raises ValueError otherwise."""
+    """Parse a JSON object with finite numbers and storable strings; raises ValueError otherwise."""
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:
@@ -47,7 +47,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def plain(value: Any, where: str = "attributes", depth: int = 0) -> Any:
-    """`value` as JSON would read it back; raises InputError for what JSON cannot hold."""
+    """Return `value` as JSON would read it back; raises InputError for what JSON cannot represent."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, int) and value.bit_length() <= MAX_INT_BITS:
@@ -62,7 +62,7 @@ def plain(value: Any, where: str = "attributes", depth: int = 0) -> Any:
 
 
 def plain_object(values: Mapping[str, Any], where: str = "attributes", depth: int = 0) -> dict[str, Any]:
-    """`values` as JSON would read them back; raises InputError for what JSON cannot hold."""
+    """Return `values` as JSON would read them back; raises InputError for what JSON cannot represent."""
     found = {}
     for name, part in values.items():
         if not isinstance(name, str):
@@ -90,7 +90,7 @@ def new_id(prefix: str, moment: datetime, *taken: Container[str]) -> str:
 
 
 def sign(record: Mapping[str, Any], id: str, moment: datetime, by: Attribution) -> dict[str, Any]:
-    """The record with its signature in front; a record may not bring these fields itself."""
+    """Return the record with id, time and actor in front; a record must not have these fields itself."""
     if clash := _SIGNED & record.keys():
         raise InputError(f"a record cannot set {', '.join(sorted(clash))}", hint="these fields are the writer's")
     signed: dict[str, Any] = {"id": id, "at": iso(moment), "actor": by.actor, "trigger": by.trigger}
@@ -131,9 +131,9 @@ class Line:
 
 @frozen
 class LinesReading:
-    """The records of a ledger, what could not be read, and how many bytes at the end have no line end.
+    """The records of a ledger, the unreadable lines, and the number of trailing bytes without a line end.
 
-    `tail` is the record in those last bytes when they are a whole one: only its line end is missing.
+    `tail` is the record in those bytes if it is complete and only its line end is missing.
     """
 
     records: list[Line] = field(default_factory=list)
@@ -143,7 +143,7 @@ class LinesReading:
 
 
 def render_line(record: Mapping[str, Any]) -> bytes:
-    """`record` as one line; raises InputError for what JSON or UTF-8 cannot hold."""
+    """Render `record` as one line; raises InputError for what JSON or UTF-8 cannot represent."""
     text = json.dumps(plain(record, "record"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         return text.encode() + b"\n"
@@ -213,12 +213,12 @@ def plain_name(path: str) -> str:
 
 
 def text_of(path: str, data: bytes) -> bytes:
-    """What is written in a file, unpacked if it is a compressed one; raises DiskError where that cannot be."""
+    """Return the text of a file, decompressed if needed; raises DiskError if it is damaged."""
     return _unpacked(path, data) if is_packed(path) else data
 
 
 def pack(path: str, text: bytes) -> bytes:
-    """What to write into the file at `path` so that `text_of` gives the text."""
+    """Return the bytes to write into the file at `path` so that `text_of` gives the text."""
     if not is_packed(path):
         return text
     import gzip

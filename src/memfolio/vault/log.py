@@ -54,7 +54,7 @@ _TIMED_TEXT = rf"(?:\*\*)?\[({TIME})\]"
 
 @frozen
 class HandWrittenNote:
-    """One hand-written memory and where it stands."""
+    """A hand-written memory and its position."""
 
     content: str
     start: int
@@ -75,7 +75,7 @@ def read_notes(text: str) -> list[HandWrittenNote]:
 
 
 def closed_fences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Where the closed code fences of `text[start:end]` lie, in whole lines."""
+    """Return the spans of closed code fences in `text[start:end]`, in whole lines."""
     found = list(re.compile(_FENCE).finditer(text, start, len(text) if end is None else end))
     longest = _longest_closing(found)
     spans: list[Span] = []
@@ -109,7 +109,7 @@ def _closes(line: re.Match[str], opening: str) -> bool:
 
 
 def _comments(text: str) -> Iterator[Span]:
-    """Where comments lie that have their lines to themselves."""
+    """Yield the spans of comments that have their lines to themselves."""
     comment_start, rest_of_line = re.compile(_COMMENT_START), re.compile(_REST_OF_LINE)
     at = 0
     while (start := comment_start.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
@@ -120,7 +120,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _pieces(text: str, fences: list[Span], comments: list[Span]) -> Iterator[tuple[int, int, str]]:
-    """`text` as plain lines and as whole fences and comments; where these overlap, the first one counts."""
+    """Yield `text` as plain lines, whole fences and whole comments; of overlapping ones, the first counts."""
     at = 0
     for (start, end), kind in sorted(
         [*((span, "fence") for span in fences), *((span, "comment") for span in comments)]
@@ -249,9 +249,9 @@ def _dedent(piece: str, width: int) -> str:
 
 BlockKind = Literal["preamble", "entry", "text"]
 Start = tuple[int, str | None]
-"""Where an entry starts, and its block id."""
+"""The start of an entry, and its block id."""
 Cut = tuple[int, int, BlockKind, str | None]
-"""Where a block starts and ends, what it is, and its block id."""
+"""Start and end of a block, its kind, and its block id."""
 
 # Both are compiled at their first use: whoever only writes does not need them.
 _ENTRY = rf"(?m)##(?:(?<![^\n]##)|(?<=\A\ufeff##)){AFTER_SIGNS}"
@@ -262,9 +262,9 @@ _PREAMBLE = rf"\A\ufeff?(?:{_FRONT_MATTER})?(?:[ \t\r]*\n|# [^\n]*(?:\n|\Z))*"
 
 
 class Block(NamedTuple):
-    """A stretch of a log: its exact text, where it starts, and the block id if it has one.
+    """A part of a log: its exact text, its start, and its block id, if any.
 
-    The preamble is title, front matter and blank lines; an entry starts with a heading; text is all else.
+    The preamble is title, front matter and blank lines; an entry starts with a heading; everything else is text.
     """
 
     text: str
@@ -275,7 +275,7 @@ class Block(NamedTuple):
 
 @frozen
 class LogEntry:
-    """A memory of a log and every place where it stands, as offsets into the text; the first place is the one read."""
+    """A memory of a log and every place where it occurs, as offsets into the text; the first one is read."""
 
     entry: Entry
     places: tuple[Span, ...]

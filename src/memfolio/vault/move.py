@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableMapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class Excerpt:
 
 
 def lead(path: str) -> str:
-    """What we begin a ledger with; archived logs count no parts."""
+    """Return the beginning of a new ledger; archived logs have no part numbers."""
     named, day = ledger_of(path), day_of(path)
     return f"{title_line(day, named[1] if named else 1)}\n" if day else ""
 
@@ -81,10 +81,11 @@ def _blocks(path: str, text: str) -> tuple[Block, ...]:
     return split_log(text, agent_of(path) or "")
 
 
-def memories_in(path: str, content: bytes | None) -> set[str]:
+@lru_cache(maxsize=8)
+def memories_in(path: str, content: bytes | None) -> frozenset[str]:
     """The ids of a log's memories, of hand-written text too."""
     text = to_text(content or b"")
-    marked = {block.id for block in _blocks(path, text) if block.id}
+    marked = frozenset(block.id for block in _blocks(path, text) if block.id)
     return marked | {found.entry.item.id for found in by_hand(path, text)}
 
 
@@ -235,7 +236,7 @@ Places = Mapping[str, Collection[str]]
 Records = Sequence[Mapping[str, Any]]
 Beside = Callable[[], Iterable[PutPage]]
 Composed = tuple[Files, Files]
-"""Files as they are, and what becomes of them."""
+"""Files as they are, and as they will be."""
 
 
 def cut_out(

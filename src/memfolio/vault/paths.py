@@ -95,7 +95,7 @@ def agent_root(agent: str) -> str:
 
 
 def agent_of(path: str) -> str | None:
-    """Whose file it is, None when it belongs to the home."""
+    """Return the agent that a file belongs to, None if it belongs to the home."""
     parts = path.split("/")
     if parts[0] == SHARED:
         return SHARED
@@ -119,13 +119,13 @@ def title_line(day: date, part: int = 1) -> str:
 
 
 def archive_log(path: str) -> str:
-    """Where entries cut from the log at `path` are kept."""
+    """Return the archive file for entries cut from the log at `path`."""
     log = PurePosixPath(path)
     return str(log.parent / "archive" / log.name[:7] / log.name)
 
 
 def archive_page(path: str, month: str) -> str | None:
-    """Where a page about a conversation or a checkpoint is kept, in the folder of a month; None for other pages."""
+    """Return the archive path of a session page or checkpoint in the folder of a month; None for other pages."""
     match = _PAGE.fullmatch(path)
     if match is None:
         return None
@@ -133,7 +133,7 @@ def archive_page(path: str, month: str) -> str | None:
 
 
 def page_from_archive(path: str) -> str | None:
-    """Where a page that was archived as a whole came from; None for what is no such page."""
+    """Return the original path of a page that was archived as a whole; None for other files."""
     match = _ARCHIVED_PAGE.fullmatch(path)
     if match is None:
         return None
@@ -187,7 +187,7 @@ def ledger_of(path: str) -> tuple[Ledger, int] | None:
 
 
 def place_of(path: str) -> tuple[str, int]:
-    """The ledger that a file is of, and which part of it; any other file stands for itself."""
+    """Return the ledger and part number of a file; any other file is returned as itself."""
     named = ledger_of(path)
     return (named[0].base, named[1]) if named else (path, 0)
 
@@ -263,7 +263,7 @@ KEY = "key"
 OWNER = "owner"
 UNSURVEYED = "unsurveyed"
 PURGES = "purges"
-"""Has a byte for each purge: what was derived from files as they were before is not used any more."""
+"""Has a byte for each purge: anything derived from older files must not be used."""
 MANY = 1000
 
 
@@ -275,7 +275,7 @@ def is_home(root: Path) -> bool:
 
 
 def agents_of(root: Path) -> list[str]:
-    """The agents of a home: every folder of one, and the one that all share where it is there."""
+    """Return the agents of a home: one for each folder, and the shared one if it exists."""
     folder = root / "agents"
     folders = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
     names = [each.name for each in folders if not each.is_symlink()]  # links are not followed anywhere in a home

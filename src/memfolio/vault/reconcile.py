@@ -47,7 +47,7 @@ _TORN_HEADING = re.compile(r"#{1,2}|## \d?|## \d\d:?|## \d\d:\d\d?|## \d\d:\d\d:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of our own blocks: where it lies, its id, who wrote it, and its idempotency key."""
+    """One of our own blocks: its span, its id, its author, and its idempotency key."""
 
     start: int
     end: int
@@ -72,7 +72,7 @@ class Own:
 
 
 def own_end(path: str, content: bytes, start: int, zone: tzinfo) -> Own | None:
-    """Our blocks behind `start`, or None when what begins there is somebody else's."""
+    """Return our blocks after `start`, or None if what begins there is somebody else's."""
     own = _own_entries(path, content, start, zone) if form_of(path) is Form.LOG else _own_lines(content, start)
     return own if own and (own.pieces or not own.is_followed) else None
 
@@ -111,7 +111,7 @@ def _piece(text: str, start: int, end: int, day: date, zone: tzinfo, agent: str)
 
 
 def _is_lead(text: str, day: date, offset: int) -> bool:
-    """Whether the text is only what we put before an entry: the title of a new log, or a blank line."""
+    """Whether the text is only what we write before an entry: the title of a new log, or a blank line."""
     titled = offset == 0 and text.startswith(title_line(day, 1)) and text.count("\n") <= 2
     return titled or not text.strip("\n")
 
@@ -172,7 +172,7 @@ def _missing_suffix(ids: Sequence[str], present: set[str | None]) -> int:
 # that is checked out has it, or as the index has it, though we have written something newer: nobody means that as an
 # edit. A person who commits on top of our newest commit does. All else is an edit that was made without git.
 
-RESTORED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="git-moved")
+RESTORED = Attribution(actor="system:recover", trigger="git-moved")
 MOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-moved")
 REMOVED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="git-commit")
 NOTICE = (
@@ -189,7 +189,7 @@ class GitMove(StrEnum):
 
 
 def git_move_of(standing: GitFileState, content: bytes | None, is_former: Callable[[bytes], bool]) -> GitMove | None:
-    """How git made a file what it is, None when somebody else did; `is_former` knows the states that we recorded."""
+    """Return how git changed a file, None if somebody else did; `is_former` recognizes states that we once wrote."""
     blob = None if content is None else blob_id(content)
     if standing.is_built_on and standing.head not in (standing.ours, standing.indexed) and blob == standing.head:
         return GitMove.COMMIT  # a commit made from an index that was behind does not mean what it leaves out
@@ -210,7 +210,7 @@ def blob_id(content: bytes) -> str:
 
 
 def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
-    """Whether the owner must be told: a critical file changed behind our back or without approval."""
+    """Whether the owner must be alerted: a critical file was changed from outside or without approval."""
     if all(sensitivity(path) is not Sensitivity.CRITICAL for path in paths):
         return False
     if by.actor == HUMAN.actor:
@@ -219,7 +219,7 @@ def needs_alert(paths: Iterable[str], by: Attribution) -> bool:
 
 
 def alert_moved(journal: Journal, about: Sequence[int]) -> None:
-    """Alert the owner of what was put back, unless an alert of that kind stands anyway."""
+    """Alert the owner that files were put back, unless such an alert is open already."""
     if not any(line.by == MOVED for line in open_alerts(journal.trail)):
         journal.enter(Action.ALERT, MOVED, about=about)
     if NOTICE not in journal.notices:
@@ -236,8 +236,8 @@ def alert_moved(journal: Journal, about: Sequence[int]) -> None:
 # - without its newest entries and nothing else of ours: a stale editor saved over them, they are appended again;
 # - anything else: a person's edit, recorded as `human` with its bytes.
 
-RESTORER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="stale-editor")
-TORN_CUTTER = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="torn-entry")
+RESTORER = Attribution(actor="system:recover", trigger="stale-editor")
+TORN_CUTTER = Attribution(actor="system:recover", trigger="torn-entry")
 TORN = "torn"
 RETRIES = 10
 QUIET_SECONDS = 0.05
@@ -265,7 +265,7 @@ class Reconciler:
         self._home = journal.home
         self._committed = committed
         self._taken_out: list[int] = []
-        """Changes that a person's commits made and that took something out, and that nobody was told of yet."""
+        """Changes by people's commits that removed something and have not been reported."""
 
     def reconcile(self, path: str, *, retries: int = RETRIES, takes_own: bool = True) -> bool:
         """Whether the file had been changed by somebody else; afterwards its recorded state says what is in it.
@@ -295,13 +295,13 @@ class Reconciler:
         )
 
     def _make_name_durable(self, seen: FileNow, known: FileState | None) -> None:
-        """See to it that what is appended to a file which somebody put there does not go with its name."""
+        """Make the name of a file that somebody else created durable, so that what is appended to it cannot be lost."""
         is_other = known is None or known.stamp is None or known.stamp.inode != seen.stamp.inode
         if is_other and form_of(seen.path) is not Form.PAGE:
             self._home.disk.sync_dir(self._home.path(seen.path).parent)
 
     def restore_moved(self, paths: Iterable[str]) -> list[str]:
-        """Put back those of the files that a git command took away or made older; one alert tells of all of them."""
+        """Put back files that a git command removed or made older; one alert reports all of them."""
         self._journal.await_git()
         done: list[Written] = []
         for path in dict.fromkeys(paths):
@@ -315,7 +315,7 @@ class Reconciler:
         return [each.path for each in done]
 
     def alert_removed(self) -> None:
-        """Alert the owner, once for all, of what persons' commits took out of the files."""
+        """Alert the owner, once for all, of what people's commits removed from files."""
         if self._taken_out:
             self._journal.enter(Action.ALERT, REMOVED, about=self._taken_out)
             self._taken_out = []
@@ -420,7 +420,7 @@ class Reconciler:
         return line
 
     def _recover_own(self, seen: FileNow, known: FileState | None) -> bool:
-        """Recognise what a crash kept out of the trail; False when somebody else wrote it."""
+        """Recognize our own writes that a crash kept out of the trail; False if somebody else wrote them."""
         size = known.size if known else 0
         if form_of(seen.path) is Form.PAGE or size > len(seen.content):
             return False
@@ -436,7 +436,7 @@ class Reconciler:
         return not own.is_followed or self._record_edit(seen, self._journal.files.get(seen.path))
 
     def _are_known(self, path: str, ids: list[str]) -> bool:
-        """Whether the trail has one of these, or another log: large changes name only their first and last there."""
+        """Whether the trail or another log has one of these ids: large changes name only their first and last."""
         marks = [each.encode() for each in ids]
         lines = self._journal.trail.lines(containing=marks) if ids else iter(())
         if any(each in line.ids for line in lines for each in ids):
@@ -477,7 +477,7 @@ class Reconciler:
         return Written(path, None, content, self._journal.hash_of(path), self._home.hash(content), stamp)
 
     def _readable(self, path: str) -> bytes | None:
-        """A file as far as it can be read: one that cannot must not keep a person's words from being saved."""
+        """Return a file's content, or None if it cannot be read: that must not block saving a person's text."""
         try:
             return self._journal.read(path)
         except (OSError, HomeError):
@@ -521,7 +521,7 @@ class Reconciler:
             self._journal.restamp(seen.path, FileState(tail.hash, tail.size, seen.stamp))
 
     def _record_edit(self, seen: FileNow, known: FileState | None, move: GitMove | None = None) -> bool:
-        """Record a person's edit, with what it must not take away; False when the file changed under our hands."""
+        """Record a person's edit, and save what it must not remove; False if the file changed meanwhile."""
         before = self._before(seen.path) if known and ledger_of(seen.path) else b""
         lost = self._lost(seen, before) if move is None else self._uncommitted(seen, before)
         # What was saved over comes back before the trail knows of the edit: a crash in between only repeats this.
@@ -560,7 +560,7 @@ class Reconciler:
         return [(each, text) for each, text in blocks_of(seen.path, before) if each and each not in there]
 
     def _rescue(self, seen: FileNow, texts: list[str]) -> Written | None:
-        """Append again what was saved over; None when somebody changed the file meanwhile."""
+        """Append overwritten entries again; None if somebody changed the file meanwhile."""
         is_log = form_of(seen.path) is Form.LOG
         tail = self._journal.tail_behind(seen.content)
         lead = ("" if tail.last == b"\n" else "\n") + ("\n" if is_log else "")
@@ -588,7 +588,7 @@ class Reconciler:
         return age < home.config.stale_editor_window.total_seconds() * 1000
 
     def _is_unseen(self, ids: list[str]) -> bool:
-        """Whether the editor cannot have seen all of these: a person who deletes again what came back means it."""
+        """Whether the editor cannot have seen all of these: deleting restored entries again is deliberate."""
         lines = self._journal.trail.lines(containing=[each.encode() for each in ids]) if ids else iter(())
         rescued = {each for line in lines if line.by.actor == RESTORER.actor for each in line.ids}
         return not rescued.issuperset(ids)
@@ -602,7 +602,7 @@ def _vanished(seen: FileNow, before: bytes) -> list[str]:
 
 
 def _put_back(path: str, entries: int) -> str:
-    """What a person is told whose deletion looked like a save of an older copy."""
+    """Return the notice for a person whose deletion looked like saving an older copy."""
     what, it = ("1 entry", "it") if entries == 1 else (f"{entries} entries", "them")
     were, is_meant = ("was", "it is meant") if entries == 1 else ("were", "they are meant")
     return (

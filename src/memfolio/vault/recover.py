@@ -28,13 +28,13 @@ from memfolio.vault.journal import (
 )
 from memfolio.vault.paths import AUDIT, ledger_of
 
-MENDED = Attribution(actor="system:recover", approval=Approval.AUTO, trigger="trail-cut")
+MENDED = Attribution(actor="system:recover", trigger="trail-cut")
 TAMPERED = Attribution(actor="system:audit", approval=Approval.NONE, trigger="trail-cut")
 RETRIES = 5
 GIT_PAUSE = 0.1
-"""Seconds after which git has put a file in the place of one that it deleted."""
+"""Seconds after which git has replaced a file that it deleted first."""
 _MARKERS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
-"""What git puts between the sides of a conflict."""
+"""Conflict markers of git."""
 
 
 def rebuild(journal: Journal) -> None:
@@ -61,7 +61,7 @@ def rebuild(journal: Journal) -> None:
 
 
 def realign(journal: Journal) -> None:
-    """Let the trail and the journal tell the same story again."""
+    """Bring trail and journal back in line."""
     journal.has_unsynced_lines = True
     journal.await_git()
     if not _has_head(journal):
@@ -79,7 +79,7 @@ def realign(journal: Journal) -> None:
 
 
 def _has_head(journal: Journal) -> bool:
-    """Whether the newest line that we know of stands where it was written."""
+    """Whether the newest known line is where it was written."""
     head = journal.head
     end = f'{head.hash}"}}\n'.encode()
     return not head.part or (journal.read(head.part) or b"")[head.size - len(end) : head.size] == end
@@ -152,12 +152,12 @@ def _append_all(journal: Journal, tail: Head, lines: Iterable[tuple[str, bytes]]
 
 
 def _is_altered(cut: bytes) -> bool:
-    """Whether what was cut off the trail is more than a crash leaves: a torn line, or zeros for what was not synced."""
+    """Whether what was cut off the trail is more than a crash leaves: a torn line, or zeros for unwritten data."""
     return b"\n" in cut and b"\0" not in cut
 
 
 def _report(journal: Journal, what: str, *, alert: bool) -> None:
-    """Note that the trail was mended where no crash can have broken it: in the trail, and for people."""
+    """Record a repair of the trail that no crash explains, in the trail and for people."""
     journal.enter(Action.RESTORE, MENDED)
     if alert:
         journal.enter(Action.ALERT, TAMPERED)
@@ -166,9 +166,9 @@ def _report(journal: Journal, what: str, *, alert: bool) -> None:
 
 
 def _newest_in_git(journal: Journal) -> int:
-    """The newest change that is in git; 0 when none is, or git cannot say.
+    """Return the newest change that is in git; 0 if there is none, or git cannot say.
 
-    People write commits too: what one of them says is believed if the trail has the very line that it names.
+    People write commits, too: one is believed only if the trail has the very line that it names.
     """
     hashes = {line.seq: line.hash for line in journal.trail.lines()}
     try:

@@ -29,12 +29,14 @@ class PageHeading(NamedTuple):
     level: int
     title: str
     column: int
+    start: int
+    """Where it begins in the text."""
 
 
 class PageText:
-    """A page as it is written; its lines are numbered from 0.
+    """The text of a page; its lines are numbered from 0.
 
-    What lies in `hidden` spans is not read for headings or fields; where none are given, these are the code fences.
+    Text in `hidden` spans is not searched for headings or fields; by default, code fences are hidden.
     """
 
     def __init__(self, text: str, hidden: Iterable[Span] | None = None) -> None:
@@ -66,8 +68,9 @@ class PageText:
 
     def heading(self, number: int) -> PageHeading | None:
         """The heading on a line, if there is one."""
-        found = None if self.is_hidden_line(number) else _HEADING.fullmatch(self.lines[number].rstrip())
-        return PageHeading(number, len(found[1]), found[2], found.start(2)) if found else None
+        start = self._starts[number]
+        found = None if self.is_hidden(start) else _HEADING.fullmatch(self.lines[number].rstrip())
+        return PageHeading(number, len(found[1]), found[2], found.start(2), start) if found else None
 
     def sections(self, deepest: int = 2) -> Iterator[tuple[PageHeading, int]]:
         """The headings of up to so many signs, each with the line at which its section ends."""
@@ -107,13 +110,13 @@ def marked(body: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Whether nobody changed what we wrote."""
+    """Whether our section is unchanged since we wrote it."""
     match = OURS.search(text)
     return match is not None and body_hash(match[2]) == match[1]
 
 
 def renewed(text: str, body: str) -> str:
-    """The page with another text in the place of ours; what a person wrote around it stays."""
+    """Return the page with another text in our section; everything around it stays."""
     return OURS.sub(lambda _: marked(body), text, count=1)
 
 

@@ -26,7 +26,7 @@ _NAME = attrgetter("name")
 
 @dataclass(slots=True)
 class Survey:
-    """The tracked files of a home, and what stands in the way of others."""
+    """The tracked files of a home, and the problems of others."""
 
     files: list[str] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from memfolio.vault.fields import local
 from memfolio.vault.paths import Home
 
 FOLDER, LOCK, HEARD = "usage", "usage.lock", "hooks/new"
-"""The last is where hooks put what hosts say: its time is when a host said something last."""
+"""The last one is where hooks put what hosts say: its time is that of the last event."""
 PATIENCE = 10.0
 UNWRITTEN = "no model is asked until the home can be written; `memfolio doctor` may know why"
 MOST_SAVED = 200
@@ -36,19 +36,19 @@ MOST_SAVED = 200
 
 @frozen
 class Spent:
-    """What models were asked in one day. `reserved` is what questions without an answer may have cost."""
+    """The use of models in one day. `reserved` is what unanswered questions may have cost."""
 
     day: date
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     overhead: int = 0
-    """How many of the tokens in are not ours: what a host's program sends along."""
+    """Input tokens that are not ours: those that a host's program adds."""
     reserved: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many things that models said were not taken, by the reason."""
     stopped: str = ""
-    """Why nothing more is asked on this day: what the provider said of its limit."""
+    """Why nothing more is asked on this day: the provider's message about its limit."""
 
     @property
     def tokens(self) -> int:

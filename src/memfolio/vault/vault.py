@@ -1,16 +1,15 @@
-"""The vault of a home: what it holds, what is done to it, and what whoever speaks through it may know of."""
+"""The vault of a home: the one door to its files, for reading, changing and looking back, under a speaker's access."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -29,11 +28,12 @@ from memfolio.errors import (
     MemfolioError,
     NotOwnerError,
     PageChangedError,
+    RefusedError,
 )
 from memfolio.redact.redactor import Redactor
 from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
-from memfolio.vault.alerts import open_alerts
+from memfolio.vault.alerts import count_visible_to, open_alerts, visible_to
 from memfolio.vault.change import (
     Access,
     AddEntries,
@@ -41,6 +41,7 @@ from memfolio.vault.change import (
     Allowed,
     Change,
     Guard,
+    Hears,
     Operation,
     Page,
     Place,
@@ -52,7 +53,7 @@ from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft, encoded
-from memfolio.vault.journal import FileState, Head, Journal, Record, Trail, TrailLine, read_line, to_text
+from memfolio.vault.journal import FileState, Head, Journal, Trail, TrailLine, to_text
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import (
     CONFIG,
@@ -66,6 +67,7 @@ from memfolio.vault.paths import (
     day_of,
     is_daily_log,
     is_home,
+    is_state,
     sensitivity,
 )
 from memfolio.vault.reconcile import Reconciler
@@ -82,41 +84,8 @@ if TYPE_CHECKING:
     from memfolio.vault.purge.purge import Purged
 
 
-_PATH = re.compile(rb'"path":"((?:[^"\\]|\\.)*)"')
-"""A file in a line of the trail as it stands there: within a text, these quotes would be escaped."""
-
-
-def visible_to(shows: Shows, trail: Trail, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
-    """The changes of which all files are shown, and alerts about such ones."""
-    every = cache(lambda: {line.seq: line for line in trail.lines()})
-    return (line for line in lines if _is_visible(shows, line, every))
-
-
-def count_visible_to(shows: Shows, trail: Trail) -> int:
-    """How many changes there are of which all files are shown; parsing each would take seconds in a long trail."""
-    shown = cache(lambda path: shows(json.loads(b'"%s"' % path)))
-    found, others = 0, list[TrailLine]()
-    for part in trail.parts():
-        for _, raw in trail.raw_lines(part):
-            if paths := _PATH.findall(raw):
-                found += all(map(shown, paths))
-            else:
-                with suppress(ValueError):  # a line that nobody can read
-                    others.append(read_line(raw))
-    return found + sum(1 for _ in visible_to(shows, trail, others))
-
-
-def _is_visible(shows: Shows, line: TrailLine, every: Callable[[], Mapping[int, TrailLine]]) -> bool:
-    if line.files:
-        return all(map(shows, line.paths))
-    whose = line.by.source if line.action is Action.ALERT else None
-    about = [every()[seq] for seq in line.about if seq in every()]
-    is_shown = whose is None or shows(f"{agent_root(whose)}/")
-    return is_shown and all(_is_visible(shows, each, every) for each in about)
-
-
 def _attributed(by: Attribution, drafts: Sequence[Draft]) -> Attribution:
-    """Who adds memories, in the session and in the name of the source that all of them share."""
+    """Return the attribution with the session and source that all memories share."""
     return _within(by, by.session or _common(drafts, "session"), by.source or _common(drafts, "source"))
 
 
@@ -135,12 +104,12 @@ def _common(drafts: Sequence[Draft], name: str) -> str | None:
 
 # The vault of one home: its files, its one writer, its trail and its history.
 
-INITIALIZER = Attribution(actor="system:init", approval=Approval.AUTO, trigger="init")
+INITIALIZER = Attribution(actor="system:init", trigger="init")
 OWNER = Attribution(actor="human", approval=Approval.APPROVED, trigger="command")
 PURGE = "purge.json"
-"""The file in the home's inside that tells of a purge which is under way."""
+"""The file that describes a purge in progress, in `.memfolio`."""
 PASSING = (HomeBusyError, DiskFullError)
-"""What keeps a home from being written only for a while; it can be read meanwhile."""
+"""Errors that block writing only for a while; the home can be read meanwhile."""
 ATTEMPTS = 3
 T = TypeVar("T")
 PATIENCE = 1.5
@@ -160,9 +129,9 @@ class Condition:
 
 
 class Vault:
-    """Everything that touches the files of a home goes through one of these; threads may share it.
+    """The one way to the files of a home; threads may share it.
 
-    As it is opened it is its owner's. Agents share it by views that `under` makes, each with an access of its own.
+    When opened, it is the owner's. Agents share it through views that `under` makes, each with its own access.
     """
 
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
@@ -184,7 +153,7 @@ class Vault:
         self.writer = Writer(self.journal, self._reconciler, lock)
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
         self.usage = Usage(self.home)
-        """What language models were asked, and what that cost."""
+        """The log of calls to language models, and their cost."""
         self._past: Past | None = None
         self._has_left = False
         if config.git.enabled:
@@ -198,11 +167,9 @@ class Vault:
         speaker: str | None = None,
         place: Place | None = None,
     ) -> Self:
-        """The same vault for one who may write what `guard` lets pass, and see what `scope` shows; None shows all.
+        """Return a view that may write what `guard` admits and see what `scope` shows; None shows everything.
 
-        `place` says of a memory that comes in where it was said.
-
-        Whoever it is made for closes it; the vault itself is closed with the last of them.
+        `place` adds to a new memory where it was said. Each view must be closed; the last one closes the vault.
         """
         view = copy(self)
         view._past = None
@@ -211,24 +178,31 @@ class Vault:
         self._condition.views.add(view)
         return view
 
+    def heard(self, scope: Shows, hears: Hears, place: Place) -> Self:
+        """The same view for somebody who hears only a part of what it shows; it is closed with this one."""
+        view = copy(self)
+        view._past = None
+        view._access = replace(self._access, scope=scope, hears=hears, place=place)
+        return view
+
     @property
     def speaker(self) -> str:
-        """Who speaks here: "owner", "agent", or empty where changes say it themselves."""
+        """The speaker: "owner", "agent", or empty if changes name it themselves."""
         return self._access.speaker
 
     @property
     def scope(self) -> Shows | None:
-        """Which files may be shown to whoever speaks here; None where all may, as to the owner."""
+        """Decides which files the speaker may see; None for all, as for the owner."""
         return self._access.scope
 
     @property
     def problems(self) -> dict[str, str]:
-        """What stands in the way of files, by their paths."""
+        """Problems with files, by path."""
         return self._condition.problems
 
     @property
     def trouble(self) -> MemfolioError | None:
-        """Why the home is only read; None where it can be written."""
+        """Why the home is read-only; None if it can be written."""
         return self._condition.trouble
 
     @property
@@ -245,7 +219,7 @@ class Vault:
         disk: Disk | None = None,
         accept_missing: bool = False,
     ) -> Self:
-        """Open a home, creating what is missing; recovers from crashes and records what people did meanwhile.
+        """Open a home, creating what is missing; recovers from crashes and records edits made meanwhile.
 
         A home that cannot be written here (read-only, or another machine's) opens for reading; `trouble` says why. So
         does one that another process holds or whose disk is full, until a write or a look finds it free.
@@ -270,7 +244,7 @@ class Vault:
         return vault
 
     def _finish_purge(self) -> None:
-        """Finish a purge that a crash interrupted; what is in its way is told, and it is tried at the next opening."""
+        """Finish an interrupted purge; an obstacle is reported, and it is retried at the next opening."""
         if self.home.disk.stamp(self.home.internal / PURGE) is not None:
             from memfolio.vault.purge.purge import resume
 
@@ -326,9 +300,9 @@ class Vault:
         return not (self.home.root / CONFIG).exists() and not self.trail.parts()
 
     def survey(self, *, accept_missing: bool = False, patience: float | None = None) -> list[str]:
-        """Record what people and sync programs did to the files; returns the files that had changed.
+        """Record what people and sync programs did to the files; returns the changed files.
 
-        Raises HomeBusyError when others write for longer than the home's `lock_timeout`, or `patience`.
+        Raises HomeBusyError if others write for longer than the home's `lock_timeout`, or `patience`.
         """
         self._check_open()
         with self.writer.ready(sweeps=False, patience=patience):
@@ -360,7 +334,7 @@ class Vault:
         return changed
 
     def _tampered(self, known: Iterable[str]) -> list[str]:
-        """Critical files that are not what their stamps say; they are read every time, since stamps can be forged."""
+        """Return critical files that differ from their recorded state; always read, since stamps can be forged."""
         critical = [path for path in known if sensitivity(path) is Sensitivity.CRITICAL]
         found = [path for path in critical if not self._is_as_left(path)]
         self.journal.mark_stale(found)
@@ -374,7 +348,7 @@ class Vault:
             return False  # what stands in the way is said when the file is reconciled
 
     def _try_reconcile(self, path: str) -> bool:
-        """Settle a file; what stands in its way is noted and does not stop the others."""
+        """Reconcile a file; a problem with it is noted and does not stop the others."""
         try:
             with disk_errors(self.home.root):
                 return self._reconciler.reconcile(path)
@@ -399,7 +373,7 @@ class Vault:
         key: str | None = None,
         beside: tuple[Operation, ...] = (),
     ) -> Receipt:
-        """Append memories to an agent's logs as one change, with what is `beside`; InputError for bad values."""
+        """Append memories to an agent's logs as one change, with the operations `beside`; InputError if invalid."""
         agent_root(agent)
         drafts = tuple(map(as_draft, items))
         by = _attributed(by, drafts)
@@ -421,17 +395,21 @@ class Vault:
         return self.apply(Change(operations=(AddLines(ledger, tuple(records), prefix),), by=by, action=action))
 
     def page(self, path: str) -> Page | None:
-        """A file's content with the hash that a change of it must name."""
+        """Return a file's content with the hash that a change of it must name."""
         content = self.content(path)
         return None if content is None else Page(path, content, self.home.hash(content))
 
     def content(self, path: str) -> bytes | None:
-        """A file's bytes; None where there is none."""
+        """Return a file's bytes, as far as the speaker may read them; None if it does not exist."""
+        found = self._content(path)
+        return found if found is None or self._access.hears is None else self._access.hears(path, found)
+
+    def _content(self, path: str) -> bytes | None:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
         return self.read(path if self.journal.files.get(path) else check_path(path))
 
     def settings(self, agent: str) -> AgentSettings:
-        """What an agent's `agent.toml` says; ConfigError where that makes no sense."""
+        """Return the settings in an agent's `agent.toml`; raises ConfigError if they are invalid."""
         return read_agent(agent, self.content(agent_file(agent)))
 
     def put_page(
@@ -456,11 +434,27 @@ class Vault:
             self.survey()
         if self.trouble is not None:
             raise self.trouble
+        self._check_heard(change)
         with self._access.allowing(change, self.content) as allowed:
             return self.writer.apply(allowed)
 
+    def _check_heard(self, change: Change) -> None:
+        """Refuse to replace a page that whoever speaks here hears only a part of: the rest would be lost.
+
+        The same goes for knowledge, of which nobody could say who may hear it.
+        """
+        hears = self._access.hears
+        for each in change.operations if hears is not None else ():
+            is_refused, path = False, ""
+            if isinstance(each, PutPage):
+                is_refused = self.content(path := each.path) != self._content(path)
+            elif isinstance(each, AddLines) and not is_state(path := each.ledger.part(1)):
+                is_refused = hears is not None and hears(path, b"") is None
+            if is_refused:
+                raise RefusedError(f"{path} also says what is not for you", hint="let the owner change it")
+
     def allowed(self, change: Change) -> Change:
-        """The change as whoever speaks here may make it, which is not done; PolicyError where they may not."""
+        """Return the change as the speaker may make it, without making it; raises PolicyError if it is refused."""
         with self._access.allowing(change, self.content) as allowed:
             return allowed.change
 
@@ -473,38 +467,42 @@ class Vault:
             return attempt()
 
     def clean(self, change: Change) -> Change:
-        """The change without what must not be written."""
+        """Return the change without secrets."""
         return self._access.clean(change, self.content)
 
     def preview(self, change: Change) -> str:
-        """What a change would do, as a difference; nothing is written."""
+        """Return the effect of a change as a diff; nothing is written."""
         from memfolio.vault.past.merge import difference
 
         self._check_open()
         outlook = self.writer.preview(self.clean(change))
-        return "".join(difference(path, before, after) for path, (before, after) in outlook.items())
+        # Around what changes stand the words of others.
+        shown = outlook if self._access.hears is None else filter(self.shows, outlook)
+        return "".join(difference(path, *outlook[path]) for path in shown)
 
-    def subscribe(self, listener: Callable[[Record], None]) -> None:
-        """Have `listener` called with every change this process makes or finds, under the write lock: be quick.
+    def subscribe(self, listener: Callable[..., None], *, of_many: bool = False) -> None:
+        """Call `listener` with the record of every change made or found, or `of_many` at once: be quick, writers wait.
 
-        It finds the changes of other processes when it writes itself, and on `refresh`. Each change comes once and in
-        order; where that cannot be, `epoch` grows instead, and `states` says how things are.
+        Changes of other processes are found when this one writes, and on `refresh`. Changes come once and in order; if
+        that is impossible, `epoch` grows instead, and `states` shows the files.
         """
         self.journal.listeners.append(listener)
+        self.journal.of_many += [listener] if of_many else []
 
-    def unsubscribe(self, listener: Callable[[Record], None]) -> None:
-        """Tell a listener nothing more."""
-        with suppress(ValueError):
-            self.journal.listeners.remove(listener)
+    def unsubscribe(self, listener: Callable[..., None]) -> None:
+        """Stop notifying a listener."""
+        for listeners in (self.journal.listeners, self.journal.of_many):
+            with suppress(ValueError):
+                listeners.remove(listener)
 
     @property
     def notices(self) -> list[str]:
-        """What was put right without being asked, for a person to read once; whoever tells it clears the list."""
+        """Automatic repairs to report to a person once; whoever reports them clears the list."""
         return self.journal.notices
 
     @property
     def head(self) -> int:
-        """The number of the newest change that this process knows of; where it only reads, of all."""
+        """The number of the newest change known to this process; in a read-only home, of all changes."""
         if self.trouble is None:
             return self.journal.head.seq
         with disk_errors(self.home.root):
@@ -517,13 +515,14 @@ class Vault:
 
     @property
     def epoch(self) -> int:
-        """A number that grows whenever there may be changes that no listener was told about."""
+        """A number that grows whenever there may be changes that listeners have not heard of."""
         return self.journal.epoch
 
     def refresh(self) -> bool:
-        """Catch up with other processes; whether they changed anything. Asking costs a look at one file.
+        """Catch up with other processes and return whether they changed anything. Asking costs a look at one file.
 
-        In a home that cannot be written here, or that they hold, changes are noticed but not told: the epoch grows.
+        If the home cannot be written here, or is held by others, changes are noticed but not reported: only `epoch`
+        grows.
         """
         if self.may_pass and not self._is_closed:
             self.try_survey(patience=0)
@@ -539,7 +538,7 @@ class Vault:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Keep others from changing anything, with all that they did taken in, where the home can be had for it."""
+        """Block other writers, if the home is available, after catching up with them."""
         with ExitStack() as locks:
             if self.can_write:
                 try:
@@ -550,9 +549,9 @@ class Vault:
 
     @contextmanager
     def exclusive(self, *, to_copy: bool = False) -> Iterator[None]:
-        """Keep everybody else from writing, with all that they did taken in.
+        """Block all other writers, after catching up with them.
 
-        On a full disk that cannot be: who only wants to copy what is there holds the files as they are.
+        On a full disk that is impossible; with `to_copy`, the files are locked as they are.
         """
         with self.writer.holding() if to_copy and self.is_full else self.writer.ready():
             yield
@@ -571,12 +570,12 @@ class Vault:
         return look_over(self.home.root, self.journal.files).files
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of one of the `files`, whatever its name is; None where it is gone."""
+        """Return the bytes of one of the `files`, whatever its name; None if it is gone."""
         with disk_errors(self.home.root):
             return self.home.disk.read(self.home.path(path))
 
     def stamp(self, path: str) -> Stamp | None:
-        """How one of the `files` stands on the disk; None where it is gone."""
+        """Return the stamp of one of the `files`; None if it is gone."""
         return self.home.disk.stamp(self.home.path(path))
 
     def glance(self, path: str) -> tuple[int, int, int] | None:
@@ -598,7 +597,7 @@ class Vault:
         return os.path.lexists(self.home.path(path))
 
     def agents(self) -> list[str]:
-        """The agents that have a folder, the one that all share last."""
+        """Return the agents that have a folder, the shared one last."""
         return agents_of(self.home.root)
 
     def has_agent(self, agent: str) -> bool:
@@ -606,42 +605,42 @@ class Vault:
         return os.path.isdir(self.home.path(agent_root(agent)))
 
     def lies_apart(self, folder: Path) -> bool:
-        """Whether neither a folder lies in the home, nor the home in the folder."""
+        """Whether neither the folder is inside the home, nor the home inside the folder."""
         one, home = folder.resolve(), self.home.root.resolve()
         return not one.is_relative_to(home) and not home.is_relative_to(one)
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder of the home, sorted; none where there is no such folder."""
+        """Return the sorted names in a folder of the home; empty if it does not exist."""
         with disk_errors(self.home.root):
             return self.home.disk.names(self.home.path(folder))
 
     def changes(self, *, containing: Sequence[bytes] = (), newest_first: bool = False) -> Iterator[TrailLine]:
-        """Every change, also those that whoever speaks here may not know of (see `told`), oldest first.
+        """Yield every change, oldest first, including those that the speaker may not see (see `told`).
 
-        `containing` passes over those whose line in the trail has none of these bytes, which costs next to nothing.
+        `containing` skips changes whose line in the trail has none of these bytes, at almost no cost.
         """
         with disk_errors(self.home.root):
             yield from (self.trail.newest_first if newest_first else self.trail.lines)(containing=containing)
 
     def count_changes(self) -> int:
-        """How many changes there were, as far as whoever speaks here may know of them."""
+        """Return the number of changes that the speaker may see."""
         return self.head if self.scope is None else count_visible_to(self.scope, self.trail)
 
     def was_made(self, key: str) -> TrailLine | None:
-        """The change that was made under this key; None where there was none."""
+        """Return the change that was made under this key; None if there was none."""
         return self.journal.made_under(key)
 
     def reconcile(self, paths: Sequence[str]) -> list[str]:
-        """Record what people did to these files; returns those that had changed."""
+        """Record edits of these files by people; returns the changed ones."""
         return self.writer.reconcile(paths)
 
     def waiting(self) -> list[TrailLine]:
-        """The changes that git does not have yet, as far as whoever speaks here may know of them."""
+        """Return the changes that are not in git yet, as far as the speaker may see them."""
         return list(self.told(record.line for record in self.journal.pending))
 
     @property
     def obstacle(self) -> str | None:
-        """What kept git from taking the newest changes, when that was tried last."""
+        """What kept the newest changes out of git at the last attempt."""
         return self.committer.obstacle
 
     def reconcile_log(self, agent: str, id: str) -> None:
@@ -655,7 +654,7 @@ class Vault:
                     self._try_reconcile(ledger.part(number))
 
     def try_survey(self, *, patience: float | None = None) -> None:
-        """`survey`, if the home is free and there is room; else it is only read from then on."""
+        """Run `survey` if the home is free and has space; otherwise it becomes read-only."""
         try:
             self.survey(patience=patience)
         except HomeBusyError:
@@ -679,8 +678,13 @@ class Vault:
         """
         with self.at_rest():
             if self.trouble is None:
-                return dict(self.journal.files)
-        return self._read_states(earlier or {})
+                return self._shown(dict(self.journal.files))
+        return self._shown(self._read_states(earlier or {}))
+
+    def _shown(self, states: dict[str, FileState]) -> dict[str, FileState]:
+        """Those of these files of which whoever speaks here hears anything."""
+        hears = self._access.hears
+        return states if hears is None else {path: states[path] for path in states if hears(path, b"") is not None}
 
     def _read_states(self, earlier: Mapping[str, FileState]) -> dict[str, FileState]:
         survey = look_over(self.home.root, earlier)
@@ -693,7 +697,7 @@ class Vault:
         return states
 
     def shows(self, path: str) -> bool:
-        """Whether whoever speaks here may see a file; what they may not is for them as if it were not there."""
+        """Whether the speaker may see a file; a hidden file is treated as missing."""
         return self.scope is None or self.scope(path)
 
     def told(self, lines: Iterable[TrailLine]) -> Iterator[TrailLine]:
@@ -703,7 +707,7 @@ class Vault:
     # Small notes and locks that rooms keep in the home's inside. Both may be lost: then something is done once more.
 
     def hint(self, name: str) -> dict[str, Any]:
-        """The JSON object that a room has noted under a name; an empty one where there is none, or it was spoiled."""
+        """Return the JSON object that a room saved under a name; empty if there is none, or it is damaged."""
         with disk_errors(self.home.root), suppress(ValueError):
             found = json.loads(self.home.disk.read(self.home.internal / name) or b"{}")
             return found if isinstance(found, dict) else {}
@@ -716,9 +720,9 @@ class Vault:
 
     @contextmanager
     def holding(self, name: str, *, patience: float = 0) -> Iterator[None]:
-        """Keep other processes and threads from what goes by this name; writing goes on.
+        """Hold a named lock against other processes and threads; writing goes on.
 
-        Raises HomeBusyError where one of them holds it for longer than `patience` seconds.
+        Raises HomeBusyError if another one holds it for longer than `patience` seconds.
         """
         lock = FileLock(self.home.internal / f"{name}.lock", self.home.disk, timeout=patience)
         with closing(lock), ExitStack() as locks:
@@ -726,13 +730,20 @@ class Vault:
                 locks.enter_context(lock())
             yield
 
+    def claim_vectors(self, identity: str, hashes: Sequence[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
+        """The vectors that other servers have made of texts with these hashes, and those that are left to this one."""
+        return {}, set(hashes)
+
+    def share_vectors(self, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+        """Let other servers have vectors of an embedder that is paid for."""
+
     def drop_lock(self, name: str) -> None:
         """Remove the file of a lock under which nothing is left to be done."""
         with suppress(OSError):
             self.home.disk.unlink(self.home.internal / f"{name}.lock")
 
     def alerts(self) -> list[TrailLine]:
-        """What the owner must be told, as far as whoever speaks here may know of it."""
+        """Return the open alerts that the speaker may see."""
         with disk_errors(self.home.root):
             return list(self.told(open_alerts(self.trail)))
 
@@ -743,7 +754,7 @@ class Vault:
             return self.writer.note(Action.ACK, allowed.change.by, seqs)
 
     def raise_alert(self, by: Attribution, ids: Sequence[str] = ()) -> TrailLine:
-        """Tell the owner of something that memfolio has noticed, and of the memories that it is about."""
+        """Alert the owner to something that memfolio noticed, and to the memories it is about."""
         self.clean(Change(operations=(), by=by, action=Action.ALERT))  # which refuses names that are secrets
         return self.writer.note(Action.ALERT, by, ids=ids)
 
@@ -768,7 +779,7 @@ class Vault:
 
     @property
     def past(self) -> Past:
-        """What happened, what it looked like, and how to go back."""
+        """The history: past changes, past states, undo and rollback."""
         if self._past is None:
             from memfolio.vault.past.past import Past
 
@@ -782,7 +793,7 @@ class Vault:
         return purge(self, ids, by=by, **how)
 
     def verify(self) -> list[Finding]:
-        """What holds and what does not: trail, git and files against each other."""
+        """Check trail, git and files against each other."""
         from memfolio.vault.past.report import verify
 
         with disk_errors(self.home.root):
@@ -796,7 +807,7 @@ class Vault:
             return doctor(self)
 
     def entries(self, agent: str, day: date | None = None) -> list[MemoryItem]:
-        """The memories in an agent's daily logs, of one day or of all, in the order in which they stand there."""
+        """Return the memories in an agent's daily logs, of one day or of all, in file order."""
         root, found = f"{agent_root(agent)}/memory/", list[MemoryItem]()
         for path in self.paths():
             if path.startswith(root) and is_daily_log(path) and day in (None, day_of(path)):
@@ -805,17 +816,14 @@ class Vault:
         return found
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
-        """Which commit holds each of these changes; empty where git cannot say."""
+        """Return the commit of each of these changes; empty if git cannot say."""
         try:
             return self.history.commits_of(seqs)
         except HistoryError:
             return {}
 
     def commit(self) -> int:
-        """Bring every change into git now; returns how many must wait (`committer.obstacle` says why).
-
-        It is -1 if that cannot be told.
-        """
+        """Commit every change to git; returns how many must wait (`committer.obstacle` says why), or -1 if unknown."""
         if self.may_pass and not self._is_closed:
             self.try_survey(patience=0)
         if self.trouble is not None and self.may_pass:
@@ -829,9 +837,9 @@ class Vault:
         return waiting
 
     def close(self) -> None:
-        """Commit what waits and let go of everything; what was closed can be read, but not written.
+        """Commit what is waiting and release everything; a closed vault can be read, but not written.
 
-        Where others have views of the same vault, one that is closed only leaves it to them.
+        If others have views of the vault, closing one leaves it open for them.
         """
         views = self._condition.views
         if self in views:

@@ -1,8 +1,8 @@
-"""The one writer: compose, take the lock, check, write, enter into the trail.
+"""The one writer: take the lock, catch up, compose, check, write, record in the trail.
 
-A change of one ledger is a single append and fsync; the appended bytes are the commit point. Every other change
-goes through an intent. What comes after the commit point (trail, journal) can be made good later from the
-files, so an acknowledged change never fails for it.
+A change of one ledger is a single append and fsync; the appended bytes are the commit point. Every other change goes
+through an intent. Trail and journal come after the commit point and can be restored from the files, so an acknowledged
+change never fails because of them.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ class Writer:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Keep everybody else from writing; what is earlier may be unfinished."""
+        """Block all other writers without catching up; earlier changes may be unfinished."""
         with disk_errors(self._home.root), self._lock():
             yield
 
     def sweep(self, leftovers: Iterable[tuple[str, str]]) -> None:
-        """Clear away what killed processes left beside files; what may be a person's becomes a conflict copy."""
+        """Remove what killed processes left beside files; text that may be a person's becomes a conflict page."""
         for leftover, path in leftovers:
             content, there = self._journal.read(leftover) or b"", self._journal.read(path)
             if there is not None and not path.startswith(f"{AUDIT}/") and not self._is_ours(path, content, there):
@@ -104,7 +104,7 @@ class Writer:
         self._swept = True
 
     def _is_ours(self, path: str, content: bytes, there: bytes) -> bool:
-        """Whether a leftover is a state of the file that the trail has, or what a crash left of such a state."""
+        """Whether a leftover is a state of the file that the trail knows, or the torn remains of one."""
         is_torn = all(byte in (0, wanted) for byte, wanted in zip(content, there, strict=False))
         return is_torn or self._reconciler.is_former(path, content)
 
@@ -118,7 +118,7 @@ class Writer:
             return receipt
 
     def preview(self, change: Change) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """What the change would make of each file: before and after. Ids are not yet those that it would get."""
+        """Return the content of each file before and after the change. Ids are not those that it would really get."""
         with self.ready():
             files = self._compose(change).files
             return {file.path: (before := self._journal.read(file.path), file.after(before or b"")) for file in files}
@@ -162,14 +162,14 @@ class Writer:
         return False
 
     def reconcile(self, paths: Sequence[str]) -> list[str]:
-        """Record what others did to these files; returns the files that had changed."""
+        """Record what others did to these files; returns the changed ones."""
         with self.ready():
             changed = [path for path in paths if self._reconciler.reconcile(path)]
             self._reconciler.alert_removed()
             return changed
 
     def note(self, action: Action, by: Attribution, about: Sequence[int] = (), *, ids: Sequence[str] = ()) -> TrailLine:
-        """Enter a line that changes no file, such as an acknowledgement."""
+        """Record a line that changes no file, such as an acknowledgement."""
         with self.ready():
             return self._journal.enter(action, by, ids=ids, about=about, sync=True)
 
@@ -228,7 +228,7 @@ class Writer:
         plan.files += self._lay(operation.ledger, lines)
 
     def _lay(self, ledger: Ledger, blocks: Sequence[bytes]) -> list[Written]:
-        """The blocks in the parts of their ledger, from the newest on; a block larger than a part has one to itself."""
+        """Distribute blocks over the parts of their ledger, newest first; an oversized block gets its own part."""
         planned, rest = list[Written](), list(blocks)
         for number in count(self._journal.newest_part(ledger)):
             path = ledger.part(number)
@@ -244,10 +244,11 @@ class Writer:
 
     def _reconcile(self, path: str) -> None:
         """Settle a file that is to be written; that it is missing may mean that everything is."""
-        known = self._journal.files
-        if path in known and self._journal.stamp(path) is None and not self._reconciler.restore_moved(known):
+        known, stamp = self._journal.files, self._journal.stamp(path)
+        if path in known and stamp is None and not self._reconciler.restore_moved(known):
             check_not_emptied(self._home.root, set(known), {each for each in known if self._journal.stamp(each)})
-        self._reconciler.reconcile(path)
+        if stamp is None or path not in known or known[path].stamp != stamp:
+            self._reconciler.reconcile(path)
         self._reconciler.alert_removed()
 
     def _compose_page(self, operation: PutPage) -> Written:
@@ -260,7 +261,7 @@ class Writer:
         return Written(path, None, operation.content, operation.expects, now)
 
     def _append_file(self, planned: Written) -> Stamp | None:
-        """Append durably; None when the file is not what the change was composed against."""
+        """Append durably; None if the file differs from the one the change was composed against."""
         if self._journal.has_unsynced_lines:
             self._journal.sync_trail()
         known = self._journal.files.get(planned.path)
@@ -295,7 +296,7 @@ class Writer:
         return line
 
     def _roll_forward(self, path: Path) -> None:
-        """Finish what a crash interrupted."""
+        """Finish a change that a crash interrupted."""
         if intent := self._intents.load(path):
             change, plan = intent
             file_writer = FileWriter(self._journal, self._reconciler)
@@ -316,7 +317,7 @@ class Writer:
 
 
 def details(change: Change, plan: Plan) -> dict[str, Any]:
-    """What the trail and listeners are told of a change beside its files."""
+    """Return the details of a change for the trail and listeners, beside its files."""
     return {"ids": plan.ids, "about": change.about, "key": change.key, "items": tuple(plan.placed)}
 
 
@@ -368,7 +369,7 @@ def _fill(tail: Tail, blocks: list[bytes], limit: int, form: Form, title: bytes)
 
 
 def _lead(tail: Tail, form: Form, title: bytes) -> bytes:
-    """What must stand before the first block so that it begins on a line of its own."""
+    """Return what must precede the first block so that it begins on a line of its own."""
     if tail.size == 0:
         return title
     missing = b"" if tail.last == b"\n" else b"\n"
@@ -408,7 +409,7 @@ class Intents:
         self._disk = disk
 
     def save(self, seq: int, change: Change, plan: Plan) -> Path:
-        """Write the intent durably; when that fails, there is none."""
+        """Write the intent durably; on failure, none is left behind."""
         path = self._folder / f"{seq:012d}.json"
         try:
             self._disk.put_in_place(path, json.dumps(_to_json(change, plan)).encode())  # `load` knows a part of one
@@ -431,7 +432,7 @@ class Intents:
             return None
 
     def drop(self, path: Path) -> None:
-        """Delete an intent durably: one of a change that was taken back must not come true after a power cut."""
+        """Delete an intent durably, so that a reverted change does not come back after a power cut."""
         self._disk.remove(path)
 
 
@@ -484,16 +485,16 @@ class FileWriter:
         self._displaced: list[tuple[str, bytes]] = []
 
     def finish_all(self, files: Sequence[Written], *, gives_way: bool = True) -> list[Written]:
-        """Bring every file to where the intent wants it; durable when this returns."""
+        """Bring every file to the state that the intent wants, durably."""
         done = [self.finish(planned, gives_way=gives_way) for planned in files]
-        self._sync_folders(each for each in files if each.start is None)
+        self._sync_folders(each for each in done if not each.start)
         return done
 
     def finish(self, planned: Written, *, gives_way: bool = True) -> Written:
-        """Bring one file to where the intent wants it; a person's edit in between is kept.
+        """Bring one file to the state that the intent wants; a person's edit in between is kept.
 
-        A page that somebody else changed meanwhile stays, and ours goes beside it; unless `gives_way`, that is a
-        PageChangedError, because there is still a caller to tell.
+        A page that somebody else changed meanwhile stays, and ours is kept beside it; with `gives_way` false,
+        PageChangedError is raised instead, because there is still a caller to tell.
         """
         if planned.start is not None:
             return self._finish_append(planned)
@@ -525,7 +526,7 @@ class FileWriter:
                     planned = self._moved(planned)
                 continue
             self._begun.append(planned)
-            if stamp := disk.append_if(path, planned.data or b"", stamp):
+            if stamp := disk.append_if(path, planned.data or b"", stamp, sync=False):
                 return replace(planned, stamp=stamp)
         raise being_changed(planned.path)
 
@@ -535,7 +536,7 @@ class FileWriter:
         return self._home.hash(head) == (planned.was or self._home.hash(b"")) and self._is_ours(planned, rest)
 
     def _moved(self, planned: Written) -> Written:
-        """The append at the end of a file that somebody changed; without what is there already."""
+        """Return the append moved to the end of a file that somebody changed, without what is already there."""
         self._journal.mark_stale([planned.path])
         tail = self._reconciler.tail(planned.path, takes_own=False)
         present = {each for each, _ in blocks_of(planned.path, self._journal.read(planned.path) or b"")}
@@ -567,7 +568,7 @@ class FileWriter:
         return self.finish(planned, gives_way=gives_way)
 
     def _replace(self, planned: Written) -> Stamp | None:
-        """Put the new page in place; what it displaced stays beside it until the change is entered."""
+        """Put the new page in place; the displaced file stays beside it until the change is recorded."""
         disk, path = self._home.disk, self._home.path(planned.path)
         self._begun.append(planned)
         if planned.data is None:
@@ -576,7 +577,7 @@ class FileWriter:
         return disk.swap(path, planned.data, sync=False)[1]
 
     def take_back(self) -> bool:
-        """Restore the files touched so far, durably; False when that fails too and the intent must stay."""
+        """Restore the files touched so far, durably; False if that fails, too, and the intent must stay."""
         try:
             if not all(self._put_back(planned) for planned in reversed(self._begun)):
                 return False

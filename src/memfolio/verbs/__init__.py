@@ -1,1 +1,1 @@
-"""One table of verbs: what a memory can do, and what every door offers of it."""
+"""The one table of verbs: everything a memory can do, from which every door is derived."""

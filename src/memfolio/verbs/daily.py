@@ -1,7 +1,7 @@
-"""The functions of the set `core`: the verbs of every day.
+"""The functions of the set `core`: the verbs of everyday use.
 
-For an agent each of them may safely be called again. Nothing here loads the memory, so that these
-tools are listed quickly.
+An agent may safely repeat each of these calls. This module does not import the memory, so that the tools are listed
+quickly.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from math import log
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 
-from memfolio.arguments import ANY_ID, nearest
+from memfolio.arguments import ANY_ID, check_known
 from memfolio.errors import InputError, NotFoundError
 from memfolio.govern.gate import kept_once
 from memfolio.types import MemoryItem
@@ -44,7 +44,7 @@ class CheckpointDocument(TypedDict):
 
 
 class ExplanationDocument(TypedDict):
-    """Where a memory stands, what it was made of, what took whose place, and all that was done to it and by whom."""
+    """The place of a memory, its sources, what superseded what, and its history."""
 
     memory: MemoryItem
     path: str
@@ -69,7 +69,7 @@ class StatusDocument(TypedDict):
 
 
 class LearnDocument(TypedDict):
-    """What was learned, as memories; what waits for approval; what is refused and why; and what to read next."""
+    """Learned memories, statements that wait for approval or were refused, and the turns to read next."""
 
     learned: list[MemoryItem]
     proposed: list[str]
@@ -87,7 +87,7 @@ class ToolDocument(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """What else may be said of something that is to be remembered."""
+    """Further fields of a memory to remember."""
 
     tags: list[str]
     session: str
@@ -123,7 +123,7 @@ def remember(
 
 
 class Filters(TypedDict, total=False):
-    """What a memory must be to be found."""
+    """Filters that a memory must pass to be found."""
 
     types: list[Type] | Type
     since: datetime
@@ -205,7 +205,7 @@ def explain(memory: Memory, id: str) -> ExplanationDocument:
 
 
 class Lists(TypedDict, total=False):
-    """What a checkpoint lists, one sentence each."""
+    """The lists of a checkpoint, one sentence per item."""
 
     decisions: list[str]
     findings: list[str]
@@ -233,7 +233,7 @@ def propose(memory: Memory, text: str, to: str | None = None, **fields: Any) -> 
 
 
 class PromptSituation(TypedDict, total=False):
-    """What is going on when a prompt is answered."""
+    """The situation in which a prompt is answered."""
 
     budget: int
     user: str
@@ -339,9 +339,8 @@ def use_tool(
     One that takes something away is called only when `confirmed` says that the person agreed.
     """
     tools = tools_of("all")
-    verb = tools.get(name)
-    if verb is None:
-        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(tools)))
+    check_known("there is no tool", [name], tools, NotFoundError)
+    verb = tools[name]
     if verb.wraps:
         raise InputError(f"{name} calls other tools", hint="name the tool itself")
     given = arguments or {}

@@ -1,4 +1,4 @@
-"""Things as JSON documents, one function for each type; what every door answers with."""
+"""JSON documents, one function per type; every door answers with them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Named(TypedDict):
-    """A memory by its id, and what it says."""
+    """The id and content of a memory."""
 
     id: str
     content: str
@@ -68,7 +68,7 @@ class HitsDocument(TypedDict):
 
 
 class EditDocument(TypedDict):
-    """What a change of memories did or would do; `seq` is the change, null where nothing was done."""
+    """The outcome or preview of a change of memories; `seq` is the change, null if nothing was changed."""
 
     memories: list[MemoryItem]
     diff: str
@@ -77,13 +77,13 @@ class EditDocument(TypedDict):
 
 
 class ForgottenDocument(EditDocument):
-    """The same with whether it is forgotten by now."""
+    """The same, with whether the memory is forgotten."""
 
     forgotten: bool
 
 
 class FactDocument(TypedDict):
-    """The main of a fact; what it rests on comes beside."""
+    """The main fields of a fact; its sources are separate."""
 
     id: str
     subject: str
@@ -122,7 +122,7 @@ def packed(document: dict[str, Any]) -> bytes:
 
 
 def plain(value: object) -> object:
-    """What JSON has no form for, in the nearest that it has."""
+    """Convert a value that JSON has no type for to the nearest one that it has."""
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, MemoryItem):
@@ -140,7 +140,7 @@ def fields_of(value: Any) -> dict[str, Any]:
 
 
 def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
-    """Any thing that a method gives, as a document; a list is told of under its `key`."""
+    """Return the document of any value that a method returns; a list is put under `key`."""
     if key is not None:
         listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
         return {key: [document_of(each) for each in value] if listed else value}
@@ -151,7 +151,7 @@ def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
 
 
 def as_document(item: MemoryItem, **more: object) -> dict[str, Any]:
-    """A memory for programs: what it has, times in UTC."""
+    """Return a memory as a document, with times in UTC."""
     return {name: value for name, value in fields_of(item).items() if value is not None} | more
 
 
@@ -159,15 +159,15 @@ FURTHER = (
     *("event_time", "role", "session", "user", "importance", "confidence"),
     *("origin", "valid_from", "valid_until", "superseded_by"),
 )
-"""What else programs get of a memory that was found."""
+"""Further fields of a found memory, for programs."""
 ON_REQUEST = frozenset({"why", "snippet", "confidence"})
-"""What a hit tells only where somebody asks why it was found."""
+"""Fields of a hit that are returned only with `explain`."""
 USUAL: tuple[Any, ...] = (None, "", "active", [], (), {})
-"""What a hit says where it is in no way out of the ordinary."""
+"""Values of a hit that are left out, since they say nothing out of the ordinary."""
 
 
 def hits(query: str, found: Hits, *, explain: bool = False) -> HitsDocument:
-    """What answers a question, best first; with `explain` also why each was found."""
+    """Return the hits for a question, best first; with `explain`, also why each was found."""
     document = hits_document(query, found)
     for hit, told in zip(found, document["hits"], strict=True):
         told |= {"attributes": hit.memory.attributes, "at": hit.memory.event_time or hit.memory.created_at}
@@ -184,7 +184,7 @@ def _in_short(hit: dict[str, Any]) -> dict[str, Any]:
 
 
 def hits_document(query: str, found: Hits) -> dict[str, Any]:
-    """Hits as the command line tells programs of them."""
+    """Return hits as the command line prints them with `--json`."""
     return {
         "query": query,
         "took_ms": found.took_ms,
@@ -223,7 +223,7 @@ def hit_document(hit: Hit) -> dict[str, Any]:
 
 
 def phase(hit: Hit) -> str:
-    """How far it has faded; `archived` is a place and not a phase here, so what may be archived is dormant."""
+    """Return how far the memory has faded; `archived` names a place here, so the phase of that name becomes dormant."""
     return "dormant" if hit.phase == "archived" else hit.phase
 
 
@@ -237,7 +237,7 @@ def edit_result(value: EditResult) -> EditDocument:
 
 
 def proposal(value: Proposal) -> ProposalDocument:
-    """A proposal with the mark that an approval of it must name."""
+    """Return a proposal with the hash that its approval must name."""
     own = {name: each for name, each in fields_of(value).items() if name != "hash"}
     return cast("ProposalDocument", own | {"title": value.title, "path": value.path, "shown": value.shown})
 
@@ -272,7 +272,7 @@ def rule(value: Rule) -> dict[str, Any]:
 
 
 def knowledge(value: object) -> dict[str, Any]:
-    """A finding, proof or explanation with what it rests on."""
+    """Return a finding, proof or explanation with its premises."""
     from memfolio.knowledge.tree import as_document
 
     return cast("dict[str, Any]", as_document(value))
@@ -284,7 +284,7 @@ def paths(ask: Questions, found: Paths) -> dict[str, Any]:
 
 
 def impact(ask: Questions, found: Impact) -> dict[str, Any]:
-    """What hangs on something: the ends by kind, the paths to them, and the conclusions that fall with it."""
+    """Return what depends on something: affected nodes by kind, paths to them, and conclusions that would fall."""
     ids = ask.ids(found.conclusions)
     return {
         "paths": _paths(ask, [path for each in found.kinds.values() for path in each]),
@@ -295,7 +295,7 @@ def impact(ask: Questions, found: Impact) -> dict[str, Any]:
 
 
 def groups(ask: Questions, found: Groups) -> dict[str, Any]:
-    """What was counted, each with the facts by which it counts."""
+    """Return the counts, each with the facts behind it."""
     ids = ask.ids(cited for members in found.groups.values() for each in members for cited in each.facts)
     told = {
         value: [each._asdict() | {"facts": [ids[cited] for cited in each.facts]} for each in members]
@@ -343,11 +343,11 @@ _SHAPES: Mapping[str, Callable[[Any], Any]] = {
     "MindItem": mind_item,
     "Run": run,
 }
-"""Things that are told otherwise than by their fields; by the names of their types, so that no room is loaded."""
+"""Types that are not simply rendered by their fields; keyed by type name, so that no room has to be imported."""
 
 
 def status(memory: Memory) -> Status:
-    """How a home is doing, under its own name: where it is on its machine is nobody's business elsewhere."""
+    """Return the status of a home by its name only: a remote caller must not learn its path on this machine."""
     # Whoever asks over a network is not told where on the machine the home lies.
     found, home = memory.status(), memory.vault.config.home
     return replace(
@@ -367,7 +367,7 @@ def inside(home: Path, words: str) -> str:
 
 @contextmanager
 def told_inside(home: Path) -> Iterator[None]:
-    """Errors from in here say nothing of where the home is."""
+    """Remove the path of the home from errors raised inside."""
     try:
         yield
     except MemfolioError as error:

@@ -1,4 +1,4 @@
-"""The functions of the sets `mind` and `reason`, for tools that take or answer something else than the method does."""
+"""The functions of the sets `mind` and `reason` whose arguments or answers differ from the method's."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def workflow_done(
 
 
 def _known(memory: Memory, kind: Kind, text: str, title: str | None) -> MindItem | None:
-    """What says the same already."""
+    """Return the item that already says the same."""
     said = (each for each in memory.mind.items(kind) if text.strip() in (each.title, each.text))
     return next((each for each in said if title in (None, each.title)), None)
 
 
 class Approach(TypedDict, total=False):
-    """How a problem is thought through, where that is not left to its classification."""
+    """How to think a problem through, if its classification is not to decide that."""
 
     method: str
     given: dict[str, Any]

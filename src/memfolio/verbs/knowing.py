@@ -1,4 +1,4 @@
-"""The functions of the set `knowledge`, for tools that take or answer something else than the method does."""
+"""The functions of the set `knowledge` whose arguments or answers differ from the method's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Terms(TypedDict):
 
 
 class FactPattern(TypedDict, total=False):
-    """What facts are looked for."""
+    """The pattern that facts must match."""
 
     subject: str
     predicate: str
@@ -139,7 +139,7 @@ def knowledge_explain(memory: Memory, question: str) -> dict[str, Any]:
 
 
 class ConceptFields(TypedDict, total=False):
-    """What else there is to say of a class or a property."""
+    """Further fields of a class or a property."""
 
     label: str
     parent_class: str

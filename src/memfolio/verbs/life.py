@@ -19,7 +19,7 @@ SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
 
 
 class ActedOnDocument(TypedDict):
-    """What a message asked for and about what, what was remembered, found or would be forgotten, and what to say."""
+    """The request in a message, the memories it created, found or would forget, and an answer for the person."""
 
     asked: str | None
     about: str

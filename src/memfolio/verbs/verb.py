@@ -6,7 +6,6 @@ import builtins
 import dataclasses
 import inspect
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from enum import Enum
@@ -14,12 +13,12 @@ from functools import cache, cached_property, reduce
 from importlib import import_module
 from math import isfinite
 from operator import attrgetter, or_
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.errors import InputError, PolicyError
+from memfolio.text import packaged_table
 from memfolio.types import Kind, MemoryItem, Store, Type
 from memfolio.verbs import documents
 from memfolio.verbs.documents import as_document
@@ -30,17 +29,16 @@ if TYPE_CHECKING:
 Effect = Literal["read", "add", "change", "remove"]
 Scope = Literal["read", "write", "admin"]
 OnProgress = Callable[[str, int, int], None]
-"""How far a call is: what it does, how much of it is done, and of how much."""
+"""Reports progress: the current task, how much of it is done, and the total."""
 
 SETS = {"core": "daily", "memory": "life", "knowledge": "knowing", "mind": "doing", "reason": "doing"}
 """The sets of tools, each with the module that has its functions; it is loaded when the set is asked for."""
 TOOL_SETS = (*SETS, "all")
-DATA = Path(__file__).parent / "data"
 AGENT = "agent_id"
-"""Whose memory is meant; whoever calls a verb opens that one."""
+"""The agent whose memory is used; the caller of a verb opens that memory."""
 ON_PROGRESS = "on_progress"
 LEFT_OUT = ("self", "by", ON_PROGRESS, "origin", "tier", "wanted")
-"""What of a method a caller has no say in: who speaks, and whose word it is, follow from who is let in."""
+"""Parameters of methods that callers cannot set: the speaker and the origin follow from who was admitted."""
 UNSOUND = re.compile("[\0\ud800-\udfff]")
 MOST = 10**15
 """No whole number is larger; more digits than any count or id needs."""
@@ -48,10 +46,10 @@ MOST = 10**15
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Verb:
-    """What a memory can do, under its name.
+    """A verb of the table.
 
-    `does` is a function of a memory and plain values, or the path of a method such as "core.read". What the method
-    gives is told as `shows` tells it, of a list each thing.
+    `does` is a function of a memory and plain values, or the path of a method such as "core.read". `shows` names the
+    document that its result is rendered as; for a list, each item is.
     """
 
     does: Callable[..., Any] | str
@@ -67,21 +65,21 @@ class Verb:
     renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Older spellings of arguments, which are accepted."""
     takes: str = ""
-    """What it takes of its method, where that is not all: names, or `name=parameter` for what is called otherwise."""
+    """The parameters of its method that it takes, if not all: names, or `name=parameter` for a renamed one."""
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """What it calls its method with that nobody is asked for."""
+    """Arguments that are always passed to the method and not offered to callers."""
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """What it takes an argument to be that is left out, where that is not what its method does."""
+    """Defaults that differ from those of the method."""
     needs: str = ""
-    """Arguments that nobody may leave out, though its method lets them."""
+    """Arguments that are required although the method has a default for them."""
     short: tuple[str, ...] = ()
-    """The arguments that its tool is listed with, where those are not all that it takes."""
+    """The arguments shown in the listing of its tool, if not all."""
     words: str = ""
     """Words that people use for it, by which it is found beside those of its description."""
     lacks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The doors, of "http", "mcp" and "cli", at which it is not, each with the reason."""
     wraps: bool = False
-    """Whether it calls the verb that its argument `name` names, whose scope it needs then."""
+    """Whether it calls the verb named by its argument `name`, and needs the scope of that verb."""
 
     def __post_init__(self) -> None:
         default = self.does.replace(".", "_") if isinstance(self.does, str) else self.does.__name__
@@ -228,8 +226,7 @@ class Verb:
             name = self.renamed.get(told, told)
             if told == AGENT or value is None:
                 continue
-            if name not in self.parameters:
-                raise InputError(f"{self.name} has no {name[:40]!r}", hint=nearest(name, list(self.parameters)))
+            check_known(f"{self.name} has no", [name], self.parameters)
             if name in given:
                 raise InputError(f"{told} of {self.name} is another name for {name}", hint="give one of the two")
             given[name] = self._read(memory, name, value)
@@ -247,7 +244,7 @@ class Verb:
 
 
 def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
-    """What keyword arguments stand for: the fields of a TypedDict, else those of `remember`."""
+    """Return the parameters behind keyword arguments: the fields of a TypedDict, or those of `remember`."""
     if get_origin(more.annotation) is not Unpack:
         return table("core")["remember"].parameters
     hints, kind = get_type_hints(*get_args(more.annotation)), inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -255,13 +252,13 @@ def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
 
 
 def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
-    """What a function returns, by its annotation."""
+    """Return the return annotation of a function."""
     known = _Names(inspect.unwrap(function).__globals__) if names is None else names
     return inspect.signature(function, eval_str=True, locals=known).return_annotation
 
 
 def method_named(path: str) -> Callable[..., Any]:
-    """The method of `Memory`, or of one of its rooms, that a path such as "core.read" names."""
+    """Return the method of `Memory`, or of one of its rooms, at a path such as "core.read"."""
     from memfolio.memory import Memory
     from memfolio.rooms import Rooms
 
@@ -273,7 +270,7 @@ def method_named(path: str) -> Callable[..., Any]:
 @cache
 def rows(set: str) -> dict[str, Verb]:
     """The rows of one set of tools by the names of their verbs, as `verbs.toml` has them."""
-    found = tomllib.loads((DATA / "verbs.toml").read_text("utf-8"))[set]
+    found = packaged_table("verbs/data/verbs.toml")[set]
     return {name: _read_row(name, SETS[set], **row) for name, row in found.items()}
 
 
@@ -296,8 +293,7 @@ def _read_row(
 
 def table(name: str = "all") -> dict[str, Verb]:
     """The verbs of a set by their names; those of "core" are in every set."""
-    if name not in TOOL_SETS:
-        raise InputError(f"there is no set of tools {name[:40]!r}", hint=nearest(name, list(TOOL_SETS)))
+    check_known("there is no set of tools", [name], TOOL_SETS)
     sets = SETS if name == "all" else dict.fromkeys(("core", name))
     return {each: verb for one in sets for each, verb in rows(one).items()}
 
@@ -313,9 +309,9 @@ def tools_of(name: str) -> dict[str, Verb]:
 
 
 def as_moment(memory: Memory, name: str, text: str) -> datetime:
-    """The time that an argument names, in the home's time zone.
+    """Parse a time argument in the home's time zone.
 
-    For one that looks back from a time, a day stands for its end: what happened on it counts.
+    For arguments that look back from a time, a day means its end, so that everything on that day counts.
     """
     from memfolio.recall.dates import moment_of
 
@@ -350,11 +346,11 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 @cache
 def _arguments() -> dict[str, Any]:
-    return tomllib.loads((DATA / "arguments.toml").read_text("utf-8"))
+    return packaged_table("verbs/data/arguments.toml")
 
 
 def words_for(verb: str, argument: str) -> str:
-    """What an argument of a verb means, in a sentence; empty where nobody said."""
+    """Return the description of an argument of a verb; empty if there is none."""
     told = _arguments()
     return str(told["tool"].get(verb, {}).get(argument) or told.get(argument, ""))
 
@@ -382,7 +378,7 @@ _FORMS = _Names(
     Kind=_literal(Kind),
     Store=_literal(Store),
 )
-"""What the names in the signature of a method stand for in JSON."""
+"""The JSON types behind the names in the signatures of methods."""
 
 _PLAIN: Mapping[Any, dict[str, Any]] = {
     str: {"type": "string"},

@@ -1,4 +1,4 @@
-"""The forms in which memories are kept elsewhere: and the table of where each is read."""
+"""The formats that can be imported, and where each is read."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SOURCES = {
     "markdown": "folders:MARKDOWN",
     "pdf": "pdf:Pdf",
 }
-"""What each is called and where it is, in the order in which they are tried: the first that fits is taken."""
+"""Name and class of each format, in the order in which they are tried; the first that fits is used."""
 NAMES = ("memfolio", *SOURCES)
-"""What `--from` may say; what memfolio itself exported is restored."""
+"""Values of `--from`; an export of memfolio itself is restored instead of imported."""
 
 
 def source_named(name: str) -> Source:

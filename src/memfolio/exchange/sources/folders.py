@@ -125,7 +125,7 @@ _MOLTBOT_FIELD = re.compile(r"(?m)^- \*\*([^*\n]+)\*\*: *(.+)$")
 
 
 def edges(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads the edges of the graph as facts, beside the page itself."""
+    """Read the edges of the graph as facts, beside the page itself."""
     for subject, predicate, other, sure, seen in _EDGE.findall(leaf.text):
         about = {"confidence": read_confidence(sure.strip()), "valid_from": seen.strip() or None}
         yield fact(subject, predicate.strip(), other, **about)
@@ -133,7 +133,7 @@ def edges(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
 
 
 def waiting(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads what nobody has approved as memories in quarantine, proposals one by one."""
+    """Read unapproved proposals as quarantined memories, one by one."""
     found, _ = sections(leaf.text, _PROPOSAL)
     for _, text in found or [("", leaf.text)]:
         told = {name.lower().replace(" ", "_"): value for name, value in _MOLTBOT_FIELD.findall(text)} if found else {}
@@ -167,7 +167,7 @@ _ZONE = {"UTC": "+00:00", "EST": "-05:00", "EDT": "-04:00", "CST": "-06:00", "PS
 
 
 def episodes(leaf: Leaf, match: re.Match[str]) -> Iterator[Incoming]:
-    """Reads each episode as a memory with its time and importance; what is around them stays a page."""
+    """Read each episode as a memory with its time and importance; the rest stays a page."""
     found, rest = sections(leaf.text, _EPISODE)
     for title, text in found:
         fields = {name.lower(): value.strip() for name, value in _FIELD.findall(text)}
@@ -221,12 +221,12 @@ SPEC = Layout(
 # Agents of MABOS: their three stores, facts, rules and cases as JSON, their minds, playbooks and days as Markdown.
 
 STORES = {"long_term": "long_term", "short_term": "short_term", "working": "short_term"}
-"""What was at hand when the store was written is not at hand here."""
+"""Our store for each of theirs; working memory of another time is not working memory here."""
 MIND = "Persona|Capabilities|Beliefs|Desires|Goals|Intentions|Plans|Commitments|Learnings"
 FIELDS = ("type", "importance", "tags", "confidence", "source")
 ATTRIBUTES = ("id", "accessed_at", "access_count", "derived_from")
 OF_FACTS = ("subject", "predicate", "object", "confidence", "source", "valid_from", "valid_until", "category")
-"""What a fact has here, too; all else that it had there is kept as `was`."""
+"""Fields that facts have here, too; all others are kept as `was`."""
 _NUMBERED, _LISTED = re.compile(r"(?m)^\d+[.)] "), re.compile(r"(?m)^[-*+] ")
 FILES = ("memory-store.json", "facts.json", "rules.json", "cases.json", "agent.json", "Beliefs.md", "Desires.md")
 
@@ -259,7 +259,7 @@ def _lore(ref: str, room: Any, fields: Mapping[str, Any]) -> Incoming:
 
 
 def playbook(text: str) -> str:
-    """A section as a procedure: where it names no steps, its first list has them, a numbered one before others."""
+    """Convert a section to a procedure; without steps, its first list becomes the steps, a numbered one preferred."""
     found = _NUMBERED.search(text) or _LISTED.search(text)
     if found is None or (told := read("", text)).steps or told.tree:
         return text
@@ -277,10 +277,10 @@ def _is_agent(path: Path) -> bool:
 
 
 class AgentLayout(Layout):
-    """A layout in which the days may tell once more what is in the stores."""
+    """A layout whose daily logs may repeat what is in the stores."""
 
     def read(self, path: Path) -> Iterator[Incoming]:
-        """What the files hold; a memory that is in the stores does not come from the log of its day as well."""
+        """Yield the contents of the files; a memory in the stores is not read again from the log of its day."""
         if len(agents := agents_of(path)) > 1:
             raise InputError(f"{path} has several agents: {', '.join(agents)}", hint="take them over one by one")
         stored: set[str] = set()

@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 
 class GraphSqlite:
-    """Reads such a file, and never writes to it."""
+    """Read such a database, without ever writing to it."""
 
     name = "graph-sqlite"
 
@@ -42,7 +42,7 @@ class GraphSqlite:
             return False
 
     def count(self, path: Path) -> int:
-        """How many nodes and entities there are."""
+        """Return the number of nodes and entities."""
         return sum(1 for _ in self.read(path))
 
     def read(self, path: Path) -> Iterator[Incoming]:
@@ -58,7 +58,7 @@ class GraphSqlite:
 
 
 def _beside(database: Foreign) -> Mapping[str, dict[str, list[Any]]]:
-    """What each node leads to and names; what comes next in its conversation is told by its time."""
+    """Return the edges and entities of each node; temporal edges are left out, since times show the order."""
     found: defaultdict[str, dict[str, list[Any]]] = defaultdict(dict)
     if database.columns("edges"):
         for edge in database.rows("SELECT * FROM edges WHERE relation_type != 'temporal' ORDER BY id"):
@@ -115,7 +115,7 @@ def _entity_id(entity: Row) -> str:
 
 
 def _json(value: object, otherwise: Any) -> Any:
-    """A column that holds JSON; `otherwise` where it holds nothing of that kind."""
+    """Parse a JSON column; `otherwise` if it holds another type."""
     try:
         found = json.loads(value) if isinstance(value, str) else otherwise
     except (ValueError, RecursionError):

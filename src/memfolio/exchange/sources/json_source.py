@@ -26,7 +26,7 @@ GLANCE = 1 << 16
 LONGEST = 64 << 20
 """Characters that one item may have: only so much is held at a time."""
 MOST_BYTES = 4 << 30
-"""Of a file, or of what an archive says that is in it."""
+"""The largest size of a file, or of the unpacked contents of an archive."""
 MOST_PACKED = 250
 """How many times larger than packed a file of an archive may be; text is ten to twenty times."""
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -38,9 +38,9 @@ Object = Mapping[str, Any]
 
 
 def items(path: Path, names: re.Pattern[str]) -> Iterator[Any]:
-    """The items of the lists at `path`, or the values in its lines; InputError where a file is broken or cut short.
+    """Yield the items of the lists at `path`, or the values on its lines; raises InputError if a file is damaged.
 
-    In a folder or an archive only the files with these names are read.
+    In a folder or an archive, only the files with these names are read.
     """
     try:
         for stream in _streams(path, names):
@@ -51,7 +51,7 @@ def items(path: Path, names: re.Pattern[str]) -> Iterator[Any]:
 
 
 def glance(path: Path, names: re.Pattern[str]) -> str:
-    """How the first of the files begins; nothing for what cannot be read."""
+    """Return the beginning of the first file; empty if it cannot be read."""
     try:
         for stream in _streams(path, names):
             return stream.read(GLANCE).decode("utf-8", "replace")
@@ -97,7 +97,7 @@ def _streams(path: Path, names: re.Pattern[str]) -> Iterator[BinaryIO]:
 
 
 def _members(path: Path, archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.ZipInfo]:
-    """The files of an archive with these names; one that leads out of it, or unpacks to far more, is refused."""
+    """Return the members of an archive with these names; rejects paths outside of it, and archive bombs."""
     found = [each for each in archive.infolist() if _is_named(each.filename, names)]
     if not found:
         raise InputError(f"{path} has no file that is called {names.pattern}", hint="name the export itself")
@@ -206,7 +206,7 @@ def text_in(value: object) -> str:
 
 
 def token_in(value: object) -> str | None:
-    """An identifier; None for what is none."""
+    """Return an identifier; None if the value is not one."""
     return value if isinstance(value, str) and TOKEN_PATTERN.fullmatch(value) else None
 
 
@@ -286,9 +286,9 @@ def _fields(record: Object) -> dict[str, Any]:
 # Of each conversation the branch that was last shown comes; other attempts at an answer are left.
 
 HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
-"""Kinds of messages that nobody said: what the model thought, and what it was told beforehand."""
+"""Kinds of messages that nobody said: the model's thoughts, and its instructions."""
 SAID = ("title", "text", "result", "content", "url")
-"""Where a message that has no parts says something."""
+"""Fields with the text of a message that has no parts."""
 READ = frozenset({"content_type", "parts", "language", "response_format_name", *SAID})
 
 
@@ -336,7 +336,7 @@ class ChatGPT(JsonSource):
 
 
 def branch(nodes: Object, last: Any, parent: str) -> tuple[list[str], Any]:
-    """The keys from the first message to the last that was shown, and what the first one follows."""
+    """Return the keys from the first message to the last one shown, and the parent of the first one."""
     found = dict[str, None]()
     while isinstance(last, str) and last in nodes and last not in found:
         found[last] = None
@@ -345,7 +345,7 @@ def branch(nodes: Object, last: Any, parent: str) -> tuple[list[str], Any]:
 
 
 def _words(content: Object) -> str:
-    """What a message says; a picture or a recording is named by what it is."""
+    """Return the text of a message; images and recordings are represented by their kind."""
     return joined((*map(_part, listed(content, "parts")), *map(content.get, SAID)))
 
 
@@ -405,7 +405,7 @@ def _turns(talk: Object, otherwise: str) -> Iterator[Incoming]:
 
 
 def _branch(talk: Object) -> list[Any]:
-    """The messages up to the one that was last shown; all of them where they do not tell what they follow."""
+    """Return the messages up to the one shown last; all of them if they do not name their parents."""
     every = listed(talk, "chat_messages")
     named = {each["uuid"]: each for each in every if isinstance(each, Mapping) and isinstance(each.get("uuid"), str)}
     last = talk.get("current_leaf_message_uuid") or next(reversed(named), None)
@@ -415,7 +415,7 @@ def _branch(talk: Object) -> list[Any]:
 
 
 def _said(message: Object) -> str:
-    """The words of a message; what the model thought is left out, and what was uploaded is named."""
+    """Return the text of a message without the model's thoughts, and with the names of uploads."""
     blocks = objects_in(message, "content") or [{"type": "text", "text": message.get("text")}]
     words = [each.get("text") for each in blocks if each.get("type") == "text"]
     files = [text_in(each.get("file_name")) for each in objects_in(message, "files")]

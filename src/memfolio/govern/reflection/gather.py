@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain, combinations, zip_longest
 from typing import NamedTuple
@@ -26,7 +26,6 @@ from memfolio.govern.reflection.page import (
     Insights,
     ReflectionItem,
     ReflectionVerb,
-    listed,
     quote,
 )
 from memfolio.graph.entities import is_user, propose
@@ -41,6 +40,7 @@ from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, 
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
+from memfolio.recall.dates import mentions, names_relative_day, upcoming
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.core import ACTIVE, BLOCKS, CRITICAL, IDENTITY, PERSONA, TEMPLATE, Core, CoreLine, CorePage
 from memfolio.stores.flush import is_machine, turn_of
@@ -272,7 +272,7 @@ def reviewed(
     notes: list[str],
 ) -> Insights:
     """What can be said of reflections, topics and revisions, by the model where there is one that answers."""
-    by_rules = Insights(learning=_outcomes(past), understanding=_revisions(replaced), theme=_theme(past, topics))
+    by_rules = Insights(understanding=_revisions(replaced), theme=_theme(past, topics))
     if model is None:
         return by_rules
     lines = [
@@ -296,18 +296,6 @@ def reviewed(
 def _grounded(text: str, shown: str) -> str:
     kept = "".join(each for each in _SENTENCE.findall(" ".join(text.split())) if is_grounded(each, shown))
     return quote(kept, LONGEST_REVIEW)
-
-
-def _outcomes(past: Sequence[Reflected]) -> str:
-    """What became of the proposals of before."""
-    if not past:
-        return ""
-    applied = sum((Counter(each.counts) for each in past), Counter[str]())
-    approved = [counted(applied[verb], noun) for verb, noun in WORDS["nouns"].items() if applied[verb]]
-    since = f"In {counted(len(past), 'reflection')} since {min(each.at for each in past)}"
-    rejected = [f"#{each.number}" for each in past if each.outcome == "rejected"]
-    refused = f" You rejected {listed(rejected)}: those proposals are not made again." if rejected else ""
-    return quote(f"{since} you approved {listed(approved) or 'nothing'}.{refused}", LONGEST_REVIEW)
 
 
 def _revisions(replaced: Replaced) -> str:
@@ -583,6 +571,10 @@ TRIED = 50
 OFTEN = 5
 """From how many uses on a fact is used often."""
 SURE = 0.7
+_LABEL = re.compile(r"\w+(?: \w+)?: ")
+"""How a line of a report begins: `Risk: …`."""
+COMING_UP = ("reminder", "has_to")
+"""Predicates of tasks that come up when they are due."""
 _WHO, _VITAL, _UNTELLING = (frozenset(WORDS[name].split()) for name in ("who", "vital", "untelling"))
 
 
@@ -652,7 +644,7 @@ def _rewrite(
     mine = (None, *users) if len(users) == 1 else (None,)  # of many users none is told to the others
     lately = [each for each in seen.lately if each.user in mine and now - moment(each) <= STALE]
     outdated = [*((each.old.content, each.new.content) for each in clashes if each.why), *seen.replaced]
-    _take_out(core, index, [(_telling(old), _telling(new), new) for old, new in outdated], lately)
+    _take_out(core, index, [(_telling(old), _telling(new), new) for old, new in outdated], lately, now)
     for block, why, texts in _worth([each for each in facts if each.item.user in mine], lately, seen, now):
         core.promote(block, why, texts)
 
@@ -662,6 +654,7 @@ def _take_out(
     index: Index,
     outdated: Sequence[tuple[set[str], set[str], str]],
     lately: Sequence[MemoryItem],
+    now: datetime,
 ) -> None:
     """Propose that lines go which rest on what does not hold; somebody's own lines stay unless a fact replaces them."""
     heard = [_telling(item.content) for item in lately]
@@ -675,6 +668,9 @@ def _take_out(
                 instead = instead or rest.instead
                 core.put(block.name, "replaced by what holds" if instead else "forgotten", instead, line)
                 continue
+            if block.name == ACTIVE and rest.found and not line.id and _is_dated_past(line.says, now):
+                core.put(ACTIVE, "its day is over, or cannot be told", "", line)
+                continue
             came_up = max((len(words & each) for each in heard), default=0) >= min(2, len(words))
             if block.name == ACTIVE and rest.found and not line.id and not came_up:
                 core.put(ACTIVE, f"not come up for {STALE.days} days", "", line)
@@ -685,8 +681,11 @@ def _worth(
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
     """What each block should say and why, the most important first; each text with what it comes down to."""
     # Of several values the last one counts, and the last that was said comes first.
+    names = {each.known.object for each in facts if is_user(each.known.subject) and each.known.predicate == "name"}
     last = {
-        each.known.slot if each.known.is_single else each.known.text: each for each in facts if _is_about_user(each)
+        each.known.slot if each.known.is_single else each.known.text: each
+        for each in facts
+        if _is_about_user(each, names)
     }
     current = [*reversed(last.values())]
     who = [each for each in current if each.known.predicate in _WHO and not each.known.negated]
@@ -703,8 +702,10 @@ def _worth(
     yield CRITICAL, "important or often used", {each.content: each.content for each in vital}
 
 
-def _is_about_user(each: KnownFact) -> bool:
-    return (is_user(each.known.subject) or each.known.subject == each.item.user) and each.item.confidence >= SURE
+def _is_about_user(each: KnownFact, names: Container[str]) -> bool:
+    """Whether it is about the user, whom a model may call by their name."""
+    subject = each.known.subject
+    return (is_user(subject) or subject == each.item.user or subject in names) and each.item.confidence >= SURE
 
 
 def _is_vital(each: KnownFact) -> bool:
@@ -713,10 +714,28 @@ def _is_vital(each: KnownFact) -> bool:
 
 
 def _is_open(item: MemoryItem, now: datetime) -> bool:
-    """Whether it is a decision or task of the moment."""
+    """Whether it is a decision or task of the moment, or a fact about a day to come.
+
+    Reminders come up by themselves.
+    """
     is_over = item.valid_until is not None and item.valid_until < now
-    is_said = item.role is None and item.type in (Type.TASK, Type.DECISION)
-    return is_said and not is_over and now - moment(item) <= FRESH
+    if item.role is not None or is_over or _is_dated_past(item.content, now):
+        return False
+    if item.type is Type.FACT:
+        day = upcoming(item.content, moment(item), UTC)
+        is_near = day is not None and timedelta(0) < day - now <= STALE
+        is_report = _LABEL.match(item.content) is not None
+        return is_near and not is_report and item.source in OVERHEARD and not item.attributes.get("negated")
+    is_said = item.type is Type.DECISION or (
+        item.type is Type.TASK and item.attributes.get("predicate") not in COMING_UP
+    )
+    return is_said and now - moment(item) <= FRESH
+
+
+def _is_dated_past(text: str, now: datetime) -> bool:
+    """Whether a text names a day that is over since shortly, or one that only those know who heard it."""
+    ends = (each.span.end for each in mentions(text, now, UTC))
+    return names_relative_day(text) or any(timedelta(0) <= now - end <= STALE for end in ends)
 
 
 def same(text: str, line: str) -> bool:

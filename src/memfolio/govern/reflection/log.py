@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field
+from dataclasses import field
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from memfolio.clock import EPOCH
 from memfolio.govern.proposals import state_lines
-from memfolio.govern.reflection.page import LEARN, Insights, ReflectionItem
+from memfolio.govern.reflection.page import LEARN, ReflectionItem
 from memfolio.index.index import Index
 from memfolio.index.lookup import newest
 from memfolio.index.maintenance import MARK
@@ -26,18 +26,20 @@ from memfolio.vault.vault import Vault
 
 # What reflections leave behind: the log of all of them, and the page on which understanding grows. Pure.
 #
-# On `evolution.md` ours are the insights, each in a line with its reflection, the threads that end with how often
-# they came up, and the paragraphs of the summary that begin with what they are about. All other lines are a person's.
+# On `evolution.md` ours are the paragraphs of the summary, one for each milestone, that tell how the understanding of
+# the user changed. All other lines are a person's.
 
 TITLE, EVOLUTION = "# Reflection Log\n", "# Evolution\n"
 SUMMARY, THREADS, INSIGHTS = "Summary", "Active Threads", "Insights"
-MILESTONES = {10: "What recurs", 25: "Threads", 50: "What has changed", 100: "Looking back"}
-LATELY = 10
-"""How many reflections a thread is looked for in."""
+MILESTONES = {10: "What became known", 25: "What was added", 50: "What has changed", 100: "Looking back"}
+TOLD = 8
+"""How many things a milestone tells of a kind, the last ones."""
+KEPT = 6
+"""How many an entry of the log names."""
 NAMED = 5
 """How many topics are named."""
 _ENTRY = re.compile(r"Reflection (\d{1,9}) — (\d{4}-\d\d-\d\d), (approved|partly approved|rejected)")
-_FIELD = re.compile(r"- (Applied|About|Asked): (.*)")
+_FIELD = re.compile(r"- (Applied|About|Learned|No longer|Insight|Asked): (.*)")
 _COUNT = re.compile(r"(\w+) (\d{1,9})")
 _OURS = {
     SUMMARY: re.compile(r"\*\*(?:Reflections \d+ to \d+\*\*: |.+, after \d+ reflections\*\* \().*"),
@@ -63,13 +65,19 @@ class Reflected:
     topics: tuple[str, ...] = ()
     """What it was about, most of all first."""
     questions: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+    """What was approved as known about the user."""
+    dropped: tuple[str, ...] = ()
+    """What was known and is not so any more."""
+    insights: tuple[str, ...] = ()
 
 
 def entry(of: Reflected, reason: str = "") -> str:
     """A reflection as the log has it."""
     fields = [f"- Applied: {', '.join(f'{verb} {count}' for verb, count in of.counts.items())}"] if of.counts else []
     fields += [f"- About: {' · '.join(map(_line, of.topics))}"] if of.topics else []
-    fields += [f"- Asked: {_line(each)}" for each in of.questions]
+    named = {"Learned": of.learned, "No longer": of.dropped, "Insight": of.insights, "Asked": of.questions}
+    fields += [f"- {name}: {_line(each)}" for name, listed in named.items() for each in listed]
     fields += [f"- Reason: {_line(reason)}"] if reason else []
     return "\n".join([f"## Reflection {of.number} — {of.at}, {of.outcome}", *fields, ""])
 
@@ -85,7 +93,7 @@ def read_log(text: str) -> list[Reflected]:
 
 
 def _reflected(head: re.Match[str], lines: Iterable[str]) -> Reflected:
-    fields: Lines = {"Applied": [], "About": [], "Asked": []}
+    fields: Lines = {name: [] for name in ("Applied", "About", "Learned", "No longer", "Insight", "Asked")}
     for match in filter(None, map(_FIELD.match, lines)):
         fields[match[1]].append(match[2].strip())
     return Reflected(
@@ -95,10 +103,13 @@ def _reflected(head: re.Match[str], lines: Iterable[str]) -> Reflected:
         counts={verb: int(count) for verb, count in _COUNT.findall(", ".join(fields["Applied"]))},
         topics=tuple(topic for line in fields["About"] for topic in line.split(" · ")),
         questions=tuple(fields["Asked"]),
+        learned=tuple(fields["Learned"]),
+        dropped=tuple(fields["No longer"]),
+        insights=tuple(fields["Insight"]),
     )
 
 
-def evolve(text: str, log: Sequence[Reflected], insights: Insights, limit: int, summarise: Summarise) -> str:
+def evolve(text: str, log: Sequence[Reflected], limit: int, summarise: Summarise) -> str:
     """The page after the last reflection of the log, within `limit` tokens as far as a person's lines allow."""
     this, page = log[-1], PageText(text.replace("\r\n", "\n"))
     sections = [(each, end) for each, end in page.sections() if each.level == 2 and each.title in _OURS]
@@ -107,44 +118,23 @@ def evolve(text: str, log: Sequence[Reflected], insights: Insights, limit: int, 
     for heading, end in sections:
         for line in filter(str.strip, page.lines[heading.line + 1 : end]):
             (own if _OURS[heading.title].fullmatch(line) else theirs)[heading.title].append(line)
-    fresh = [
-        f"- Reflection {this.number}, {name}: {_line(insight)}" for name, insight in asdict(insights).items() if insight
-    ]
-    own[INSIGHTS][:0] = fresh
-    own[THREADS] = list(_threads(log[-LATELY:]))
+    paragraphs = own[SUMMARY]
     if title := MILESTONES.get(this.number, MILESTONES[100] if this.number % 100 == 0 else ""):
-        before = [match[2] for line in own[INSIGHTS] if (match := _OURS[INSIGHTS].fullmatch(line))]
-        told = [each for each in (_milestone(this.number, log), *before) if each]
+        before = max((each for each in MILESTONES if each < this.number), default=0)
+        told = list(_milestone([each for each in log if each.number > before]))
         if words := summarise(told, limit // 8) if told else "":
-            own[SUMMARY].insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {words}")
-    # The oldest insights stand on the pages of their reflections; those of the last one stay, however long.
-    while estimate_tokens(after := _page(rest, own, theirs)) > limit:
-        if len(own[INSIGHTS]) > len(fresh):
-            own[INSIGHTS].pop()
-        elif own[SUMMARY]:
-            own[SUMMARY].pop()
-        else:
-            break
+            paragraphs.insert(0, f"**{title}, after {this.number} reflections** ({this.at}): {words}")
+    while estimate_tokens(after := _page(rest, paragraphs, theirs)) > limit and len(paragraphs) > 1:
+        paragraphs.pop()  # the oldest
     return after
 
 
-def _page(rest: str, own: Lines, theirs: Lines) -> str:
+def _page(rest: str, paragraphs: Sequence[str], theirs: Lines) -> str:
     """The page; nothing where there is nothing to say."""
-    gaps = {title: "\n\n" if title == SUMMARY else "\n" for title in _OURS}
-    sections = [
-        f"## {title}\n\n{gap.join([*own[title], *theirs[title]])}"
-        for title, gap in gaps.items()
-        if own[title] or theirs[title]
-    ]
+    lines = {title: "\n".join(listed) for title, listed in theirs.items()}
+    lines[SUMMARY] = "\n\n".join([*paragraphs, *theirs[SUMMARY]])
+    sections = [f"## {title}\n\n{words}" for title, words in lines.items() if words]
     return "\n\n".join([rest.rstrip() or EVOLUTION.rstrip(), *sections]) + "\n" if rest or sections else ""
-
-
-def _threads(log: Sequence[Reflected]) -> Iterator[str]:
-    """What comes up again and again."""
-    for topic, count in _often(each.topics for each in log):
-        yield f"- {_line(topic)} — in {count} of the last {len(log)} reflections"
-    for question, count in _often(each.questions for each in log):
-        yield f"- {_line(question)} — asked in {count} reflections"
 
 
 def _often(given: Iterable[Sequence[str]]) -> list[tuple[str, int]]:
@@ -152,22 +142,26 @@ def _often(given: Iterable[Sequence[str]]) -> list[tuple[str, int]]:
     return [(each, count) for each, count in counts.most_common(NAMED) if count > 1]
 
 
-def _topics(log: Sequence[Reflected], words: str = "Mostly about {}. ") -> str:
-    often = ", ".join(f"{topic} ({count})" for topic, count in _often(each.topics for each in log))
-    return words.format(often) if often else ""
-
-
-def _milestone(number: int, log: Sequence[Reflected]) -> str:
-    """What the talk was about, by the log; how often something was approved says nothing about the user."""
-    half = len(log) // 2
-    text = _topics(log)
-    if number >= 50:
-        text += _topics(log[:half], "At first it was {}; ") + _topics(log[half:], "lately it is {}. ")
-    elif number == 25:
-        text += _topics(log[-LATELY:], "What goes on: {}. ")
+def _milestone(log: Sequence[Reflected]) -> Iterator[str]:
+    """How the understanding of the user changed in these reflections; nothing where it did not."""
+    dropped = list(dict.fromkeys(line for each in log for line in each.dropped))
+    learned = [line for each in log for line in each.learned if line not in dropped]
+    insights = [line for each in log for line in each.insights]
+    if not (dropped or learned or insights):
+        return
+    if learned:
+        yield f"Learned since {log[0].at}: {_listed(learned)}."
+    if dropped:
+        yield f"No longer so: {_listed(dropped)}."
+    yield from dict.fromkeys(insights)
+    if topics := [topic for topic, _ in _often(each.topics for each in log)]:
+        yield f"Mostly about {', '.join(topics)}."
     if asked := [question for question, _ in _often(each.questions for each in log)]:
-        text += f"Asked again and again: {' '.join(asked)} "
-    return text.strip()
+        yield f"Asked again and again: {' '.join(asked)}"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "; ".join(line.rstrip(" .") for line in list(dict.fromkeys(lines))[-TOLD:])
 
 
 def in_short(texts: Sequence[str], limit: int) -> str:

@@ -7,21 +7,19 @@ What a person changes on the page counts: words, lines of a difference, items th
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError
-from memfolio.text import counted, estimate_tokens
+from memfolio.text import counted, estimate_tokens, packaged_table
 from memfolio.types import EMPTY, Type, frozen
 from memfolio.vault.fields import check_fraction
 
-WORDS: Mapping[str, Any] = tomllib.loads((Path(__file__).parents[1] / "data" / "reflection.toml").read_text("utf-8"))
+WORDS: Mapping[str, Any] = packaged_table("govern/data/reflection.toml")
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 

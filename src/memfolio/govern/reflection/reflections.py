@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ from memfolio.errors import (
 )
 from memfolio.govern.gate import Gate
 from memfolio.govern.reflection.log import (
+    KEPT,
     KIND,
     NOTHING,
     TITLE,
@@ -94,7 +95,7 @@ class PlannedPages:
 
     def put(self, path: str, content: bytes | None) -> None:
         before = self._vault.page(path)
-        self.puts[path] = PutPage(path, content, before.hash if before else None)
+        self.puts[path] = PutPage.over(before, path, content)
 
     def entity(self, id: str) -> tuple[EntityText, Node]:
         page = self.page(self._paths[id]) if id in self._paths else None
@@ -582,13 +583,16 @@ class Reflections:
             counts=Counter(item.verb.value for item in decided.applied.values()),
             topics=written.topics,
             questions=written.questions,
+            learned=tuple(_understood(decided, "added")),
+            dropped=tuple(_understood(decided, "removed")),
+            insights=tuple(filter(None, asdict(written.insights).values() if self._model else ())),
         )
         # A remark, so that the page still parses.
         yield self._put(pending.path, f"> **{', '.join(_told(of, pending, decided))}**\n\n{pending.text}")
         yield self._put(self._log, f"{(self._read(self._log) or TITLE).rstrip()}\n\n{entry(of, reason)}")
         path, limit = f"{self._meta}/evolution.md", self._vault.config.reflection.evolution
         before = self._read(path)
-        after = evolve(before, [*self.past(), of], written.insights, limit, self._summarise)
+        after = evolve(before, [*self.past(), of], limit, self._summarise)
         if after != before:
             yield self._put(path, after)
 
@@ -633,11 +637,22 @@ class Reflections:
 
     def _put(self, path: str, text: str | None) -> PutPage:
         page = self._vault.page(path)
-        return PutPage(path, None if text is None else to_bytes(text), page.hash if page else None)
+        return PutPage.over(page, path, None if text is None else to_bytes(text))
 
 
 def _line(of: Pending, **more: Any) -> dict[str, Any]:
     return {"op": Op.REVIEW, "kind": KIND, "page": of.path, "number": of.number, **more}
+
+
+def _understood(decided: DecidedReflection, change: str) -> list[str]:
+    """What was learned, and the lines that came to core memory or left it; what goes on at the moment says little."""
+    found = dict[str, None]()
+    for item in decided.applied.values():
+        if item.verb is CORE and item.text != ACTIVE:
+            found |= dict.fromkeys(getattr(item, change))
+        elif item.verb is LEARN and change == "added":
+            found[item.text] = None
+    return list(found)[:KEPT]
 
 
 def _told(of: Reflected, pending: Pending, decided: DecidedReflection) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""The words in which facts are told: classes, properties and business rules, as JSON-LD pages."""
+"""The vocabulary of facts: classes, properties and business rules, as JSON-LD pages."""

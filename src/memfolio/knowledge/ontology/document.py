@@ -9,7 +9,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
@@ -34,6 +33,7 @@ from memfolio.knowledge.ontology.term import (
     TermKind,
     Vocabulary,
 )
+from memfolio.text import packaged_table, packaged_text
 from memfolio.types import frozen
 
 # Pages of an ontology: JSON-LD in a normal form that is read without any library, and terms made of it. Pure.
@@ -42,13 +42,12 @@ from memfolio.types import frozen
 
 MOST_BYTES = 8 * 1024 * 1024
 DEEPEST = 24
-_DATA = Path(__file__).parent / "data"
-_TABLES = tomllib.loads((_DATA / "rdf.toml").read_text("utf-8"))
+_TABLES = packaged_table("knowledge/ontology/data/rdf.toml")
 PREFIXES: dict[str, str] = _TABLES["prefixes"]
 LOCAL: dict[str, str] = _TABLES["local"]
-"""Where what is no term of an ontology has its identifiers."""
+"""Namespaces of identifiers that are not terms of an ontology."""
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
-"""What may stand before a colon and is no domain."""
+"""Words before a colon that are not domains."""
 HEADER = "owl:Ontology"
 LABELS = ("rdfs:label", "skos:prefLabel")
 FUNCTIONAL = "owl:FunctionalProperty"
@@ -69,7 +68,7 @@ Node = Mapping[str, Any]
 
 @frozen
 class Document:
-    """A page: the nodes of its graph as they stand there, the terms among them, and the prefixes that it uses."""
+    """A page: the nodes of its graph as written, the terms among them, and the prefixes in use."""
 
     domain: str
     nodes: tuple[Node, ...] = ()
@@ -78,16 +77,16 @@ class Document:
 
     @property
     def label(self) -> str:
-        """What the page calls itself."""
+        """The title of the page."""
         headers = (_text(node, "rdfs:label") for node in self.nodes if _is_header(node))
         return next(filter(None, headers), self.domain)
 
 
 @lru_cache(maxsize=64)
 def read_page(content: bytes, domain: str) -> Document:
-    """The document that a page has; one that is not in normal form is read by the RDF library.
+    """Read a page; one that is not in normal form is read by the RDF library.
 
-    OntologyError where it is no JSON-LD, needs something remote, or is too large or too deep.
+    Raises OntologyError if it is not JSON-LD, needs a remote document, or is too large or too deep.
     """
     given = parse_json(content, domain)
     if is_normal(given, domain):
@@ -121,7 +120,7 @@ def write_page(document: Document) -> bytes:
 
 
 def parse_json(content: bytes, where: str) -> Any:
-    """What a JSON-LD text says, if it is within bounds and needs nothing from elsewhere."""
+    """Parse JSON-LD that is within bounds and refers to nothing remote."""
     if len(content) > MOST_BYTES:
         raise OntologyError(f"{where} has more than {MOST_BYTES:,} bytes", hint="split it into several domains")
     try:
@@ -149,7 +148,7 @@ def is_normal(given: Any, domain: str) -> bool:
 
 
 def _is_start(value: Any) -> bool:
-    """Whether identifiers may begin with it, so that a prefix can stand for it."""
+    """Whether a prefix can stand for it, since identifiers may begin with it."""
     return isinstance(value, str) and value[-1:] in ("/", "#")
 
 
@@ -167,7 +166,7 @@ def terms_in(nodes: Iterable[Node], domain: str) -> Iterator[Term]:
 
 
 def term_of(node: Node) -> Term | None:
-    """The term that a node describes; None where it describes something else."""
+    """Return the term that a node describes; None if it describes something else."""
     types = _types(node)
     kind = next((TYPES[name] for name in types if name in TYPES), None)
     if kind is None:
@@ -222,7 +221,7 @@ def _above(kind: TermKind) -> str:
 
 
 def _place(node: Node) -> tuple[int, str]:
-    """Where a node stands in its page: what the page says of itself, terms by kind and id, then the rest."""
+    """Sort key of a node in its page: the header, terms by kind and id, then the rest."""
     kinds = [TYPES[each] for each in _types(node) if each in TYPES]
     rank = list(TermKind).index(kinds[0]) if kinds else len(TermKind)
     return -1 if _is_header(node) else rank, str(node.get("@id"))
@@ -262,7 +261,7 @@ def _references(node: Node, name: str) -> tuple[str, ...]:
 
 
 def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
-    """OntologyError where a part is nested too deep, or a context is not written out."""
+    """Raise OntologyError if a part is nested too deep, or a context is not written out."""
     if depth > DEEPEST:
         raise OntologyError(f"{where[:200]} is nested too deep", hint="write each term as a node of @graph")
     inside: Any = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
@@ -280,9 +279,9 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
 
 FORMATS: dict[str, list[str]] = _TABLES["formats"]
 _PROPERTIES = ("rdf:Property", FUNCTIONAL)
-"""What only says that something is a property; its range decides of which kind."""
+"""Types that only declare a property; its range decides of which kind it is."""
 _VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
-"""Types of values that are read as one of ours."""
+"""Foreign types of values, each with ours."""
 _WHERE = "the document"
 
 
@@ -296,7 +295,7 @@ def searcher() -> Any:
 
 
 def format_named(name: str) -> str:
-    """One of FORMATS by any of its names: `JSON-LD` and `.jsonld` are jsonld; a name that is none stays as it is."""
+    """Return the format with this name or alias, such as jsonld for `JSON-LD`; unknown names are returned unchanged."""
     plain = re.sub(r"[\W_]+", "", name.casefold())
     return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
 
@@ -315,7 +314,7 @@ def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[di
 
 
 def adopted(content: bytes, format: str, domain: str) -> list[Term]:
-    """The classes and properties of a document as terms of `domain`; `skos:exactMatch` names what they were."""
+    """Convert the classes and properties of a document to terms of `domain`; `skos:exactMatch` names the originals."""
     chosen = format_named(format)
     given = parse_json(content, _WHERE) if chosen == "jsonld" else {}
     if is_normal(given, domain):
@@ -338,7 +337,7 @@ def compact(name: str, context: Mapping[str, str]) -> str:
 
 
 def _statements(content: bytes, format: str) -> Iterator[Any]:
-    """What a document states, one by one; OntologyError with the place where it cannot be read."""
+    """Yield the statements of a document; OntologyError names the place that cannot be read."""
     if len(content) > MOST_BYTES:
         raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
     if format == "xml" and b"<!ENTITY" in content:  # a few lines of these can stand for more than any memory holds
@@ -369,7 +368,7 @@ def _value(term: Any, context: Mapping[str, str]) -> Any:
 
 
 def _decide_kind(node: dict[str, Any]) -> None:
-    """Say of what is only called a property whether it leads to things or to values: to those where nothing says it."""
+    """Decide whether a plain property leads to things or to values; without a range, it leads to values."""
     if term_of(node) is None and not {*_PROPERTIES}.isdisjoint(listed(node.get("@type"))):
         ranges = [str(each.get("@id")) for each in listed(node.get("rdfs:range")) if isinstance(each, dict)]
         leads_to_things = any(each not in _VALUES and not each.startswith("xsd:") for each in ranges)
@@ -377,9 +376,9 @@ def _decide_kind(node: dict[str, Any]) -> None:
 
 
 def _name_here(name: str, term: Term) -> str:
-    """A name of our form: `http://x.org/#sales_order` is SalesOrder as a class and salesOrder as a property.
+    """Return a name in our form: `http://x.org/#sales_order` is the class SalesOrder or the property salesOrder.
 
-    Where it would not begin with a letter, as that of `http://x.org/#4711`, it is made of the label.
+    If the name would not begin with a letter, as for `http://x.org/#4711`, the label is used.
     """
     local, label = (_joined(each) for each in (re.split(r"[#/:]", name.rstrip("#/"))[-1], term.label))
     joined = label if label[:1].isalpha() and not local[:1].isalpha() else local
@@ -391,7 +390,7 @@ def _joined(text: str) -> str:
 
 
 def _adopt(term: Term, node: Node, names: Mapping[str, str], context: Mapping[str, str]) -> Term:
-    """A term under its own and its neighbours' names here, with what tells its meaning; the rest is left."""
+    """Rename a term and its neighbours, and keep the properties that define its meaning."""
 
     def whole(name: str) -> str:
         prefix, _, rest = name.partition(":")
@@ -421,10 +420,10 @@ TEMPLATES = ("saas", "ecommerce", "consulting", "agency")
 
 
 def template(name: str, domain: str = "") -> Document:
-    """One of them, under its own name or with `domain` in place of it."""
+    """Return a template under its own name, or renamed to `domain`."""
     if name not in (BUSINESS, *TEMPLATES):
         raise OntologyError(f"there is no template {name[:40]!r}", hint=f"use {', '.join(TEMPLATES)}")
-    text, called = (_DATA / f"{name}.jsonld").read_text("utf-8"), domain or name
+    text, called = packaged_text(f"knowledge/ontology/data/{name}.jsonld"), domain or name
     context = f'"{called}": "{BASE}{called}/'
     text = text.replace(f'"{name}:', f'"{called}:').replace(f'"{name}": "{BASE}{name}/', context)
     return read_page(text.encode(), called)
@@ -447,13 +446,13 @@ _CODES = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 @frozen
 class Answers:
-    """What a query found: rows of a SELECT, triples of a CONSTRUCT, or with `holds` the answer to an ASK."""
+    """The answers to a query: rows of a SELECT, triples of a CONSTRUCT, or `holds` for an ASK."""
 
     variables: tuple[str, ...] = ()
     rows: tuple[tuple[str | None, ...], ...] = ()
     holds: bool | None = None
     cut: bool = False
-    """Whether there is more than was asked for."""
+    """Whether there are more answers than the limit."""
 
 
 def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
@@ -490,13 +489,13 @@ def ask(query: str, pages: Iterable[Document], facts: Iterable[Fact], *, limit: 
 
 
 def prefixes(pages: Iterable[Document]) -> dict[str, str]:
-    """All prefixes that can be used in a query and are used in what is written."""
+    """Return every prefix that queries and exports may use."""
     named = {name: value for page in pages for name, value in page.context.items() if "://" in value}
     return {**named, **{page.domain: f"{BASE}{page.domain}/" for page in pages}, **LOCAL, **PREFIXES}
 
 
 def documents(pages: Iterable[Document], facts: Iterable[Fact]) -> Iterator[bytes]:
-    """What pages and facts state, as documents of JSON-LD."""
+    """Yield pages and facts as JSON-LD documents."""
     known, given = list(pages), list(facts)
     yield from map(write_page, known)
     # What is the subject of a fact is a thing wherever it is an object, too.
@@ -514,7 +513,7 @@ class _FactNodes:
         self._property = cache(lambda name: known.find(name, *PROPERTIES))
 
     def nodes(self, fact: Fact) -> Iterator[dict[str, Any]]:
-        """A fact as a triple, and what is known about it."""
+        """Yield a fact as a triple, and a node with its metadata."""
         subject, (predicate, value) = _thing(fact.subject), self._rest(fact)
         yield subject | {predicate: value}
         times = {"mf:validFrom": fact.valid_from, "mf:validUntil": fact.valid_until}
@@ -591,7 +590,7 @@ DEEPEST_CLASS = 50
 
 
 def tree(known: Vocabulary, chosen: Vocabulary) -> str:
-    """The chosen classes below each other, with their properties; what is below one is shown where it first stands."""
+    """Render the chosen classes as a tree with their properties; a class with several parents is expanded only once."""
     classes = {each.id: each for each in _sorted(chosen.of_kind(TermKind.CLASS))}
     below = {name: _sorted(each for each in known.children.get(name, ()) if each.id in classes) for name in classes}
     roots = [each for each in classes.values() if classes.keys().isdisjoint(each.parents)]
@@ -603,7 +602,7 @@ def tree(known: Vocabulary, chosen: Vocabulary) -> str:
 
 
 def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
-    """The chosen classes with their properties, and what these lead to, as a `classDiagram`."""
+    """Render the chosen classes with their properties and ranges as a Mermaid `classDiagram`."""
     classes = _sorted(chosen.of_kind(TermKind.CLASS))
     properties = [each for each in _sorted(chosen.of_kind(*PROPERTIES)) if each.domain_class and each.range]
     named = [each.id for each in classes] + [name for each in (*classes, *properties) for name in each.references]
@@ -615,7 +614,7 @@ def mermaid(known: Vocabulary, chosen: Vocabulary) -> str:
 
 
 def range_of(term: Term) -> str:
-    """What a property leads to, as a person says it."""
+    """Return the range of a property in readable form."""
     return LITERALS[term.range].value if term.range in LITERALS else term.range.partition(":")[2] or "?"
 
 
@@ -626,7 +625,7 @@ def _sorted(terms: Iterable[Term]) -> list[Term]:
 def _branch(
     known: Vocabulary, term: Term, below: dict[str, list[Term]], first: str, rest: str, depth: int
 ) -> Iterator[str]:
-    """A class with what is `below` it and not yet shown; `first` and `rest` stand before its first and other lines."""
+    """Render a class with the classes `below` it that are not shown yet; `first` and `rest` indent its lines."""
     synonyms = f"  ({', '.join(term.synonyms)})" if term.synonyms else ""
     above = ", ".join(each for each in term.parents if depth == 0 and each in known.terms)
     yield f"{first}{term.name}{synonyms}{'  < ' if above else ''}{above}"

@@ -45,7 +45,7 @@ from memfolio.knowledge.ontology.term import (
     spoken,
 )
 from memfolio.knowledge.rule import check_rule, parse
-from memfolio.types import Action, Attribution, frozen
+from memfolio.types import Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
 from memfolio.vault.paths import agent_root
 from memfolio.vault.vault import Vault
@@ -540,8 +540,8 @@ class Ontology:
         page = self._vault.page(path)
         before = self._read(path) if page else begun or Document(domain=domain)
         text = write_page(replace(before, nodes=(*before.nodes, *map(node_of, fresh))))
-        put = PutPage(path, text, page.hash if page else None)
-        change = Change(operations=(put,), by=by, action=Action.EDIT if page else Action.CREATE)
+        put = PutPage.over(page, path, text)
+        change = Change.of_page(put, by)
         # Before it is applied: afterwards there is no difference left.
         diff = self._vault.preview(change)
         return Added(terms=fresh, report=report, diff=diff, receipt=None if dry_run else self._vault.apply(change))

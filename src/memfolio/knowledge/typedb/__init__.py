@@ -1,1 +1,1 @@
-"""A copy of what is known on a TypeDB 3 server: written there best effort, and never read back into files."""
+"""A mirror of the knowledge on a TypeDB 3 server: written best effort, and never read back into files."""

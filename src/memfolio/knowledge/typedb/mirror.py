@@ -1,7 +1,7 @@
-"""A copy of one agent's knowledge on a TypeDB server: synced best effort, and queried.
+"""A mirror of one agent's knowledge on a TypeDB server: synced best effort, and queried.
 
-The files here are the truth, and nothing is ever read from the server into them. What the server holds is compared with
-what is known, by keys and digests, so a sync can be broken off and begun again at any time.
+The files are the truth; nothing is ever read from the server into them. Keys and digests show how the mirror differs
+from what is known, so a sync can be interrupted and repeated at any time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import re
 import socket
 import threading
 import time
-import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,6 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -42,7 +40,7 @@ from memfolio.knowledge.ontology.term import Term, TermKind
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import Rules
 from memfolio.recall.searcher import Searcher
-from memfolio.text import counted
+from memfolio.text import counted, packaged_table, printable
 from memfolio.types import Origin, frozen
 from memfolio.vault.journal import Record
 from memfolio.vault.vault import Vault
@@ -68,7 +66,7 @@ class TypeDBClient:
         self._is_closed = False
 
     def version(self) -> str:
-        """What the server is, which it says without a sign-in."""
+        """Return name and version of the server, which needs no sign-in."""
         answer = self._checked(*self._ask("GET", "/v1/version"))
         return f"{answer.get('distribution', 'TypeDB')} {answer.get('version', '')}".strip()
 
@@ -93,7 +91,7 @@ class TypeDBClient:
         return found if isinstance(found, list) else []
 
     def write(self, queries: Iterable[str]) -> None:
-        """Run queries in one write transaction: all of them count, or none."""
+        """Run queries in one write transaction: all of them, or none."""
         opened = self._call("POST", "/v1/transactions/open", self._transaction("write"))
         path = f"/v1/transactions/{quote(str(opened.get('transactionId', '')), safe='')}"
         try:
@@ -140,7 +138,7 @@ class TypeDBClient:
         self._token = token
 
     def _ask(self, method: str, path: str, body: Answer | None = None) -> tuple[int, Any]:
-        """The status and the document that a request is answered with; None where that is no JSON."""
+        """Send a request and return its status and JSON document; None if the answer is not JSON."""
         from http.client import HTTPException
 
         if not self._url or self._is_closed:
@@ -188,7 +186,7 @@ class TypeDBClient:
         return response.status, content
 
     def _checked(self, status: int, answer: Any) -> Answer:
-        """An answer that is one; MirrorError where the server redirects, refuses, or says something else."""
+        """Return a valid answer; raises MirrorError if the server redirects, refuses, or answers with something odd."""
         if 300 <= status < 400:
             hint = "put the address that it leads to into typedb.url"
             raise self._failure(f"answered {status}, a redirect, which is not followed", hint)
@@ -213,15 +211,15 @@ class TypeDBClient:
         """Words of others for a message: one short line, without secrets."""
         for secret in filter(None, (self._settings.password, self._token)):
             text = text.replace(secret, "…")
-        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_MOST_SAID]
+        return printable(text)[:_MOST_SAID]
 
 
 # The TypeQL 3 schema of the copy: the base model, and the classes and properties of the ontology beside it. Pure.
 
 NODE = "node"
-"""The abstract type above all entities: what each of them has, and what may be related to anything."""
+"""The abstract supertype of all entities, with the attributes and roles that all of them have."""
 KEYED = ("owns uid @key", "owns agent-id", "owns digest")
-_TABLES = tomllib.loads((Path(__file__).parent.parent / "data" / "typedb.toml").read_text("utf-8"))
+_TABLES = packaged_table("knowledge/data/typedb.toml")
 RESERVED = frozenset(_TABLES["reserved"].split())
 OWN: dict[str, str] = _TABLES["own"]
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -244,11 +242,11 @@ class Schema:
         """Each with the type above it."""
         self.relations: dict[str, SchemaRelation] = {}
         self._kinds = {kind: kebab(kind) for kind in NODES}
-        """What `isA` may name, and its type."""
+        """Names that `isA` may have as object, with their types."""
         self._named = {name: name for name in self.attributes}
-        """What an attribute is called in facts, in kebab case, and its label."""
+        """Names of attributes in facts, in kebab case, with their labels."""
         self._can: defaultdict[str, set[str]] = defaultdict(set)
-        """What each entity type owns and plays."""
+        """The attributes and roles of each entity type."""
         for kind, names in NODES.items():
             self._can[kebab(kind)] |= {_owns(kebab(name)) for name in names if name != "uid"}
         self._can["memory-item"].add(_owns("memory-kind"))
@@ -274,7 +272,7 @@ class Schema:
         return SchemaRelation(found.label, ((found.roles[0][0], subject), (role, object))) if role else None
 
     def depth(self, kind: str) -> int:
-        """How many types stand above this one."""
+        """Return the number of supertypes."""
         return len(list(self._above(kind)))
 
     def define(self) -> str:
@@ -291,7 +289,7 @@ class Schema:
         return "\n  ".join(("define", *lines)) + "\n"
 
     def _extend(self, terms: list[Term]) -> None:
-        """Add the classes of an ontology, each below its first parent, then what leads from them."""
+        """Add the classes of an ontology, each below its first parent, then their properties."""
         classes = [term for term in terms if term.kind is TermKind.CLASS]
         base = set(self.entities)
         for term in classes:
@@ -367,14 +365,14 @@ def kebab(text: str) -> str:
 MOST_TEXT = 60_000
 """How many bytes of a text are sent."""
 BATCH, MOST_SENT = 100, 1 << 20
-"""How many rows, and how many bytes of them, are written in one transaction: the server refuses requests of 2 MB."""
+"""The most rows and bytes per transaction: the server refuses requests of 2 MB."""
 INT64 = 2**63
 _ESCAPED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"})
 
 
 @dataclass(frozen=True, slots=True)
 class TypeDBRow:
-    """A thing, or with players a relation: its type, its key on the server and what it has, as TypeQL literals."""
+    """An entity or, with players, a relation: its type, its key on the server, its attributes as TypeQL literals."""
 
     label: str
     uid: str
@@ -389,7 +387,7 @@ class TypeDBRow:
         return sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
     def statement(self, variable: str, agent: str) -> str:
-        """What inserts it; its players are called $p0, $p1 and so on."""
+        """Return the insert statement; its players are called $p0, $p1 and so on."""
         roles = ", ".join(f"{role}: $p{number}" for number, (role, _) in enumerate(self.players))
         keys = f"has uid {quoted(self.uid)}, has agent-id {quoted(agent)}, has digest {quoted(self.digest)}"
         return ", ".join((f"${variable} isa {self.label}{f' ({roles})' if roles else ''}, {keys}", *self.has)) + ";"
@@ -417,9 +415,9 @@ class RowGroup:
                     yield f"has {name} {found}"
 
     def graph(self, facts: Sequence[Fact]) -> Iterator[TypeDBRow]:
-        """What facts say as a graph: a thing for each subject with a known type, and the relations between such.
+        """Yield facts as a graph: an entity per subject with a known type, and the relations between those.
 
-        Relations come last, and their keys before those of things when they are sorted from the end.
+        Relations come last, and in reverse order their keys come before those of entities.
         """
         kinds = self._kinds(facts)
         values: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
@@ -454,7 +452,7 @@ def quoted(text: str) -> str:
 
 
 def literal(value: Any, type: str) -> str | None:
-    """A value as a TypeQL literal of a type; None where there is nothing to say, or it is of another type."""
+    """Return a value as a TypeQL literal of a type; None if it is empty or of another type."""
     if value is None or value == "":
         return None
     with suppress(ValueError, OverflowError):
@@ -490,7 +488,7 @@ def batches(rows: Iterable[TypeDBRow]) -> Iterator[list[TypeDBRow]]:
 
 
 def insert_queries(rows: Sequence[TypeDBRow], agent: str) -> list[str]:
-    """What adds rows that are not there: all things at once, and each relation to those that it relates."""
+    """Return queries that insert new rows: all entities at once, then each relation between them."""
     things = [row.statement(f"n{number}", agent) for number, row in enumerate(rows) if not row.players]
     made = ["insert\n" + "\n".join(things)] if things else []
     for row in rows:
@@ -502,13 +500,13 @@ def insert_queries(rows: Sequence[TypeDBRow], agent: str) -> list[str]:
 
 
 def delete_query(uids: Iterable[str]) -> str:
-    """What removes things and relations with these keys, as far as they are there."""
+    """Return a query that deletes the entities and relations with these keys, if they exist."""
     which = " or ".join(f"{{ $u == {quoted(uid)}; }}" for uid in uids)
     return f"match $x has uid $u; {which};\ndelete $x;"
 
 
 def held_query(agent: str, sort: str, after: str, most: int) -> str:
-    """What asks for the keys and digests of a sort, from the one behind `after` on."""
+    """Return a query for the keys and digests of a sort that follow `after`."""
     last = quoted(f"{agent}/{sort}0")
     return (
         f"match $x has uid $u, has digest $d; $u > {quoted(after or f'{agent}/{sort}/')}; $u < {last};\n"
@@ -525,7 +523,7 @@ logger = logging.getLogger("memfolio")
 PAGE, MOST_ROWS = 5000, 10_000
 """How many keys are asked for at once, and how many rows a raw query may find."""
 CALM, LAST_PAUSE = 0.5, 60.0
-"""Seconds after a change until it is sent, and at most until what failed is tried again."""
+"""Seconds to wait after a change before it is sent, and the longest wait before a retry."""
 SHARE = 10
 """How many times as long as a sync took the next one waits, so that a large home is not busy with it."""
 ALL = -1  # as many as there are, to the index
@@ -579,7 +577,7 @@ class TypeDB:
             self._note(None)  # for what was changed while nobody followed
 
     def _begin(self) -> None:
-        """Begin unless that is done; anew in a forked process, where no thread runs and a lock may be shut for ever."""
+        """Start unless started; again in a forked process, which has no thread and may have inherited a held lock."""
         if self._process != os.getpid():
             self._process, self._client, self._defined = os.getpid(), TypeDBClient(self._settings), ""
             self._lock, self._woken, self._stopping = threading.Lock(), threading.Event(), threading.Event()
@@ -593,7 +591,7 @@ class TypeDB:
         return Schema(Ontology(self._vault, self._searcher, self._agent).terms())
 
     def status(self) -> MirrorStatus:
-        """How the server and the copy on it stand; a server that fails is told, not raised."""
+        """Return the state of the server and the mirror on it; a failing server is reported, not raised."""
         version, databases, trouble = "", list[str](), self.trouble()
         try:
             version = self._client.version()
@@ -632,7 +630,7 @@ class TypeDB:
         return made
 
     def sync_data(self, *, dry_run: bool = False, progress: Progress = lambda done, total: None) -> Synced:
-        """Make the server's copy what is known here; `dry_run` only counts. MirrorError where the server fails."""
+        """Make the mirror equal to what is known; `dry_run` only counts. Raises MirrorError if the server fails."""
         self._begin()
         with self._lock:
             # Read before the data: what changes meanwhile is sent once more by the next sync.
@@ -669,7 +667,7 @@ class TypeDB:
         yield "memory", group("memory").things(each.item for each in memories)
 
     def _held(self, sort: str) -> Iterator[tuple[str, str]]:
-        """The keys and digests of what the server has of a sort."""
+        """Yield the keys and digests of a sort that are on the server."""
         after = ""
         while True:
             page = self._client.ask(held_query(self._agent, sort, after, PAGE), most=PAGE)
@@ -685,7 +683,7 @@ class TypeDB:
                 return
 
     def _send(self, new: list[TypeDBRow], gone: list[str], progress: Progress) -> None:
-        """Remove, then add. Relations go before and come behind what they relate, so that none is ever without it."""
+        """Delete, then insert. Relations are deleted before their players and inserted after them."""
         gone.sort(reverse=True)  # .../tie/... stands behind .../node/...
         new.sort(key=lambda row: bool(row.players))
         done, total = 0, len(gone) + len(new)
@@ -698,9 +696,9 @@ class TypeDB:
             progress(done := done + len(rows), total)
 
     def query(self, text: str) -> QueryRows:
-        """Ask the server in TypeQL; what is found is cut at `typedb.bytes`.
+        """Run a TypeQL query; answers are cut at `typedb.bytes`.
 
-        It holds what every agent knows, so only who may read all of that may ask.
+        The mirror holds the knowledge of every agent, so only a reader of all agents may query it.
         """
         readable = {index.agent for index in self._searcher.indexes()}
         if self._vault.scope is not None and not set(self._vault.agents()) <= readable:
@@ -727,7 +725,7 @@ class TypeDB:
         self._searcher.index.write(lambda connection: set_meta(connection, self._place, head))
 
     def _note(self, record: Record | None) -> None:
-        """Have the thread look what changed; called under the write lock, so it only says so."""
+        """Wake the sending thread. Called under the write lock, so it must not do more."""
         self._begin()
         if self._stopping.is_set():
             return
@@ -753,7 +751,7 @@ class TypeDB:
                 self._woken.set()
 
     def close(self) -> None:
-        """Stop sending, and break off what is being sent."""
+        """Stop sending, and abort a running request."""
         self._vault.unsubscribe(self._note)
         if self._process == os.getpid():
             self._stopping.set()
@@ -764,7 +762,7 @@ class TypeDB:
 
 
 def catch_up(vault: Vault, searcher: Searcher, agent: str) -> str:
-    """Send what changed since the last sync, where a server is configured; what was done in a few words, or nothing."""
+    """Send what changed since the last sync, if a server is configured; returns a short summary, or nothing."""
     mirror = TypeDB(vault, searcher, agent)
     if mirror.trouble() is None:
         return ""

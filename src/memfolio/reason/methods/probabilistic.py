@@ -9,7 +9,7 @@ from importlib import import_module
 from statistics import NormalDist, fmean
 from typing import Annotated, Any, Literal, NamedTuple
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.errors import InputError
 from memfolio.reason.expression import Expression, evaluate, expression
 from memfolio.reason.inputs import (
@@ -738,10 +738,8 @@ class FuzzyRules:
 
     def check(self, name: str, word: str) -> None:
         """Refuse a variable that there is not, or a word that it does not have."""
-        if name not in self.variables:
-            raise InputError(f"a rule names {name!r:.60}", hint=nearest(name, list(self.variables)))
-        if word not in self.variables[name].sets:
-            raise InputError(f"a rule says {name} is {word!r:.60}", hint=nearest(word, list(self.variables[name].sets)))
+        check_known("a rule names", [name], self.variables)
+        check_known(f"a rule says {name} is", [word], self.variables[name].sets)
 
 
 class Shape(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,9 @@ from memfolio.errors import ContentError, MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.search import ARCHIVED, NOT_UNDONE, QUARANTINED, SUPERSEDED, Filter
 from memfolio.memory import Memory
+from memfolio.serve.hooks.pause import KEEPING, PAUSED, is_paused
 from memfolio.serve.mcp.caller import Caller
+from memfolio.stores.requests import detect
 from memfolio.verbs.verb import AGENT, Verb, tools_of
 
 Given = Memory | str | Path | None
@@ -24,12 +27,21 @@ def missing(library: str, extra: str) -> MemfolioError:
 
 
 def memory_of(given: Given) -> Memory:
-    """The memory that is meant; one that is opened here takes nobody for its owner, and is closed by the caller."""
+    """Return the memory; one opened here does not treat the caller as its owner, and the caller closes it."""
     return given if isinstance(given, Memory) else Memory.open(given, speaker="agent")
 
 
+def acted_on(memory: Memory, words: str, user: str | None) -> str:
+    """What came of what a person asks the memory for; in a pause, that it is not kept."""
+    trigger = detect(words, memory.vault.config.triggers)
+    if trigger and trigger.kind in KEEPING and is_paused(memory.vault.config.home, os.getcwd()):
+        return PAUSED
+    found = memory.act_on(words, user=user) if trigger else None
+    return found.prompt if found else ""
+
+
 def caller_of(memory: Memory, names: Sequence[str]) -> Caller:
-    """What calls the tools with these names; the name of a set stands for all of its tools."""
+    """Return a caller for the tools with these names; the name of a set stands for all of its tools."""
     known, offered = tools_of("all"), dict[str, Verb]()
     for name in names:
         offered |= {name: known[name]} if name in known else tools_of(name)
@@ -37,7 +49,7 @@ def caller_of(memory: Memory, names: Sequence[str]) -> Caller:
 
 
 def schema_of(tool: Verb) -> dict[str, Any]:
-    """The arguments of a tool where only one agent's memory can be meant."""
+    """Return the arguments of a tool, without the choice of an agent."""
     properties = {name: each for name, each in tool.schema["properties"].items() if name != AGENT}
     return {**tool.schema, "properties": properties}
 
@@ -56,7 +68,7 @@ OUT_OF_SIGHT = (ARCHIVED, QUARANTINED, SUPERSEDED)
 ALL = -1
 """How many items SQLite takes for no limit, as it does every number below 0."""
 BESIDE = 8
-"""How much may be among the last of a session that is no item, such as what was learned from it."""
+"""How many of the latest memories of a session may not be items, such as those learned from it."""
 _LAST_FIRST = """AND json_type(m.more, '$.attributes.place') = 'integer'
     AND 'object' IN (json_type(m.more, '$.attributes.item'), json_type(m.more, '$.attributes.message'))
     ORDER BY json_extract(m.more, '$.attributes.place') DESC LIMIT ?"""
@@ -108,7 +120,7 @@ def values(db: Connection, tag: str, *, past: bool = False) -> Iterator[AdapterI
 
 
 def value(db: Connection, id: str) -> AdapterItem | None:
-    """The value that a memory holds; None where it is past, or holds none."""
+    """Return the value in a memory; None if it was replaced, or is not a value."""
     return next(_adapter_items(db, f"{_STANDS}{_IS_VALUE} AND m.id = ?", id), None)
 
 

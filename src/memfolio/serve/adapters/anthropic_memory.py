@@ -11,6 +11,7 @@ from typing import Any
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.adapters import Given, memory_of, missing
+from memfolio.serve.hooks.pause import check_unpaused
 from memfolio.types import Action, Attribution
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.paths import agent_root, check_path
@@ -24,24 +25,26 @@ except ImportError as error:
 ROOT = "/memories"
 MOST_LINES = 999_999
 FOLDER = "4K"
-"""The size that is told of a folder, which has none of its own."""
+"""The size reported for a folder, which has none of its own."""
 GONE = "The path {} does not exist"
 INVALID = f"{GONE}. Please provide a valid path."
 
 
 class Notes:
-    """One command on the files below `/memories`. A folder is there as long as there is a file in it."""
+    """Commands on the files below `/memories`. A folder exists as long as there is a file in it."""
 
     def __init__(self, memory: Memory) -> None:
         self._vault = memory.vault
         self._root = f"{agent_root(memory.agent)}/memory/notes"
 
     def run(self, given: Any) -> str:
-        """Do the command, as at most one change; ToolError says what is wrong, as the SDK would."""
+        """Run a command as at most one change; ToolError reports mistakes as the SDK would."""
         name = getattr(given, "command", None)
         if name not in ("view", "create", "str_replace", "insert", "delete", "rename"):
             raise NotImplementedError(f"Unknown command: {name}")
         try:
+            if name != "view":
+                check_unpaused(self._vault.config.home)
             with self._vault.exclusive():  # nobody changes a file between reading and writing it
                 return str(getattr(self, name)(given))
         except MemfolioError as error:
@@ -59,7 +62,7 @@ class Notes:
         return "\n".join([header, f"{FOLDER}\t{given.path}", *listed])
 
     def _listed(self, folder: str) -> dict[str, str]:
-        """What is in a folder and in the folders in it, each with its size."""
+        """Return the contents of a folder, two levels deep, with sizes."""
         found: dict[tuple[str, ...], str] = {}
         for path in self._at(folder):
             parts = tuple(path.removeprefix(f"{folder}/").split("/"))
@@ -136,7 +139,7 @@ class Notes:
 
     @cached_property
     def _files(self) -> list[str]:
-        """The files that there are; links are none."""
+        """Return the existing files, without links."""
         # Looked up on disk: a person may have put a file there a moment ago.
         found = look_over(self._vault.home.root, self._vault.files).files
         return sorted(path for path in found if path.startswith(f"{self._root}/"))
@@ -170,7 +173,7 @@ class Notes:
             raise ToolError(f"Unsupported file type for {name}") from error
 
     def _write(self, deed: str, action: Action, pages: Mapping[str, bytes | None]) -> None:
-        """Make one change of these pages, where None deletes one."""
+        """Write these pages as one change; None deletes one."""
         most = self._vault.config.max_content_bytes
         for path in (path for path, data in pages.items() if data is not None):
             # A file cannot be a folder as well.
@@ -179,7 +182,7 @@ class Notes:
             if len(pages[path] or b"") > most:
                 raise ToolError(f"The file would have more than {most} bytes. Split it into several files.")
         current = {path: self._vault.page(path) for path in pages}
-        puts = [PutPage(path, pages[path], page.hash if page else None) for path, page in current.items()]
+        puts = [PutPage.over(page, path, pages[path]) for path, page in current.items()]
         by = Attribution(actor="bot:memory-tool", trigger=deed)
         self._vault.apply(Change(operations=tuple(puts), by=by, action=action))
 
@@ -218,7 +221,7 @@ def _field(given: Any, name: str) -> str:
 
 
 def _lines_with(old: str, text: str) -> Iterator[int]:
-    """The number of the line of each place where a text has this, also where two of them overlap."""
+    """Yield the line number of each occurrence, overlapping ones included."""
     line, before, at = 1, 0, text.find(old) if old else -1
     while at >= 0:
         line, before = line + text.count("\n", before, at), at

@@ -26,6 +26,7 @@ from memfolio.serve.adapters import (
     value,
     values,
 )
+from memfolio.serve.hooks.pause import check_unpaused
 from memfolio.state import Op
 from memfolio.types import CORRECTION, Action, Attribution
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId
@@ -88,11 +89,11 @@ class MemfolioStore(base.BaseStore):
         return index.read(lambda connection: [*values(connection, tag, past=past)])
 
     def _versions(self, place: Place, *, past: bool = False) -> list[AdapterItem]:
-        """What stands under a namespace and key, and with `past` also what stood there."""
+        """Return the value under a namespace and key; with `past`, also earlier ones."""
         return [each for each in self._values(_tag(*place), past=past) if _place(each) == place]
 
     def _at(self, place: Place) -> AdapterItem | None:
-        """What stands under a namespace and key."""
+        """Return the current value under a namespace and key."""
         return next(reversed(self._versions(place)), None)
 
     def _below(self, prefix: tuple[str, ...]) -> Iterable[AdapterItem]:
@@ -122,6 +123,7 @@ class MemfolioStore(base.BaseStore):
         return sorted({each[: op.max_depth] for each in fitting})[op.offset : op.offset + op.limit]
 
     def _put(self, ops: Mapping[Place, base.PutOp]) -> None:
+        check_unpaused(self.memory.vault.config.home)
         with self.memory.vault.exclusive():  # of several who put the same key, each finds what the one before put
             old = {place: self._at(place) for place in ops}
             self._write([(op, old[place]) for place, op in ops.items() if op.value is not None])
@@ -130,7 +132,7 @@ class MemfolioStore(base.BaseStore):
                 self.memory.forget(going, by=FORGETTER)
 
     def _write(self, puts: Sequence[tuple[base.PutOp, AdapterItem | None]]) -> None:
-        """Write the values that differ from what is held, each in the place of what stood there."""
+        """Write values that differ from the current ones, each replacing its predecessor."""
         fresh = [(op, old) for op, old in puts if old is None or not _is_same(op, old)]
         if not fresh:
             return
@@ -184,7 +186,7 @@ def _is_same(op: base.PutOp, old: AdapterItem) -> bool:
 
 
 def _text(op: base.PutOp) -> str:
-    """What is searched of a value: all of it, the fields that are named, or only its name."""
+    """Return the searchable text of a value: all of it, the named fields, or only its name."""
     value = op.value or {}
     paths = [] if op.index is None else op.index or []
     named = [text for path in paths for text in base.get_text_at_path(value, path)]
@@ -193,7 +195,7 @@ def _text(op: base.PutOp) -> str:
 
 
 def _lines(value: Mapping[str, Any]) -> Iterator[str]:
-    """A value as lines of text; the only field of one stands for itself."""
+    """Yield a value as lines of text; a single field has no label."""
     for name, each in value.items():
         said = each if isinstance(each, str) else json.dumps(each, ensure_ascii=False, default=str)
         yield said if len(value) == 1 else f"{name}: {said}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,6 +24,7 @@ from memfolio.serve.adapters import (
     schema_of,
     session_items,
 )
+from memfolio.serve.hooks.pause import is_paused
 from memfolio.serve.mcp.caller import Caller
 from memfolio.types import Attribution, check_token
 from memfolio.vault.fields import normalise_content
@@ -37,13 +39,14 @@ except ImportError as error:
 
 BY = Attribution(actor="bot:openai-agents", trigger="session")
 LONGEST = 20_000
-"""Characters of an item that are searched; all of it is kept."""
+"""How many characters of an item are searched; all of it is stored."""
 
 
 class MemfolioSession:
     """The history of one conversation, kept item by item: the `Session` protocol of the SDK.
 
-    Threads, tasks and processes may share a session. `pop_item` and `clear_session` forget, which can be undone.
+    Threads, tasks and processes may share a session. `pop_item` and `clear_session` forget, which can be undone. Items
+    that are added in a pause are only in this object.
     """
 
     session_settings: SessionSettings | None
@@ -59,6 +62,7 @@ class MemfolioSession:
         self.session_id = check_token("session", session_id)
         self.memory = memory_of(memory)
         self.user = user
+        self._unkept: list[AdapterItem] = []
         self.session_settings = SessionSettings().resolve(session_settings)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -82,12 +86,19 @@ class MemfolioSession:
 
     def _latest(self, limit: int | None) -> list[AdapterItem]:
         most = ALL if limit is None else max(ALL, limit)
-        return self.memory.searcher.index.read(lambda connection: session_items(connection, self.session_id, most))
+        kept = self.memory.searcher.index.read(lambda connection: session_items(connection, self.session_id, most))
+        if not self._unkept or not most:
+            return kept
+        found = sorted([*kept, *self._unkept], key=_place)
+        return found if most == ALL else found[-most:]
 
     def _add(self, items: Sequence[Any]) -> None:
         with self.memory.vault.exclusive():  # of several who add at once, each takes the places after the last
             last = next(iter(self._latest(1)), None)
-            first, then = (int(last.attributes["place"]) + 1, from_us(last.happened)) if last else (0, EPOCH)
+            first, then = (_place(last) + 1, from_us(last.happened)) if last else (0, EPOCH)
+            if is_paused(self.memory.vault.config.home, os.getcwd()):
+                self._unkept += [_unkept(self._turn(item, at, None)) for at, item in enumerate(items, first)]
+                return
             at = then if self.memory.vault.home.clock.now() < then else None  # nothing happens before what came before
             noted = self.memory.observe_many(self._turn(item, place, at) for place, item in enumerate(items, first))
         for each in noted:
@@ -107,13 +118,24 @@ class MemfolioSession:
 
     def _forget(self, limit: int) -> list[AdapterItem]:
         with self.memory.vault.exclusive():
-            if found := self._latest(limit):
-                self.memory.forget([each.id for each in found], by=BY)
+            found = self._latest(limit)
+            if ids := [each.id for each in found if each.id]:
+                self.memory.forget(ids, by=BY)
+            self._unkept = [each for each in self._unkept if each not in found]
         return found
 
 
+def _place(held: AdapterItem) -> int:
+    return int(held.attributes["place"])
+
+
+def _unkept(turn: Mapping[str, Any]) -> AdapterItem:
+    """An item that is kept nowhere, and so has no id and no time."""
+    return AdapterItem(id="", made=0, happened=0, text=turn["content"], attributes=turn["attributes"])
+
+
 def _text(item: Mapping[str, Any]) -> str:
-    """What can be searched of an item: the words of a message, or what was called with which arguments."""
+    """Return the searchable text of an item: the words of a message, or a call with its arguments."""
     if item.get("type") == "function_call":
         return f"{item.get('name')}({item.get('arguments')})"
     words = _words(item.get("content") or item.get("output") or item.get("summary")).replace("\0", "")
@@ -135,7 +157,7 @@ def memory_tools(memory: Memory, names: Sequence[str] = ("recall", "remember")) 
 
 
 def _item(held: AdapterItem) -> Any:
-    """An item as it was given: whole, or a message whose words are the memory's own text."""
+    """Return an item as it was given: whole, or a message with the memory's own text."""
     given = held.attributes
     return given["item"] if "item" in given else {**given["message"], "content": held.text}
 

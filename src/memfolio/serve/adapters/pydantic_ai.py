@@ -12,7 +12,7 @@ from typing import Any
 from memfolio.memory import Memory
 from memfolio.recall.context import Context
 from memfolio.serve import text_of
-from memfolio.serve.adapters import Given, caller_of, memory_of, missing, schema_of
+from memfolio.serve.adapters import Given, acted_on, caller_of, memory_of, missing, schema_of
 from memfolio.serve.mcp.caller import Caller
 
 try:
@@ -26,7 +26,7 @@ except ImportError as error:
 
 
 MOST_TOLD = 1_000
-"""Prompts of which it is known what was told with them."""
+"""How many prompts are remembered with their context."""
 
 
 @dataclass(init=False)
@@ -49,11 +49,11 @@ class MemfolioCapability(AbstractCapability[Any]):
         user: str | None = None,
     ) -> None:
         self.memory = memory_of(memory)
-        self._caller = caller_of(self.memory, tools)
+        self._caller = caller_of(self.memory.heard_by(user), tools)
         self._compose = partial(self.memory.compose, budget=budget, user=user)
-        self._act_on = partial(self.memory.act_on, user=user)
+        self._act_on = partial(acted_on, self.memory, user=user)
         self._told: dict[str, Context] = {}
-        """What was told with each prompt, by a mark of all prompts of its conversation up to it."""
+        """The context of each prompt, by a hash of all prompts of its conversation up to it."""
         self._asked = ""
 
     async def for_run(self, ctx: RunContext[Any]) -> MemfolioCapability:
@@ -103,9 +103,9 @@ class MemfolioCapability(AbstractCapability[Any]):
         self._asked, self._told[mark] = mark, told
 
     def _tell(self, prompt: str, known: set[str]) -> Context:
-        """What came of what a prompt asks the memory for, and what is known about it."""
+        """Return the answer to what a prompt asks of the memory, and the context for it."""
         acted, told = self._act_on(prompt), self._compose(prompt, known=known)
-        return replace(told, text="\n".join(filter(None, (acted.prompt, told.text)))) if acted else told
+        return replace(told, text="\n".join(filter(None, (acted, told.text)))) if acted else told
 
 
 async def _called(caller: Caller, name: str, /, **arguments: Any) -> dict[str, Any]:

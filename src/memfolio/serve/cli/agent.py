@@ -1,4 +1,4 @@
-"""The commands below `agent` and `token`: who remembers in this home, what each may read, and who is let in."""
+"""The commands below `agent` and `token`: the agents of a home, what each may read, and tokens for the server."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def _agent(found: Agent) -> dict[str, Any]:
     return {"id": found.id} | settings | numbers
 
 
-def token_create(memory: Memory, name: str, scope: str = "write") -> Answer:
-    token, secret = _tokens(memory).create(name, memory.agent, scope, now=memory.vault.home.now())
+def token_create(memory: Memory, name: str, scope: str = "write", audience: str | None = None) -> Answer:
+    now = memory.vault.home.now()
+    token, secret = _tokens(memory).create(name, memory.agent, scope, now=now, audience=audience)
 
     def draw(screen: Screen) -> None:
         screen.say(secret)

@@ -17,7 +17,7 @@ from memfolio.serve.cli.output import Screen, print_json
 
 
 class Root(typer.core.TyperGroup):
-    """The program, which knows its commands by what help says of them until one is called."""
+    """The root command, which loads a command only when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if found := load(args[0]):
@@ -33,16 +33,18 @@ class Root(typer.core.TyperGroup):
 
 WHAT = "Long-term memory for AI agents, kept in Markdown files that a person can open, read, edit, diff and undo."
 WORDS, EXPLAINED, ALL = "words", ":", "--all"
+SPELT: dict[tuple[str, ...], list[str]] = {("version",): ["--version"]}
+"""What people type for an option of the program."""
 
 
 @cache
 def first() -> dict[str, dict[str, Any]]:
-    """The commands to begin with, by what people want to do; and words that stand for commands."""
+    """The commands for beginners, grouped by task; and synonyms of commands."""
     return read_data("first")
 
 
 def short_help() -> str:
-    """What fits a screen."""
+    """Return the help that fits one screen."""
     lines = ["Long-term memory for AI agents, in Markdown files that you read, edit and undo.", ""]
     lines += ["Usage: memfolio COMMAND …         examples and options: memfolio COMMAND --help"]
     for heading, commands in first().items():
@@ -54,7 +56,7 @@ def short_help() -> str:
 
 
 def asks_for_help(args: Sequence[str]) -> bool:
-    """Whether the whole program is asked about, and not one command, and not all of them."""
+    """Whether help on the program was asked for, not on one command, and not the full list."""
     return len(args) == 1 and args[0] in (*HELP, "help")
 
 
@@ -107,6 +109,9 @@ def run(args: Sequence[str]) -> int:
     if asks_for_help(args):
         typer.echo(short_help())
         return 0
+    args = SPELT.get(tuple(args), args)
+    if len(args) > 1 and args[0] == "help" and ALL not in args:
+        args = [*args[1:], HELP[0]]
     args = HELP[:1] if ALL in args and {*args} <= {*HELP, "help", ALL} else args
     try:
         answer = program().main(list(args), prog_name="memfolio", standalone_mode=False)

@@ -1,4 +1,4 @@
-"""The commands of `bench`: how much is found, what contexts show, and how quickly."""
+"""The commands of `bench`: how much is found, what contexts show, and how fast."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bench_speed(options: Options, sizes: str = "1000,10000,100000") -> Answer:
 
 @contextmanager
 def waiting(options: Options, words: str) -> Iterator[None]:
-    """What a person sees meanwhile."""
+    """Show a progress line meanwhile."""
     leave_logging_to_us()
     if not options.as_json:
         options.wait.start(words)

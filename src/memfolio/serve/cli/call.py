@@ -1,4 +1,4 @@
-"""What all commands share: the options each of them takes, how it reaches the memory, and the one answer it gives."""
+"""What all commands share: common options, opening the memory, and the answer."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ Place = Callable[[Path], bool]
 
 
 def nowhere(folder: Path) -> bool:
-    """For what only looks at a home."""
+    """For commands that only read a home: never create one."""
     return False
 
 
 def anywhere(folder: Path) -> bool:
-    """For whoever asks for a home."""
+    """For commands that create a home on request: create it anywhere."""
     return True
 
 
 def in_empty_folder(folder: Path) -> bool:
-    """For what writes memories: a home is made by the way, but not among somebody's files."""
+    """For commands that write memories: create a home on the way, but not among somebody's files."""
     try:
         return next(folder.iterdir(), None) is None
     except OSError:  # not there, or nothing that could be a home, which whoever opens it says better
@@ -69,9 +69,9 @@ def in_empty_folder(folder: Path) -> bool:
 
 @dataclass(slots=True)
 class Answer:
-    """What a command has to say: a document for programs, lines for people, and the exit code.
+    """The answer of a command: a document for programs, lines for people, and the exit code.
 
-    Without lines, people are shown of the document what the command's row says.
+    Without lines, people see the parts of the document that the command's row in `commands.toml` selects.
     """
 
     document: dict[str, Any]
@@ -88,16 +88,16 @@ class Answer:
 
 @frozen
 class Options:
-    """The options that may stand before or after the command's name."""
+    """The options that may come before or after the command's name."""
 
     home: str | None = None
     agent: str | None = None
     as_json: bool = False
     wait: Wait = field(default_factory=Wait)
-    """The line that tells a person what takes so long."""
+    """The progress line of long operations."""
 
     def further(self, home: str | None, agent: str | None, *, as_json: bool) -> Options:
-        """The options with those that stand further behind, which count before."""
+        """Return the options, overridden by those given after the command's name."""
         return Options(
             home=self.home if home is None else home,
             agent=self.agent if agent is None else agent,
@@ -105,7 +105,7 @@ class Options:
         )
 
     def config(self, *, create: Place = nowhere, store: str | None = None, run_as: str | None = None) -> Config:
-        """The configuration of the home that is meant; where there is none, `create` says whether it may be made."""
+        """Return the configuration of the home; if there is none, `create` decides whether it may be created."""
         from memfolio.config import load_config
 
         config = load_config(self.home, overrides={"agent": self.agent, "store": store, "database_user": run_as})
@@ -145,11 +145,16 @@ class Options:
         for notice in notices:
             Screen(errors=True).say(f"memfolio: {notice}", "yellow")
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a person who can be asked."""
+        return not self.as_json and sys.stdin.isatty()
+
     def confirm(self, deed: str, preview: Lines, *, yes: bool) -> bool:
-        """Go on if the person agrees, and say whether they were asked; where nobody can be, only `--yes` counts."""
+        """Ask the person to confirm, and return whether they were asked; without a terminal, `--yes` is required."""
         if yes:
             return False
-        if self.as_json or not sys.stdin.isatty():
+        if not self.can_ask:
             raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
         self.wait.stop()
         Screen(errors=True).show(preview)
@@ -175,7 +180,7 @@ def is_home(config: Config) -> bool:
 
 
 def unknown_agent(home: Path, agent: str | None) -> Iterator[str]:
-    """A word on an agent who was named and has nothing where others do: often a name mistyped."""
+    """Yield a note if the named agent has no memory although others do: often a typing error."""
     folder = home / "agents"
     others = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
     if agent and others and agent not in (*others, SHARED):
@@ -183,14 +188,14 @@ def unknown_agent(home: Path, agent: str | None) -> Iterator[str]:
 
 
 def leave_logging_to_us() -> None:
-    """Keep the library's warnings off the terminal: what a person should know is told in notices and answers."""
+    """Keep the library's warnings off the terminal; notices and answers say what a person should know."""
     logger = logging.getLogger("memfolio")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
 
 
 def read_text(text: str) -> str:
-    """The text of an argument; `-` stands for standard input."""
+    """Return the text of an argument; `-` reads standard input."""
     if text != "-":
         return text
     try:
@@ -200,7 +205,7 @@ def read_text(text: str) -> str:
 
 
 def read_bytes(name: str, hint: str) -> bytes:
-    """What is in a file, or comes from standard input for `-`."""
+    """Return the content of a file, or of standard input for `-`."""
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:

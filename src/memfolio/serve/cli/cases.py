@@ -1,4 +1,4 @@
-"""The commands below `case` and `reason`: what was done in situations like this, and thinking a problem through."""
+"""The commands below `case` and `reason`: similar past situations, and thinking a problem through."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _inputs(given: str) -> dict[str, Any]:
 
 
 def _reasoned(found: Reasoned) -> Iterator[str]:
-    """What came of a problem, for people."""
+    """Render the result of reasoning for people."""
     if found.fusion:
         yield found.conclusion or "Nothing is concluded."
         yield from (f"agree: {each}" for each in found.fusion.agreements)

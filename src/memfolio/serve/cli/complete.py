@@ -1,4 +1,4 @@
-"""What the shell offers when somebody presses tab: words that are known, agents and days that are there."""
+"""Shell completion: known words, and the agents and days of the home."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = {
         ("actions", [action.lower() for action in Action]),
     )
 }
-"""What help lists where it has one of these names in braces."""
+"""Lists that help texts refer to by a name in braces."""
 types, kinds, stores, origins, actions = (among(words.split(", ")) for words in WORDS.values())
 roles = among(("user", "assistant", "system", "tool"))
 
@@ -52,7 +52,7 @@ def with_words(text: str) -> str:
 
 
 def offering(words: list[str] | str) -> Callable[..., list[str]] | None:
-    """What offers these words, a function of this module, or what a room lists, such as "index.search:LEVELS"."""
+    """Return a completion function for words, a function of this module, or a list such as "index.search:LEVELS"."""
     if isinstance(words, list):
         return among(words) if words else None
     module, _, name = words.rpartition(":")
@@ -63,7 +63,7 @@ def offering(words: list[str] | str) -> Callable[..., list[str]] | None:
 
 
 def agents(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The agents of the home that the command line names so far; to an agent, those that it reads."""
+    """Complete agents of the home named so far; an agent sees those that it may read."""
     config = _config(ctx)
     names = _names(config.home / "agents") if config else []
     if config and config.speaker == "agent":
@@ -83,7 +83,7 @@ def _reads(config: Config) -> tuple[str, ...]:
 
 
 def days(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Days of which there is a log, the latest first."""
+    """Complete days that have a log, latest first."""
     config = _config(ctx)
     names = _names(config.home / "agents" / config.agent / "memory") if config else []
     found = sorted({name[:10] for name in names if name[:4].isdecimal()}, reverse=True)
@@ -91,7 +91,7 @@ def days(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _config(ctx: typer.Context) -> Config | None:
-    """The configuration of the home that is named so far, before or after the command."""
+    """Return the configuration of the home named so far, before or after the command."""
     from memfolio.config import load_config
 
     given = {**(ctx.parent.params if ctx.parent else {}), **{k: v for k, v in ctx.params.items() if v}}

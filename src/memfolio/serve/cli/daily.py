@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from memfolio.vault.fields import Draft
 
 MARGIN = 11
+KEPT = {"long_term": "for long", "short_term": "for a while", "working": "at hand", "vault": "in the vault"}
+"""What the stores mean for a person."""
 ASIDE = ("superseded", "quarantined", "archived", "forgotten")
-"""What is not in plain sight."""
+"""States in which a memory is hidden by default."""
 
 
 def remember(
@@ -125,7 +127,7 @@ def _made_for(draft: Draft, config: Config) -> dict[str, object]:
 
 
 def _stored(memory: Memory, item: MemoryItem, made: Mapping[str, object]) -> Answer:
-    """What was written and where, and what was `made` for it."""
+    """Describe what was stored and where, and what was `made` for it."""
     path = _place(memory, item)
     words = {"made_home": "made a home in", "made_agent": "made the agent"}
     notes = [note(f"{words[name]} {value}") for name, value in made.items()]
@@ -229,9 +231,9 @@ def cost(found: Cost, memory: Memory) -> Answer:
 
 
 def _told(day: DayTold) -> str:
-    heard = f"{day.told:,} memories, {day.cited:,} cited, {day.corrected:,} corrected"
-    spoken = f"told {counted(day.times, 'time')}, silent {counted(day.silent, 'time')}"
-    return f"{day.tokens:,} tokens, {day.tokens_each:,} a conversation; {spoken}; {heard}"
+    heard = f"{counted(day.told, 'memory', 'memories')}, {day.cited:,} cited, {day.corrected:,} corrected"
+    spoken = f"{counted(day.times, 'time')} agents were told something, {counted(day.silent, 'time')} nothing"
+    return f"{spoken}: {heard}; {day.tokens:,} tokens, {day.tokens_each:,} a conversation"
 
 
 def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
@@ -252,9 +254,10 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
     if counts is None:
         return
     aside = {name: number for name in ASIDE if (number := getattr(counts, name))}
-    for name, numbers in (("stores", counts.stores), ("kinds", counts.kinds), ("aside", aside)):
-        if numbers:
-            yield f"  {name}", _parts(numbers)
+    if counts.stores:
+        yield "  kept", " · ".join(f"{number:,} {KEPT.get(name, name)}" for name, number in counts.stores.items())
+    if aside:
+        yield "  aside", _parts(aside)
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
     if blocks := counts.forms.get("note"):
@@ -263,7 +266,6 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
         yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
         yield "knowledge", _parts(known)
-    yield "ties", _parts(counts.edges) or "none"
     yield "entities", f"{counts.entities:,}"
     waiting = f", {counted(counts.waiting, 'vector')} to be made" if counts.waiting else ""
     yield "embedder", f"{found.embedder}{waiting}"
@@ -289,7 +291,7 @@ def _home(found: Status) -> Iterator[tuple[str, str]]:
 
 
 def _concerns(found: Status) -> Iterator[str]:
-    """What a person should look at."""
+    """Yield what a person should look at."""
     if found.trouble:
         yield f"home: {found.trouble}"
     yield from (each for each in found.degraded if each != f"home: {found.trouble}")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memfolio.serve.cli.call import Answer, Options
-from memfolio.serve.cli.output import fields_of
+from memfolio.errors import InputError
+from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
+from memfolio.serve.cli.output import Line, fields_of
+from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.vault.postgres.carry import Carried
+
+SHOWN = 20
+"""How many jobs that were given up are listed."""
 
 
 def _config(options: Options, run_as: str | None = None) -> Config:
@@ -36,6 +43,7 @@ def db_migrate(options: Options, url: str | None = None, role: str | None = None
 
 def db_status(options: Options) -> Answer:
     from memfolio.vault.postgres.database import NEEDED, migrations, store_errors, version_of
+    from memfolio.vault.postgres.jobs import JobQueue
     from memfolio.vault.postgres.vault import database_of, find_home, name_of
 
     config = _config(options)
@@ -50,15 +58,64 @@ def db_status(options: Options) -> Answer:
         ((changes,),) = database.ask(found[0], "SELECT seq FROM memfolio.homes WHERE home = %s", [found[0]])
     document = {"database": where, "role": user, "server": f"{server // 10000}.{server % 10000}", "version": version}
     document |= {"needed": NEEDED, "newest": max(migrations()), "home": name_of(config), "changes": changes}
-    return Answer(document)
+    jobs = JobQueue(database)
+    given_up = [
+        {"id": job.id, "home": home, "agent": job.agent, "job": job.kind, "attempts": job.attempts, "error": job.error}
+        for job, home in jobs.given_up(SHOWN)
+    ]
+    document |= {"jobs": (counts := jobs.status()), "given_up": given_up}
+    state = "is not there yet" if changes is None else f"has {counted(changes, 'change')}"
+    tables = f"tables of version {version}"
+    line = f"{where} as {user}, PostgreSQL {document['server']}, {tables}; the home {document['home']} {state}"
+    lines: list[Line] = [line, f"jobs: {_counted(counts)}"]
+    lines += [(f"  {_named(each)}, attempt {each['attempts']}: {each['error']}", "yellow") for each in given_up]
+    return Answer(document, lines)
 
 
-def db_doctor(options: Options) -> Answer:
+def _counted(jobs: dict[str, Any]) -> str:
+    late = f", the first for {jobs['late_seconds']} s" if jobs["due"] else ""
+    return f"{jobs['due']} due{late}, {jobs['under_way']} under way, {jobs['given_up']} given up"
+
+
+def _named(job: dict[str, Any]) -> str:
+    return f"{job['id']}: {job['job']}{' of ' if job['agent'] else ''}{job['agent']} in {job['home']}"
+
+
+def db_work(options: Options, once: bool = False, heads: Path | None = None) -> Answer:
+    from memfolio.serve.work import HomeWorker, WorkDone
+
+    leave_logging_to_us()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the job under way is put back
+    count, failed = 0, 0
+
+    def tell(done: WorkDone) -> None:
+        nonlocal count, failed
+        count, failed = count + 1, failed + bool(done.error)
+        if done.error:
+            options.tell([f"{done.kind}{' of ' if done.agent else ''}{done.agent} in {done.home}: {done.error}"])
+
+    with suppress(KeyboardInterrupt):
+        HomeWorker(_config(options), heads and heads.absolute()).run(tell, once=once)
+    return Answer({"done": count, "failed": failed}, [f"{counted(count, 'job')} done, {failed} of them failed"])
+
+
+def db_retry(options: Options, job: list[int] | None = None) -> Answer:
+    from memfolio.vault.postgres.jobs import JobQueue
+    from memfolio.vault.postgres.vault import database_of
+
+    count = JobQueue(database_of(_config(options))).retry(job or ())
+    return Answer({"retried": count}, [f"{counted(count, 'job')} will be tried again"])
+
+
+def db_doctor(options: Options, heads: Path | None = None) -> Answer:
     from memfolio.serve.cli.trust import findings
+    from memfolio.vault.postgres.report import check_heads
     from memfolio.vault.postgres.vault import PostgresVault
 
+    if heads is not None and not heads.is_file():
+        raise InputError(f"there is no file {heads}", hint="name the file that `db work --heads` writes")
     with PostgresVault.of(_existing(options)) as vault:
-        return findings(vault.doctor())
+        return findings([*vault.doctor(), *(check_heads(vault, heads) if heads else ())])
 
 
 def db_vacuum(options: Options, url: str | None = None, run_as: str | None = None) -> Answer:
@@ -80,20 +137,20 @@ def db_export(options: Options, folder: Path) -> Answer:
         done = export_home(config, folder.absolute(), options.wait)
     finally:
         options.wait.stop()
-    return _carried(done, folder=folder)
+    return _carried(done, folder, str(folder))
 
 
 def db_import(options: Options, folder: Path, name: str | None = None) -> Answer:
     from memfolio.vault.postgres.carry import import_home
 
-    config = replace(_config(options), home=folder.absolute())
+    config = _config(replace(options, home=str(folder.absolute())))
     options.wait.start(f"Reading {folder}")
     try:
         done = import_home(config, name, options.wait)
     finally:
         options.wait.stop()
     options.tell([f"left out: {each}" for each in done.left_out])
-    return _carried(done, folder=folder)
+    return _carried(done, folder, "the database")
 
 
 def _existing(options: Options) -> Config:
@@ -107,6 +164,7 @@ def _existing(options: Options) -> Config:
     return config
 
 
-def _carried(done: Carried, folder: Path) -> Answer:
+def _carried(done: Carried, folder: Path, where: str) -> Answer:
     document: dict[str, Any] = {**fields_of(done), "folder": folder}
-    return Answer(document)
+    line = f"{done.name}: {counted(done.files, 'file')}, {counted(done.changes, 'change')} in {where}"
+    return Answer(document, [line])

@@ -59,7 +59,7 @@ for number in range(100_000):
 
 @dataclass(slots=True)
 class Story:
-    """The home it plays in, the screen it is told on (none when a program listens), and what held so far."""
+    """The demo: its home, its screen (none with `--json`), and the checks that held so far."""
 
     config: Config
     screen: Screen | None
@@ -81,7 +81,7 @@ class Story:
             self.screen.say(text, style)
 
     def quote(self, text: str) -> None:
-        """Something as it stands in a file, wrapped as an editor would."""
+        """Show text as in a file, wrapped as an editor would."""
         lines = text.strip("\n").splitlines()
         fitting = [part for line in lines for part in wrap(line, WIDTH - len(MARGIN), break_on_hyphens=False) or [""]]
         if self.screen:
@@ -96,7 +96,7 @@ class Story:
         self.say(f"   ✓ {words}", "green")
 
     def ask(self, question: str) -> MemoryItem:
-        """Recall, and tell the best answer with how it was found."""
+        """Recall, and show the best answer with how it was found."""
         hits = self.memory.recall(question, limit=3)
         if not hits:
             raise MemfolioError(f"nothing was found for {question!r}", hint=f"look into {self.root}")
@@ -107,13 +107,13 @@ class Story:
         return hits[0].memory
 
     def answers(self) -> list[list[tuple[str, float]]]:
-        """What the questions find, in order and with scores, when every memory has its vector."""
+        """Return the answers to all questions, in order and with scores, once every memory is embedded."""
         self.memory.sync(embed=True)
         found = [self.memory.recall(question, limit=20) for question in QUESTIONS]
         return [[(hit.memory.id, round(hit.score, 4)) for hit in hits] for hits in found]
 
     def of_the_night(self) -> list[str]:
-        """The ids of what the killed process wrote."""
+        """Return the ids of what the killed process wrote."""
         return [item.id for item in self.memory.vault.entries("main") if item.session == "night"]
 
     @property

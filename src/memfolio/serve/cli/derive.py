@@ -1,22 +1,22 @@
-"""Commands made of signatures: a method or a function says what a command takes, `commands.toml` what that means.
+"""Commands derived from signatures: a method or function defines the parameters, `commands.toml` their descriptions.
 
 Most commands are a row of `commands.toml` whose `does` names a method of `Memory` or of one of its rooms. The command
-takes what the method takes, and answers with its result as a document: that of a thing, or of a list under `key`, or
-what it `picks` of the result, where `seq` is the change that it was written as.
-What people see of it is in the row as well (`show.py`); a function of the command's module that is called like it, or
-like `show`, makes the answer where that does not do. In such a row
+takes the method's parameters, and answers with its result as a document: that of an object, that of a list under `key`,
+or the attributes that the row `picks`, where `seq` is the number of the change. The row also describes the output for
+people (`show.py`); if that is not enough, a function of the command's module with the name of the command, or the name
+in `show`, makes the answer. In such a row
 
-- `takes` names the parameters in the order of the command line, where it is not that of the method; `fixed` has values
-  that are not typed;
-- a parameter is told of by a sentence, or by a table: its `help`, `flags`, `metavar`, `type` and `default`, what it
-  `is` called in the method (`**` stands for several values by their names), whether it is an `argument`, and how the
-  typed text is read (`reads`).
+- `takes` lists the parameters in command-line order, if it differs from the method's; `fixed` has values that cannot
+  be given on the command line;
+- a parameter has a sentence, or a table: its `help`, `flags`, `metavar`, `type` and `default`, the name of the
+  parameter that it `is` in the method (`**` for several named values), whether it is an `argument`, and the reader of
+  its text (`reads`).
 
-With `makes_home`, a home is made where there is none; with `paged`, a long answer goes through a pager. Commands that
-are a dialogue, or that need more than one call, are functions of their module with their names, and a `_` behind a word
-of Python. They get the options of every command first, or the open memory where their first parameter is called
-`memory`. Parameters without a default and those before a `/` are arguments, all others are options. The verbs of the
-table are commands without a row.
+With `makes_home`, a missing home is created; with `paged`, a long answer goes through a pager. Commands that are a
+dialogue, or need more than one call, are functions of their module with the command's name, plus a `_` if that is a
+Python keyword. They get the common options first, or the open memory if their first parameter is called `memory`.
+Parameters without a default and those before a `/` are arguments, all others are options. Verbs of the table are
+commands without a row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import ast
 import builtins
 import inspect
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
@@ -42,6 +41,7 @@ from memfolio.serve.cli.call import PERSON, Agent, Answer, Home, Json, Options, 
 from memfolio.serve.cli.output import Lines, as_json, document_of, seq_of
 from memfolio.serve.cli.show import shown
 from memfolio.serve.cli.typed import READERS
+from memfolio.text import packaged_table
 
 if TYPE_CHECKING:
     from memfolio.verbs.verb import Verb
@@ -67,24 +67,24 @@ class Listed(NamedTuple):
     module: str
     help: str
     bare: str = ""
-    """Of a group: the command that is meant where none is named."""
+    """Of a group: the command that runs if none is named."""
 
 
 @cache
 def listed() -> dict[str, Listed]:
-    """What the program's own help lists, in its order."""
+    """The commands that the program's own help lists, in order."""
     return {name: Listed(panel, *row) for panel, rows in read_data("panels").items() for name, row in rows.items()}
 
 
 @cache
 def rows() -> dict[str, dict[str, Any]]:
-    """What help says of each command, by its path, and of arguments that mean the same in most of them."""
+    """Descriptions of commands by path, and of arguments with the same meaning in most commands."""
     return read_data("commands")
 
 
 def read_data(name: str) -> dict[str, Any]:
     """A table of `data/`."""
-    return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text("utf-8"))
+    return packaged_table(f"serve/cli/data/{name}.toml")
 
 
 def below(name: str) -> list[str]:
@@ -118,7 +118,7 @@ def command(path: str) -> typer.core.TyperCommand:
 def _of_method(
     row: Mapping[str, Any], about: Mapping[str, Any], show: Callable[..., Answer | Lines] | None
 ) -> Callable[..., Answer]:
-    """The function of a command that is a method: calls it with what is typed, and shows what it answers."""
+    """Build the function of a command from a method: it calls the method with the typed values and shows the result."""
     method = parameters_of(row["does"])
     is_open = any(each.kind is each.VAR_KEYWORD for each in method.values())
     is_signed = is_open or any(map(_is_attribution, method.values()))
@@ -155,7 +155,7 @@ def _of_method(
 
 
 def _document(value: Any, row: Mapping[str, Any], memory: Any) -> dict[str, Any]:
-    """What a method gave, or what the row picks of it; with `problems`, also what its room found to be wrong."""
+    """Return the document of a result, or the attributes that the row picks; with `problems`, those of its room."""
     if "picks" in row:
         return {name: seq_of(value) if name == "seq" else getattr(value, name) for name in row["picks"]}
     document = document_of(value, row.get("key"))
@@ -170,12 +170,12 @@ def _is_attribution(parameter: Parameter) -> bool:
 
 
 def _is_typed(parameter: Parameter) -> bool:
-    """Whether what a command shows depends on an option of its own."""
+    """Whether the parameter is an option of the output function's own."""
     return parameter.default is not parameter.empty
 
 
 KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "datetime": datetime}
-"""What options have types for; everything else is typed as text."""
+"""Types that options can have; everything else is text."""
 
 
 def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> Parameter:
@@ -202,7 +202,7 @@ def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> 
 
 
 def parameters_of(path: str) -> dict[str, Parameter]:
-    """The parameters of the method of `Memory`, or of one of its rooms, that a path such as "core.read" names."""
+    """Return the parameters of the method of `Memory`, or of one of its rooms, at a path such as "core.read"."""
     room, _, method = path.rpartition(".")
     module, kind = _room(room) if room else ("memory", "Memory")
     given = _method(module, kind, method).args
@@ -223,7 +223,7 @@ def parameters_of(path: str) -> dict[str, Parameter]:
 
 
 def _read_parameter(argument: ast.arg, kind: Any, default: ast.expr | None) -> Parameter:
-    """A parameter; whoever leaves it out where its default is no literal has the method decide."""
+    """Read a parameter; if its default is not a literal, leaving it out lets the method decide."""
     value: Any = Parameter.empty
     if default is not None:
         value = ast.literal_eval(default) if isinstance(default, ast.Constant | ast.Tuple) else None
@@ -237,7 +237,7 @@ def _source(module: str) -> ast.Module:
 
 
 def _room(name: str) -> tuple[str, str]:
-    """Where the class of a room is: as `Rooms` says, in `room("module:Class")`."""
+    """Return module and class of a room, as declared in `Rooms` with `room("module:Class")`."""
     for node in _class("rooms", "Rooms").body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and isinstance(node.value, ast.Call):
             module, _, kind = ast.literal_eval(node.value.args[0]).partition(":")
@@ -262,7 +262,7 @@ def _method(module: str, kind: str, name: str) -> ast.FunctionDef:
 
 
 def _imported(module: str, name: str) -> tuple[str, str]:
-    """Where a class is that a module has of its own or imports."""
+    """Return the module in which a class is defined: this one, or the one it is imported from."""
     for node in _source(module).body:
         if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names}:
             return str(node.module).removeprefix("memfolio."), name
@@ -316,12 +316,12 @@ def _built(
 
 
 def _examples(lines: Iterable[str]) -> str:
-    """What stands below the help of a command."""
+    """Render examples below the help of a command."""
     return "\n\n".join(f"Example: {each if ' memfolio ' in each else f'memfolio {each}'}" for each in lines)
 
 
 def without_types(command: AnyCommand) -> AnyCommand:
-    """A command that in its help shows no type for what is only switched on."""
+    """Remove the type of boolean flags from the help of a command."""
     for each in command.get_params(typer.Context(command, help_option_names=HELP)):
         if isinstance(each, typer.core.TyperOption) and each.is_flag:
             each.metavar = ""
@@ -329,7 +329,7 @@ def without_types(command: AnyCommand) -> AnyCommand:
 
 
 class _Names(dict[str, Any]):
-    """The names of a module; one that it knows for type checkers only stands for anything."""
+    """The names of a module; a name that is imported for type checkers only resolves to Any."""
 
     def __missing__(self, name: str) -> Any:
         return getattr(builtins, name, Any)
@@ -341,7 +341,7 @@ def _signature(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def _is_kind(parameter: Parameter, kind: Any) -> bool:
-    """Whether a value is of this kind where it is given at all."""
+    """Whether a parameter has this type, optional or not."""
     return kind in (parameter.annotation, *get_args(parameter.annotation))
 
 
@@ -399,13 +399,18 @@ def _group(name: str) -> typer.core.TyperGroup:
     epilog = _examples(examples[:EXAMPLES])
     app = typer.Typer(name=name, help=row.help, epilog=epilog, cls=Group, context_settings={"help_option_names": HELP})
 
-    @app.callback(invoke_without_command=bool(row.bare))
+    @app.callback(invoke_without_command=True)
     def options(ctx: typer.Context, home: Home = None, agent: Agent = None, as_json: Json = False) -> Any:
         ctx.obj = ctx.obj.further(home, agent, as_json=as_json)
-        if ctx.invoked_subcommand is None:
-            meant = command(f"{name} {row.bare}")
+        if ctx.invoked_subcommand is not None:
+            return None
+        meant = command(f"{name} {row.bare}") if row.bare else None
+        if meant and not any(each.required for each in meant.params):
             return meant.invoke(meant.make_context(row.bare, [], parent=ctx))
-        return None
+        if ctx.obj.as_json:
+            raise InputError(f"{name} needs one of its commands", hint=f"`memfolio {name} --help` lists them")
+        typer.echo(ctx.get_help())
+        raise typer.Exit
 
     group = without_types(typer.main.get_group(app))
     assert isinstance(group, Group)
@@ -417,7 +422,7 @@ def _group(name: str) -> typer.core.TyperGroup:
 
 
 def stub(name: str, help: str, panel: str) -> typer.core.TyperCommand:
-    """What help lists of a command."""
+    """Return a placeholder for listing a command in help."""
     return typer.core.TyperCommand(name, help=help, rich_help_panel=panel, rich_markup_mode="rich")
 
 
@@ -429,7 +434,7 @@ def verb_named(path: str) -> Verb | None:
 
 
 def of_verb(verb: Verb) -> typer.core.TyperCommand:
-    """A verb as a command; it answers what it answers at the other doors."""
+    """Build the command of a verb; it answers as at the other doors."""
     shapes = verb.schema["properties"]
 
     def run(options: Options, /, **given: Any) -> Answer:
@@ -446,7 +451,7 @@ def of_verb(verb: Verb) -> typer.core.TyperCommand:
 
 
 def called(options: Options, verb: Verb, given: Mapping[str, Any]) -> Answer:
-    """What a verb answers, as JSON; who speaks as an agent speaks for no other."""
+    """Call a verb and return its answer as JSON; an agent cannot act as another."""
     config, agent = options.config(create=in_empty_folder), given.get("agent_id")
     if isinstance(agent, str) and agent != config.agent:
         if config.speaker == "agent":
@@ -464,7 +469,7 @@ PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
 def _shaped(shape: Mapping[str, Any]) -> Any:
-    """The type that an option has for a value of this shape; what is no list of texts is written as JSON."""
+    """Return the type of an option for a JSON schema; anything but a list of texts is given as JSON."""
     kind = list[str] if _takes_texts(shape) else PLAIN.get(shape.get("type", ""), str)
     return kind | None
 
@@ -483,7 +488,7 @@ def _about(name: str, shape: Mapping[str, Any], default: Any) -> dict[str, Any]:
 
 
 def _value(given: Any, shape: Mapping[str, Any]) -> Any:
-    """A value as the verb takes it; it says itself what it does not take."""
+    """Convert a typed value for the verb, which reports invalid ones itself."""
     if not isinstance(given, str) or shape.get("type") == "string":
         return given
     try:

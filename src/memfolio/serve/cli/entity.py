@@ -1,4 +1,4 @@
-"""The commands about people and things: `entity` with what is below it, and `path`."""
+"""The commands about entities: the group `entity`, and `path`."""
 
 from __future__ import annotations
 

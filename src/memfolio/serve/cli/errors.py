@@ -47,7 +47,7 @@ def exit_code(error: MemfolioError) -> int:
 
 
 def report(error: MemfolioError, *, as_json: bool) -> int:
-    """Say what went wrong and return the exit code; what was proposed instead is an answer like others."""
+    """Report an error and return the exit code; a proposal made instead is a normal answer."""
     if isinstance(error, ProposedError):
         return _report_proposed(error, as_json=as_json)
     more = {"diff": error.diff} if isinstance(error, UndoConflictError) else {}
@@ -71,8 +71,19 @@ def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "memfolio"
     message = plainly(error.format_message())
-    _say("usage", message, usage_hint(message, command), as_json=as_json)
+    _say("usage", message, _wanted(context, message) + usage_hint(message, command), as_json=as_json)
     return USAGE
+
+
+def _wanted(context: typer.Context | None, message: str) -> str:
+    """What a command takes, with an example, where something of it is missing."""
+    if context is None or not message.startswith("Missing argument"):
+        return ""
+    names = [
+        each.make_metavar(context).strip("{}") for each in context.command.params if each.param_type_name == "argument"
+    ]
+    example = re.search(r"Example: (.+)", getattr(context.command, "epilog", None) or "")
+    return f"wanted: {' '.join([context.command_path, *names])}{f', as in: {example[1]}' if example else ''}\n  "
 
 
 def usage_hint(message: str, command: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands below `fact`: what is known as subject, predicate and object, why, and what hangs on it."""
+"""The commands below `fact`: facts as subject, predicate and object, their proofs, and what depends on them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def fact_import(memory: Memory, file: str, dry_run: bool = False) -> Answer:
 
 
 def _read(lines: Iterable[bytes], memory: Memory, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """The facts of a file; what only its ledger or an export knows about them is left out."""
+    """Read the facts of a file, without fields that only a ledger or an export has."""
     from memfolio.knowledge.facts import GIVEN, assertion
     from memfolio.vault.lines import read_object
 

@@ -1,7 +1,8 @@
-"""The commands `import`, `export` and `watch`: memories from elsewhere, for elsewhere, and where they lie."""
+"""The commands `import`, `export` and `watch`: take memories in, give them out, or read notes in place."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -50,7 +51,7 @@ def import_(
 
 
 def _embedded(options: Options, memory: Memory, *, dry_run: bool = False) -> Embedded:
-    """Make the vectors of what came, and others that are missing; without them it is found by its words."""
+    """Embed imported memories, and others that are not embedded; until then, only their words are searched."""
     from memfolio.embed.vectorizer import Embedded
 
     if dry_run:
@@ -77,7 +78,8 @@ def _missing(embedded: Embedded) -> list[Line]:
 def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
     """The memory that things come into; a dry run before there is a home takes an empty one, which is thrown away."""
     config = options.config(create=in_empty_folder)
-    if dry_run and not is_home(config):
+    is_there = is_home(config)
+    if dry_run and not is_there:
         from memfolio.bench.scratch import scratch
 
         leave_logging_to_us()
@@ -85,11 +87,12 @@ def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
             yield memory
     else:
         with options.memory(create=in_empty_folder) as memory:
+            options.tell([] if is_there or options.as_json else [f"made a home in {config.home}"])
             yield memory
 
 
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
-    """Who takes over what: of a workspace with several agents, each its own."""
+    """Return which agent imports what: in a workspace with several agents, each imports its own."""
     from memfolio.errors import InputError
     from memfolio.exchange.sources.folders import agents_of
     from memfolio.vault.paths import check_agent
@@ -111,12 +114,18 @@ def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -
         raise InputError(f"{path} can only come back as a whole, trusted as it was", hint=hint)
     with _receiving(options, dry_run=dry_run) as memory:
         found = restore(memory, path, dry_run=dry_run)
+        watched = () if dry_run else _watches(memory, found.agents)
     embedded = _embedded_agents(options, () if dry_run else found.agents)
     came = f"{counted(found.written, 'file')} of {', '.join(found.agents)} {'would come' if dry_run else 'came'} back"
     left = f"; left as they are: {', '.join(found.left)}" if found.left else ""
-    line = f"{came}, {counted(found.known, 'other')} there already{left}"
+    back = f"; `memfolio undo {' '.join(map(str, found.seqs))}` takes that back" if found.seqs else ""
+    line = f"{came}, {counted(found.known, 'other')} there already{left}{back}"
     document = {**asdict(found), **_document(embedded), "dry_run": dry_run}
-    return Answer(document, [*_missing(embedded), (line, "bold")])
+    stop = [
+        f"It searches the notes in {each}, too; `memfolio watch {shlex.quote(each)} --stop` ends that"
+        for each in watched
+    ]
+    return Answer(document, [*_missing(embedded), (line, "bold"), *yellow(stop)])
 
 
 def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
@@ -135,7 +144,7 @@ def _embedded_agents(options: Options, agents: Iterable[str]) -> Embedded:
 
 
 def _answer(reports: Mapping[str | None, tuple[ImportReport, Embedded]], *, dry_run: bool) -> Answer:
-    """What came; of several agents, for each."""
+    """Describe what was imported, for each agent if there are several."""
     documents = {
         str(agent): {**asdict(report), **_document(embedded), "dry_run": dry_run}
         for agent, (report, embedded) in reports.items()
@@ -183,15 +192,28 @@ def _sentence(report: ImportReport, *, dry_run: bool) -> str:
 
 
 def export(
-    options: Options, target: Path, as_: str = "archive", whole_home: bool = False, dry_run: bool = False
+    options: Options, target: Path, as_: str | None = None, whole_home: bool = False, dry_run: bool = False
 ) -> Answer:
     from memfolio.exchange.export import export as write
+    from memfolio.exchange.export import form_named
 
+    form = as_ or form_named(target)
     progress = partial(options.wait.step, "files", f"Exporting to {target.name}")
     with options.memory() as memory:
         place = target.expanduser()
-        done = write(memory, place, as_, whole_home=whole_home, dry_run=dry_run, progress=progress)
-    return Answer({"path": done.target, "as": as_, **picked(done, "agents files left_out"), "dry_run": dry_run})
+        done = write(memory, place, form, whole_home=whole_home, dry_run=dry_run, progress=progress)
+        watched = _watches(memory, done.agents)
+    document = {"path": done.target, "as": form, **picked(done, "agents files left_out"), "dry_run": dry_run}
+    lines: list[Line] = [f"left out: {path} {why}" for path, why in done.left_out.items()]
+    lines += [f"The notes in {each} are not in it: they stay where they are." for each in watched]
+    what = f"{counted(done.files, 'file')} of {', '.join(done.agents)}"
+    said = f"would be exported to {done.target}. Nothing was written." if dry_run else f"exported to {done.target}"
+    return Answer(document, [*lines, (f"{what} {said}", "bold")])
+
+
+def _watches(memory: Memory, agents: Iterable[str]) -> list[str]:
+    """The folders of notes that these agents watch."""
+    return list(dict.fromkeys(each for agent in agents for each in memory.vault.settings(agent).watches))
 
 
 FOLDER = "path notes blocks problems missing"
@@ -211,14 +233,25 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
         change = memory.notes.stop if stop else memory.notes.watch
         done = change(folder.expanduser(), dry_run=dry_run, by=PERSON)
         embedded = _embedded(options, memory, dry_run=dry_run or stop)
-    seq = seq_of(done)
+    seq, be = seq_of(done), "is" if done.notes == 1 else "are"
     if stop:
-        state = "would no longer be searched" if dry_run else "are no longer searched"
+        state = "would no longer be searched" if dry_run else f"{be} no longer searched"
     else:
-        state = "would be searched in place" if dry_run else "are searched in place"
+        state = "would be searched in place" if dry_run else f"{be} searched in place"
     rest = f"; `memfolio undo {seq}` takes that back" if seq else ". Nothing was changed." if dry_run else ""
-    lines = [*_missing(embedded), *_watched(done), (f"{counted(done.notes, 'note')} {state}{rest}", "bold")]
+    passed = [] if stop else yellow(_passed_over(done.path))
+    lines = [*_missing(embedded), *_watched(done), *passed, (f"{counted(done.notes, 'note')} {state}{rest}", "bold")]
     return Answer({**picked(done, FOLDER), **_document(embedded), "seq": seq, "dry_run": dry_run}, lines)
+
+
+def _passed_over(folder: str) -> Iterator[str]:
+    """Say which texts in a folder are no notes."""
+    from memfolio.vault.folders import ENDINGS, others_below
+
+    if others := others_below(folder):
+        kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(others.items()))
+        files = counted(others.total(), "file is", "files are")
+        yield f"{files} passed over ({kinds}): notes end in {' or '.join(ENDINGS)}"
 
 
 def _watched(folder: WatchedFolder) -> Iterator[Line]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +65,13 @@ def tend(
     everyone: bool = False,
     dry_run: bool = False,
 ) -> Answer:
-    from memfolio.vault.paths import agents_of
+    from memfolio.vault.vault import Vault
 
     config = options.config()
-    agents = agents_of(config.home) if everyone else [config.agent]
+    agents = [config.agent]
+    if everyone:
+        with Vault.open(config=config) as vault:
+            agents = vault.agents()
     found = [_tend_one(replace(options, agent=agent), job or [], session or [], dry_run=dry_run) for agent in agents]
     lines = [line for each in found for line in _tended(each, is_asked=bool(job or session), is_one=len(found) == 1)]
     failed = any(done.error for tending in found for done in tending.done)
@@ -244,8 +248,8 @@ def purge(
             _ask_for_word(options, seen)
             what = [each.id for each in seen.plan.memories]
         options.wait.start("Purging")
-        options.wait.say("Rewriting files, history and caches, then searching all of it for what is left")
-        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON)
+        options.wait.say("Looking through files and history")
+        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON, on_progress=partial(_show_purge, options))
     plan, proof = done.plan, done.proof
     document: dict[str, Any] = {
         "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
@@ -259,8 +263,13 @@ def purge(
     return Answer(document, list(_purged(done)), status=1 if proof and not proof.is_clean else 0)
 
 
+def _show_purge(options: Options, job: str, done: int, total: int) -> None:
+    """The bar of a purge: what is counted in this part of it, and how much of that is done."""
+    options.wait.step(job, "Purging:", done, total)
+
+
 def _ask_for_word(options: Options, seen: Purged) -> None:
-    """Go on if the person types the word; where nobody can be asked, only `--yes` counts."""
+    """Ask the person to type a word; without a terminal, only `--yes` counts."""
     if options.as_json or not sys.stdin.isatty():
         raise RefusedError("nobody can be asked whether to purge", hint="look with --dry-run, then say --yes")
     options.wait.stop()
@@ -270,7 +279,7 @@ def _ask_for_word(options: Options, seen: Purged) -> None:
 
 
 def _preview(plan: PurgePlan) -> Iterator[Line]:
-    """What would go, where it stands, and what is out of reach."""
+    """Yield what would be purged, where it is, and what is out of reach."""
     from memfolio.vault.purge.plan import OUT_OF_REACH
 
     rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
@@ -288,7 +297,7 @@ def _preview(plan: PurgePlan) -> Iterator[Line]:
 
 
 def _staying(plan: PurgePlan) -> Iterator[str]:
-    """Which memories stay though they may tell of it."""
+    """Yield memories that stay although they may mention it."""
     if plan.related:
         yield f"Stays and may say the same, read it: {', '.join(plan.related)}"
     if plan.keepers:
@@ -296,7 +305,7 @@ def _staying(plan: PurgePlan) -> Iterator[str]:
 
 
 def _purged(done: Purged) -> Iterator[Line]:
-    """What was destroyed and what was searched afterwards; texts are not repeated once they are gone."""
+    """Yield what was purged and what was searched afterwards; purged texts are not repeated."""
     plan, proof = done.plan, done.proof
     if proof is None:
         yield from _preview(plan)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
 from memfolio.errors import ConflictError, InputError
+from memfolio.index.notes import NOTE
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.output import (
+    DIFF,
     Line,
     as_document,
     beginning,
+    changed_lines,
     diff,
     fields_of,
     for_people,
@@ -21,7 +24,8 @@ from memfolio.serve.cli.output import (
     yellow,
 )
 from memfolio.text import counted
-from memfolio.vault.paths import SHARED
+from memfolio.vault.lines import record_of
+from memfolio.vault.paths import SHARED, Form, form_of
 
 if TYPE_CHECKING:
     from memfolio.govern.update import Updated
@@ -41,6 +45,49 @@ REASONS = {
 }
 
 
+WIDTH = 200
+"""How much of a memory one line shows."""
+LISTED = 90
+"""How much of it stands in a list, beside its id."""
+MOST_LINES = 40
+"""How many lines of a change are shown; `memfolio diff` shows all."""
+
+
+def in_words(diff: str, memory: Memory, *, pages_only: bool = False) -> list[Line]:
+    """A difference for people: each memory that goes or comes on a line, and the lines of pages below their names.
+
+    State lines go along with what is shown, and are told of where there is nothing else.
+    """
+    entries, pages, records = list[str](), list[str](), dict[str, None]()
+    for path, lines in changed_lines(for_people(diff)):
+        match form_of(path):
+            case Form.LOG:
+                entries += [f"{sign}{each}" for sign in "-+" for each in _memories(path, lines, sign)]
+            case Form.LINES:
+                records |= {f"{sign}{_record(path, text, memory)}": None for sign, text in lines}
+            case Form.PAGE:
+                pages += [path, *(f"{sign}{text}" for sign, text in lines if text.strip())]
+    said = pages if pages_only else [*entries, *pages] or list(records)
+    more: list[Line] = [(f"and {counted(len(said) - MOST_LINES, 'more line')}", "dim")] if said[MOST_LINES:] else []
+    return [*((each, DIFF.get(each[:1], "bold")) for each in said[:MOST_LINES]), *more]
+
+
+def _memories(path: str, lines: Sequence[tuple[str, str]], sign: str) -> Iterator[str]:
+    """Yield the memories of a log in those of its lines that have this sign."""
+    from memfolio.vault.log import read_log_at
+
+    for each in read_log_at(path, "\n".join(text for other, text in lines if other == sign)).entries:
+        yield beginning(each.entry.item.content, WIDTH)
+
+
+def _record(path: str, line: str, memory: Memory) -> str:
+    from memfolio.vault.past.view import record_in_words
+
+    named = record_of(line.encode()).get("memory")
+    found = memory.get(str(named)) if named else None
+    return beginning(record_in_words(path, line, found.content if found else ""), WIDTH)
+
+
 def forget(
     options: Options,
     what: str = "",
@@ -57,7 +104,8 @@ def forget(
             return _forget_about(options, memory, about, dry_run=dry_run, yes=yes)
         asked = False
         # Where a person is shown all that fit, that is what they agree to; without a look, one description means one.
-        edit_result = memory.forget(what, every=every or dry_run or not yes, dry_run=True, by=PERSON)
+        is_shown = dry_run or (not yes and options.can_ask)
+        edit_result = memory.forget(what, every=every or is_shown, dry_run=True, by=PERSON)
         if not dry_run and not edit_result.hint:
             asked = _asked(options, memory, edit_result, yes=yes)
             edit_result = _forget_seen(memory, what, edit_result.memories)
@@ -79,20 +127,33 @@ def _forget_about(options: Options, memory: Memory, name: str, *, dry_run: bool,
         whole.append((f"{' and '.join(counts)} forgotten; `memfolio undo {back}` takes that back", "bold"))
     else:
         whole.append(f"This would forget {' and '.join(counts)}.")
+    whole += _kept_notes(memory, found.memories)
     whole += yellow(f"{page} names it too, and stays as it is: edit it if you want" for page in found.pages)
     return Answer({**fields_of(found), "dry_run": dry_run}, whole)
 
 
+def _kept_notes(memory: Memory, memories: Sequence[MemoryItem]) -> list[Line]:
+    """Say which files of notes have the text of what is forgotten, and keep it."""
+    places = [memory.find(each.id) for each in memories if each.source == NOTE]
+    files = dict.fromkeys(each.path for each in places if each)
+    return yellow(f"{file} keeps the text: notes are only hidden here" for file in files)
+
+
 def _asked(options: Options, memory: Memory, edit_result: EditResult, *, yes: bool) -> bool:
-    """Show what would go and go on if the person agrees; says whether they were asked."""
+    """Show what would be forgotten and ask for confirmation; returns whether the person was asked."""
     count, whose = len(edit_result.memories), ", which all agents share" if _is_shared(memory, edit_result) else ""
     deed = f"forget {f'these {count} memories' if count > 1 else 'this memory'}{whose}"
-    preview = [diff(for_people(edit_result.diff)), "", listed(edit_result.memories, memory.vault.home.zone)]
-    return options.confirm(deed, preview, yes=yes)
+    return options.confirm(deed, _preview(memory, edit_result), yes=yes)
+
+
+def _preview(memory: Memory, edit_result: EditResult) -> list[Line]:
+    """The memories with their ids, and what changes on pages."""
+    listing = listed(edit_result.memories, memory.vault.home.zone)
+    return [listing, *in_words(edit_result.diff, memory, pages_only=True)]
 
 
 def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> EditResult:
-    """Forget what a person looked at, and nothing that came to fit meanwhile."""
+    """Forget what the person has seen, and nothing that matched later."""
     if len(seen) == 1:
         return memory.forget(seen[0].id, by=PERSON)
     fits = memory.forget(what, every=True, dry_run=True).memories
@@ -137,8 +198,12 @@ def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool 
     """What forget, restore and archive did; `quiet` when the difference has been shown already."""
     is_shared, count, seq = _is_shared(memory, edit_result), len(edit_result.memories), None
     lines: list[Line] = []
-    if not quiet:
-        lines = [diff(for_people(edit_result.diff)), "", listed(edit_result.memories, memory.vault.home.zone)]
+    if count > 1 and not edit_result.receipt:
+        lines = _preview(memory, edit_result)
+    elif not quiet:
+        sign = "+" if deed == "restored" else "-"
+        lines += [(f"{sign}{beginning(each.content, WIDTH)}", DIFF[sign]) for each in edit_result.memories]
+        lines += in_words(edit_result.diff, memory, pages_only=True)
     subject = f"{count} memories" if count > 1 else edit_result.memories[0].id
     subject += ", shared by all agents," if is_shared else ""
     if edit_result.receipt:
@@ -147,6 +212,8 @@ def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool 
     else:
         lines.append((f"{subject} would be {deed}. Nothing was changed.", "bold"))
         lines += filter(None, [edit_result.hint])
+    if deed == "forgotten":
+        lines += _kept_notes(memory, edit_result.memories)
     document = {
         **more,
         "shared": is_shared,
@@ -161,7 +228,7 @@ def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool 
 
 def listed(memories: Sequence[MemoryItem], zone: tzinfo) -> Line:
     """Memories, one a line."""
-    rows = [(each.id, happened(each, zone), each.type, beginning(each.content, 200)) for each in memories]
+    rows = [(each.id, happened(each, zone), each.type, beginning(each.content, LISTED)) for each in memories]
     return lambda screen: screen.table(("id", "when", "type", "memory"), rows, wide="memory", headed=False)
 
 

@@ -117,7 +117,7 @@ def _said(value: Any) -> dict[str, Any]:
 
 
 def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
-    """What was added, or would be, as which change, and as which further ones."""
+    """Describe what was added, or would be, with the numbers of its changes."""
     seqs = [*([added.receipt.seq] if added.receipt else []), *further]
     document = {
         "terms": [each.id for each in added.terms if not each.rule],
@@ -132,7 +132,7 @@ def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()
 
 
 def _proposals(proposals: Sequence[Proposal]) -> Answer:
-    """Proposals of terms, with the hash that an approval names and what there is to think of."""
+    """List proposed terms, with the hash that an approval needs and their warnings."""
     rows = [(each.id, each.intent.named, each.status, each.shown, each.note) for each in proposals]
     return Answer({"proposals": [dict(zip(PROPOSED, row, strict=True)) for row in rows]})
 

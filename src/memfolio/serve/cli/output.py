@@ -36,13 +36,13 @@ _CONTROL = {code: "\ufffd" for code in (*range(32), *range(127, 160), *_BIDI, *_
 
 
 Line = str | tuple[str, str] | Callable[["Screen"], None]
-"""What is said, perhaps with its style; or something that draws itself."""
+"""A text, maybe with a style; or a function that draws on the screen."""
 Lines = Line | Sequence[Line]
-"""One of them, or a list; a tuple is always a text and its style."""
+"""One line, or a list of lines; a tuple is always a text and its style."""
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, wide: str = "", none: str = "") -> Line:
-    """A table; where it has no rows and `none` says something, that."""
+    """Return a table, or the text `none` if it has no rows."""
     return none if none and not rows else lambda screen: screen.table(columns, rows, wide=wide)
 
 
@@ -67,17 +67,17 @@ def picked(value: object, names: str) -> dict[str, Any]:
 
 
 def seq_of(made: Any) -> int | None:
-    """The number of the change that something was written as; None where nothing was."""
+    """Return the number of the change that something was written as; None if nothing was."""
     return made.receipt.seq if made.receipt else None
 
 
 def yellow(texts: Iterable[str]) -> list[Line]:
-    """What should be looked at, a line each."""
+    """Return warnings, one per line."""
     return [(text, "yellow") for text in texts]
 
 
 def safe(text: str) -> str:
-    """`text` without what could steer a terminal: memories may come from anywhere."""
+    """Return `text` without terminal control characters: memories may come from anywhere."""
     return text.translate(_CONTROL)
 
 
@@ -90,7 +90,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 class Screen:
-    """Where people read: the terminal, or a file when the output is sent to one."""
+    """The output for people: the terminal, or a file that output is redirected to."""
 
     def __init__(self, *, errors: bool = False) -> None:
         from rich.console import Console
@@ -109,7 +109,7 @@ class Screen:
 
     @contextmanager
     def paged(self, *, wanted: bool) -> Iterator[None]:
-        """Have what is shown meanwhile paged, where it is longer than the terminal and its keys can be pressed."""
+        """Page the output if it is longer than the terminal and a person can press keys."""
         if not wanted or not self.is_terminal or not sys.stdin.isatty():
             yield
             return
@@ -191,7 +191,7 @@ class Screen:
         self.console.print(table)
 
     def diff(self, text: str) -> None:
-        """A unified difference, in colour where there is any."""
+        """Show a unified diff, in colour if possible."""
         self.lines(text, DIFF)
 
     def page(self, text: str) -> None:
@@ -250,7 +250,7 @@ def tagged(item: MemoryItem) -> str:
 
 
 def standing(item: MemoryItem) -> list[str]:
-    """What became of it, in words: pinned, superseded, forgotten."""
+    """Return the states of a memory in words: pinned, superseded, forgotten."""
     marks = {"pinned": item.pinned, "superseded": item.superseded_by, "forgotten": item.forgotten_at}
     return [word for word, holds in marks.items() if holds]
 
@@ -284,3 +284,35 @@ def for_people(diff: str) -> str:
     files = [part for part in _FILE.split(diff) if part]
     logs = [part for part in files if not _ARCHIVED.match(part)]
     return "".join(logs) or diff
+
+
+_PART = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+def diff_lines(diff: str) -> Iterator[tuple[str, str]]:
+    """The lines of a unified diff, each with its sign: `/` before the name of a file and `@` at a gap.
+
+    The head of each part says how many lines it has, so that no line of a file is taken for a head.
+    """
+    left = [0, 0]
+    for line in diff.split("\n"):
+        if any(left) and line[:1] != "\\":
+            left = [left[0] - (line[:1] != "+"), left[1] - (line[:1] != "-")]
+            yield line[:1] or " ", line[1:]
+        elif part := _PART.match(line):
+            left = [int(each or 1) for each in part.groups()]
+            yield "@", ""
+        elif line.startswith("--- "):
+            yield "/", line[4:].removeprefix("a/")
+
+
+def changed_lines(diff: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The files of a unified diff, each with the lines that went and came, and their signs."""
+    path, lines = "", list[tuple[str, str]]()
+    for sign, text in [*diff_lines(diff), ("/", "")]:
+        if sign == "/":
+            if lines:
+                yield path, lines
+            path, lines = text, []
+        elif sign in "-+":
+            lines.append((sign, text))

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.config import Config
-from memfolio.errors import InputError, MemfolioError
+from memfolio.errors import MemfolioError
 from memfolio.serve.cli.call import Answer, Options, in_empty_folder, leave_logging_to_us
 from memfolio.serve.cli.output import Line
 from memfolio.serve.page import PAGES
@@ -30,8 +30,8 @@ def open_(options: Options, page: str = "", /, no_browser: bool = False, end: bo
     leave_logging_to_us()
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
         raise MemfolioError(f"the page needs {', '.join(missing)}", hint="pip install 'memfolio[http]'")
-    if page and page not in PAGES:
-        raise InputError(f"there is no page {page[:40]!r}", hint=nearest(page, PAGES))
+    if page:
+        check_known("there is no page", [page], PAGES)
     if not end:
         return opened(options, options.config(create=in_empty_folder), page, shows=not no_browser)
     with Vault.open(config=options.config()) as vault:
@@ -56,9 +56,9 @@ def opened(options: Options, config: Config, page: str = "", *, shows: bool = Tr
 
 
 def link_to(vault: Vault, page: str, agent: str) -> tuple[str, str, bool]:
-    """The link that lets one browser in, the same without a name, and whether a server was started for it.
+    """Return the link that admits one browser, the same without a host name, and whether a server was started.
 
-    One is started where none answers, and outlives this process.
+    A server is started if none answers, and outlives this process.
     """
     board = Noticeboard(vault)
     address = board.address
@@ -92,7 +92,7 @@ def _wait(is_so: Callable[[], bool]) -> None:
 
 
 def show(url: str) -> bool:
-    """Open a browser with a window, where there is one: one for terminals cannot show the page."""
+    """Open a graphical browser, if there is one: a terminal browser cannot show the page."""
     with suppress(webbrowser.Error):
         browser = webbrowser.get()
         is_terminal = isinstance(browser, webbrowser.GenericBrowser) and browser.name in TERMINAL

@@ -1,4 +1,4 @@
-"""The commands below `procedure` and `workflow`: what an agent knows how to do, and doing it step by step."""
+"""The commands below `procedure` and `workflow`: an agent's procedures, and running them step by step."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def procedure_learn(found: Sequence[ProcedureChange]) -> Answer:
 
 
 def _parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
-    """What was given of a procedure."""
+    """Return the given parts of a procedure."""
     return {"steps": read_text("-") if step == ["-"] else step, "tree": tree or None, "triggers": trigger}
 
 
@@ -101,7 +101,7 @@ def workflow_stats(memory: Memory, name: str) -> Answer:
 
 
 def workflow_run(run: Run) -> Lines:
-    """How a run stands."""
+    """Show the state of a run."""
     return list(_standing(run, in_full=False))
 
 

@@ -1,4 +1,4 @@
-"""The commands `recall`, `why` and `explain`: what is remembered about a question, and where a memory comes from."""
+"""The commands `recall`, `why` and `explain`: answers to a question, and the sources of a memory."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ FURTHERED = frozenset(
 )
 """Strategies that find nothing by themselves."""
 TYPED = {"kinds": "kind", "types": "type", "tags": "tag", "min_importance": "importance"}
-"""How filters are called inside a question, where that is not their name."""
+"""Names of filters inside a question, if they differ."""
 MARGIN = 14
-"""Columns for what each branch of an explanation is called."""
+"""Width of the labels in an explanation."""
 FACTS = 52
-"""Columns for the facts about a memory, so that the ids beside them stand below each other."""
+"""Width of the details of a memory, so that the ids beside them line up."""
 
 
 def recall(hits: Hits, memory: Memory, query: str, explain: bool = False) -> Answer:
@@ -57,7 +57,7 @@ def recall(hits: Hits, memory: Memory, query: str, explain: bool = False) -> Ans
 
 @frozen
 class HitsView:
-    """What was found, as people read it."""
+    """Shows hits for people."""
 
     query: str
     hits: Hits
@@ -94,7 +94,7 @@ class HitsView:
             screen.hang(Text(" " * margin), line)
 
     def _content(self, screen: Screen, hit: Hit) -> Text:
-        """The memory's words; those that were asked for stand out where a person reads them."""
+        """Return the text of the memory, with the words of the question highlighted."""
         from rich.text import Text
 
         from memfolio.text import terms
@@ -106,7 +106,7 @@ class HitsView:
         return emphasised(content, terms(self.query)) if is_shown_to_a_person else Text(safe(content))
 
     def _facts(self, screen: Screen, hit: Hit, width: int) -> list[Text]:
-        """When, what and where: on one line where there is room for all."""
+        """Return date, type and place, on one line if there is room."""
         from rich.text import Text
 
         item = hit.memory
@@ -127,7 +127,7 @@ class HitsView:
         return [Text.assemble(facts, place)]
 
     def _truth(self, item: MemoryItem) -> Iterator[str]:
-        """What keeps a reader from taking it for true here and now."""
+        """Yield why the memory may not be true here and now."""
         if item.origin is Origin.UNTRUSTED:
             yield "untrusted"
         if item.valid_from and item.valid_from > self.now:
@@ -149,7 +149,7 @@ def _standing(item: MemoryItem) -> list[str]:
 
 
 def _state(hit: Hit) -> Iterator[str]:
-    """What sets a hit apart from the others."""
+    """Yield how a hit differs from ordinary ones."""
     if phase(hit) != "active":
         yield phase(hit)
     if hit.depth:
@@ -211,7 +211,7 @@ def why(found: Because, memory: Memory) -> Answer:
 
 
 def _branches(found: Explanation, by: Event | None, zone: tzinfo) -> dict[str, list[str]]:
-    """What is known of a memory, part by part."""
+    """Return the parts of an explanation."""
     item = found.memory
     sure = f"{item.type}, {item.kind}, {item.store}, importance {item.importance:g}, confidence {item.confidence:g}"
     return {
@@ -228,11 +228,16 @@ def _branches(found: Explanation, by: Event | None, zone: tzinfo) -> dict[str, l
 
 
 def _written(item: MemoryItem, by: Event | None, zone: tzinfo) -> str:
-    parts = {"role": item.role, "source": item.source, "session": item.session, "user": item.user}
+    # A page is its own source, and of a turn or a page the origin is not who wrote it but through whom it came.
+    is_page = item.id[0] in "PN"
+    parts = {"role": item.role, "source": None if is_page else item.source, "session": item.session, "user": item.user}
     facts = [f"{name} {value}" for name, value in parts.items() if value]
+    facts += [] if is_page or (item.role and item.origin is Origin.AGENT) else [f"origin {item.origin}"]
     who = [f"by {by.actor}", f"change {by.seq}"] if by else []
     said = f": {beginning(by.text)}" if by and by.text and by.text != item.content else ""
-    return ", ".join([local(item.created_at, zone), *who, *facts, f"origin {item.origin}"]) + said
+    at = local(item.created_at, zone)
+    # Of many notes only the day is known.
+    return ", ".join([at.removesuffix(" 00:00") if is_page else at, *who, *facts]) + said
 
 
 def _brief(item: MemoryItem, zone: tzinfo) -> str:

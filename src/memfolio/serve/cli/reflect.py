@@ -120,7 +120,7 @@ def _commit(
     yes: bool,
     **fields: str | None,
 ) -> object:
-    """Do what is proposed, once the person has seen it or named it by its hash."""
+    """Commit a proposal once the person has seen it, or named it by its hash."""
     page, how = memory.vault.page(proposal.path), how.format(id=proposal.id, hash=proposal.shown)
     if yes and shown is None:
         raise RefusedError(f"nobody would look at {proposal.id}", hint=how)
@@ -130,7 +130,7 @@ def _commit(
 
 
 def _ask(options: Options, deed: str, preview: Callable[[Screen], None], how: str, *, yes: bool) -> bool:
-    """Whether the person was asked and agreed; where nobody can be asked, the error says how else it is approved."""
+    """Return whether the person was asked and agreed; without a terminal, the error says how else to decide."""
     try:
         return options.confirm(deed, preview, yes=yes)
     except RefusedError as error:
@@ -138,7 +138,7 @@ def _ask(options: Options, deed: str, preview: Callable[[Screen], None], how: st
 
 
 def _decide(memory: Memory, deed: str, ids: Sequence[str], act: Callable[[Proposal], object]) -> Answer:
-    """Decide on proposals; of several, one that cannot be decided on does not keep the others waiting."""
+    """Decide on proposals; if one of several fails, the others are still decided."""
     done: dict[str, tuple[list[MemoryItem], int]] = {}
     left: dict[str, str] = {}
     for each in ids:
@@ -217,7 +217,10 @@ def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None
         age = _age(memory.vault.home.now() - each.at)
         lines += [(each.title, "bold"), f"  {each.id}, hash {each.shown}"]
         lines.append((f"  from {each.proposer}{to}, {age} ago, {each.status}", "dim"))
-    lines += [] if found else [("Nothing waits for approval.", "dim")]
+    if memory.reflections.pending():
+        lines.append("A reflection waits: `memfolio approve` shows it and asks.")
+    elif not found:
+        lines.append(("Nothing waits for approval.", "dim"))
     return Answer({"proposals": list(map(_proposal, found)), "broken": broken}, lines)
 
 

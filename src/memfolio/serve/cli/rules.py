@@ -91,7 +91,7 @@ def infer_policy(checked: RuleFindings) -> Answer:
 
 
 def _grounds(finding: RuleFinding) -> Line:
-    """The rule that found something, and what that rests on."""
+    """Return the rule behind a finding, and its premises."""
     from memfolio.knowledge.tree import rule_label, sentence
 
     facts = "; ".join(sentence(each.triple) for each in finding.supports)
@@ -99,7 +99,7 @@ def _grounds(finding: RuleFinding) -> Line:
 
 
 def _inferred(found: Any, lines: Sequence[Line], *, status: int = 0, **added: object) -> Answer:
-    """What was found, with the notes that it has."""
+    """Return a result with its notes."""
     from memfolio.knowledge.tree import as_document
 
     document = as_document(found) | added

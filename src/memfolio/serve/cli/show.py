@@ -67,7 +67,7 @@ def cell(value: Any) -> str:
 
 
 def shown(document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Line]:
-    """What a row says of an answer to what was `given`."""
+    """Yield the lines of an answer as its row defines them; `given` are the arguments of the command."""
     values = {**given, **document}
     lists = {name: _things(values, name) for kind in ("each", "table") for name in row.get(kind, ())}
     if values.get("diff") and row.get("diff", True):
@@ -117,6 +117,6 @@ def _value(thing: Any, path: str) -> Any:
 
 
 def _line(template: str, values: Mapping[str, Any], thing: Any = None) -> str:
-    """A line about an answer, or about one of the things in it."""
+    """Fill in a line about an answer, or about one of its items."""
     own = thing if isinstance(thing, Mapping) else {}
     return WORDS.vformat(template, (thing,), {**values, **own})

@@ -15,25 +15,40 @@ import typer
 from memfolio.config import load_config
 from memfolio.errors import InputError, RefusedError
 from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
+from memfolio.serve.cli.import_ import watch
 from memfolio.serve.cli.output import Line, Screen
-from memfolio.serve.cli.world import check_tools, command_for, connecting, consented, install, is_connected
+from memfolio.serve.cli.world import check_tools, command_for, connecting, consented, install, is_connected, taken_from
 
 if TYPE_CHECKING:
     from memfolio.config import Config
     from memfolio.serve.install.hosts import Host
 
 QUESTION = "Whose memory is this?"
-NONE = "none"
-NEXT = 'Next: `memfolio remember "…"`, `memfolio import FOLDER` for notes you have, `memfolio open` to look at it all.'
+NONE, NOBODY = "none", ("none", "no", "n")
+VAULTS = (
+    "notes",
+    "Notes",
+    "Documents/notes",
+    "Documents/Notes",
+    "Documents/Obsidian",
+    "Documents/Obsidian Vault",
+    "Obsidian",
+)
+"""Folders of a person in which notes often lie."""
+NEXT = 'Next: `memfolio remember "…"`, {}, `memfolio open` to look at it all.'
+HAVE, ASK = "`memfolio watch FOLDER` for notes you have", '`memfolio recall "…"` to ask your notes'
+READY = "Next: start {} and ask it something that is in your notes. `memfolio open` shows what is remembered."
 
 
 @dataclass(slots=True, kw_only=True)
 class Beginning:
-    """What is to be made: where, whose, and for which hosts."""
+    """What `init` will create: where, whose, with which notes, and for which hosts."""
 
     options: Options
     owner: str | None
     hosts: list[Host]
+    notes: list[Path]
+    """Folders whose notes are to be found where they are."""
     tools_only: bool
     yes: bool
 
@@ -42,12 +57,27 @@ class Beginning:
         return self.options.config(create=anywhere)
 
     def lines(self) -> list[Line]:
-        """What will be kept and where, before anything is."""
+        """Return what will be kept and where, before anything is."""
         home = self.config.home
         kept = "is a home already, and stays as it is" if is_home(self.config) else "will hold the memory"
         lines: list[Line] = [f"{home} {kept}: Markdown files, their history in git, nothing elsewhere but a cache."]
-        lines += [consented(host, home, connecting(host), tools_only=self.tools_only) for host in self.hosts]
+        lines += [f"The notes in {each} will be searched where they are; they are only read." for each in self.notes]
+        if (
+            there := []
+            if self.notes
+            else [each for each in map(Path.home().joinpath, VAULTS) if _has_notes(each, home)]
+        ):
+            watch = command_for(home, "watch", str(there[0]))
+            lines.append(f"There are notes in {there[0]}: `{watch}` makes them searchable where they are.")
+        for host in self.hosts:
+            lines += [consented(host, home, connecting(host), tools_only=self.tools_only) + taken_from(host, home)]
         return lines
+
+    def next_step(self) -> str:
+        """What a person would do when all of it is made."""
+        if self.hosts and self.notes:
+            return READY.format(" or ".join(each.title for each in self.hosts))
+        return NEXT.format(ASK if self.notes else HAVE)
 
 
 def init(
@@ -56,13 +86,15 @@ def init(
     /,
     owner: str | None = None,
     host: list[str] | None = None,
+    notes: list[str] | None = None,
     tools_only: bool = False,
     dry_run: bool = False,
     yes: bool = False,
 ) -> Answer:
     asks = not (yes or dry_run or options.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     options = options.further(folder or None, None, as_json=False)
-    plan = Beginning(options=options, owner=owner, hosts=_named(host or ()), tools_only=tools_only, yes=yes)
+    folders, hosts = list(map(_folder, notes or ())), _named(host or ())
+    plan = Beginning(options=options, owner=owner, hosts=hosts, notes=folders, tools_only=tools_only, yes=yes)
     if asks:
         _ask(plan, where=not (folder or options.home), hosts=host is None)
     if plan.hosts:
@@ -75,7 +107,7 @@ def init(
 
 
 def _shown(plan: Beginning, *, existed: bool) -> Answer:
-    """What would be made: the home, and the files of hosts that would be written."""
+    """Preview what would be created: the home, and the files of hosts."""
     hosts = [install(plan.options, each.name, tools_only=plan.tools_only, dry_run=True).document for each in plan.hosts]
     files = [f"{file['path']} would be written" for each in hosts for file in each["files"]]
     return Answer(_document(plan, created=not existed, dry_run=True) | {"hosts": hosts}, [*plan.lines(), *files])
@@ -89,7 +121,7 @@ def _unconnected(options: Options) -> list[Host]:
 
 
 def _ask(plan: Beginning, *, where: bool, hosts: bool) -> None:
-    """At most three questions, each of which an option answers; then what will be kept, and where."""
+    """Ask at most three questions, each also answered by an option; then say what will be kept, and where."""
     from memfolio.serve.install.hosts import found
 
     screen = Screen(errors=True)
@@ -111,29 +143,45 @@ def _ask(plan: Beginning, *, where: bool, hosts: bool) -> None:
 
 
 def _ask_where(plan: Beginning, *, where: bool) -> None:
-    """Ask for a folder until there is one that is empty, a home, or agreed to."""
+    """Ask for a folder until it is empty, a home, or confirmed."""
     usual: str | None = str(plan.config.home)
     while True:
         if where:
             chosen = typer.prompt("Where is the memory to be kept?", default=usual, err=True)
             plan.options = plan.options.further(chosen, None, as_json=False)
         home = plan.config.home
-        if is_home(plan.config) or in_empty_folder(home) or (home / ".git").exists():
+        if is_home(plan.config) or in_empty_folder(home):
             return
-        if typer.confirm(f"{home} has other files in it. Keep memories beside them?", err=True):
+        beside = f"{home} has other files in it. Keep memories beside them?"
+        within = f"{home} is the git repository of something else. Keep memories in it, with a commit for every change?"
+        if typer.confirm(within if (home / ".git").exists() else beside, err=True):
             plan.yes = True
             return
         where, usual = True, None
 
 
+def _folder(name: str) -> Path:
+    folder = Path(name).expanduser().absolute()
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", hint="--notes names the folder that holds your notes")
+    return folder
+
+
+def _has_notes(folder: Path, home: Path) -> bool:
+    """Whether notes lie in a folder that is not in a home, at its top or one below it."""
+    if not folder.is_dir() or home.is_relative_to(folder):
+        return False
+    return any(next(folder.glob(f"{below}*.md"), None) for below in ("", "*/"))
+
+
 def _named(names: Sequence[str]) -> list[Host]:
     from memfolio.serve.install.hosts import host_of
 
-    return [host_of(each) for each in names if each != NONE]
+    return [] if all(each.lower() in NOBODY for each in names) else [host_of(each) for each in names if each != NONE]
 
 
 def _check_folder(home: Path, *, existed: bool, yes: bool) -> None:
-    """Refuse to write among somebody's files where nobody agreed to that."""
+    """Refuse to write among somebody's files without confirmation."""
     if existed or yes or in_empty_folder(home):
         return
     if (home / ".git").exists():
@@ -160,17 +208,22 @@ def _make(plan: Beginning, *, existed: bool, found: Sequence[Host]) -> Answer:
     for host in plan.hosts:
         answer = install(plan.options, host.name, tools_only=plan.tools_only)
         connected.append(answer.document)
-        lines += answer.lines if isinstance(answer.lines, Sequence) and not isinstance(answer.lines, str) else []
+        lines += answer.lines if isinstance(answer.lines, list) else []
+    watched = [watch(plan.options, each) for each in plan.notes]
+    for answer in watched:
+        lines += answer.lines if isinstance(answer.lines, list) else []
     if first:
         lines += ["", (f"You ask: {QUESTION}", "dim"), (f"  {first.content}", "bold"), (f"  {first.id}", "dim")]
-    lines += ["", NEXT] if first or plan.hosts else []
+    lines += ["", plan.next_step()] if first or plan.hosts else []
     if home != load_config().home:
         lines.append(f"Other commands find it with `export MEMFOLIO_HOME={shlex.quote(str(home))}` or --home.")
     told = {"id": first.id, "content": first.content} if first else None
-    return Answer(_document(plan, created=not existed) | {"agent": agent, "hosts": connected, "first": told}, lines)
+    made = {"agent": agent, "hosts": connected, "notes": [each.document for each in watched], "first": told}
+    return Answer(_document(plan, created=not existed) | made, lines)
 
 
 def _document(plan: Beginning, *, created: bool, dry_run: bool = False) -> dict[str, Any]:
     document = {"home": plan.config.home, "agent": plan.config.agent, "created": created}
     named = {"owner": plan.owner, "hosts": [{"host": each.name} for each in plan.hosts], "first": None}
+    named["notes"] = [{"path": str(each)} for each in plan.notes]
     return document | named | {"dry_run": dry_run}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
-from memfolio.serve.cli.mend import listed
-from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, for_people, local, page, picked, seq_of
+from memfolio.serve.cli.mend import in_words, listed
+from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, local, page, picked, seq_of
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memfolio.vault.change import UndoResult
     from memfolio.vault.journal import TrailLine
     from memfolio.vault.past.report import Finding
+    from memfolio.vault.past.view import TrailEntry
 
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
 NARROW = 110
@@ -33,7 +34,7 @@ MOST = 20
 
 
 def log(
-    memory: Memory,
+    options: Options,
     path: str | None = None,
     /,
     actor: str | None = None,
@@ -42,34 +43,64 @@ def log(
     source: str | None = None,
     about: str | None = None,
     limit: int = 20,
+    every: bool = False,
     digest: str | None = None,
 ) -> Answer:
     from memfolio.arguments import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
-    if digest is not None:
-        text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
-        return Answer({"month": digest, "text": text}, page(text))
-    done = choose(Action, "action", action.upper()) if action else None
-    wanted = TrailFilter(path=path, actor=actor, action=done, session=session, source=source, about=about)
-    entries, zone = memory.audit.log(wanted, limit=limit), memory.vault.home.zone
-    rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
-    for each in entries:
-        at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
-        rows.append((each.seq, at, each.action, each.actor, each.summary, commit))
-    return Answer({"entries": list(map(asdict, entries))}, lambda screen: _draw_entries(screen, rows))
+    with options.memory() as memory:
+        if digest is not None:
+            text = write_digest(memory.vault, digest, replace(PERSON, trigger=TRIGGER))
+            return Answer({"month": digest, "text": text}, page(text))
+        done = choose(Action, "action", action.upper()) if action else None
+        given = {"path": path, "actor": actor, "action": done, "session": session, "source": source, "about": about}
+        is_narrowed = any(each is not None for each in given.values())
+        # A person who asks for nothing in particular does not want to read what was counted.
+        wanted = TrailFilter(**given, is_whole=every or is_narrowed or options.as_json)  # type: ignore[arg-type]
+        entries, zone, head = memory.audit.log(wanted, limit=limit), memory.vault.home.zone, memory.vault.head
+        rows, waits = [], "waits" if memory.vault.config.git.enabled else ""
+        for each in [] if options.as_json else entries:
+            at, commit = local(datetime.fromisoformat(each.at), zone), (each.commit or waits)[:7]
+            rows.append((each.seq, at, each.action, each.actor, _about(memory, each), commit))
+        is_all_seen = memory.vault.scope is None
+    lines: list[Line] = [lambda screen: _draw_entries(screen, rows)]
+    if not wanted.is_whole and entries and is_all_seen:
+        first = entries[-1].seq if len(entries) == limit else 1
+        lines += _folded(head - first + 1 - len(entries), "--all shows them")
+    return Answer({"entries": list(map(asdict, entries))}, lines)
 
 
-def changed(found: Changes, memory: Memory) -> Answer:
+def _about(memory: Memory, entry: TrailEntry) -> str:
+    """What a change was about, where the trail alone has but the id of a memory: its words."""
+    from memfolio.arguments import ANY_ID
+
+    deed, _, named = entry.summary.rpartition(" ")
+    found = memory.get(named) if ANY_ID.fullmatch(named) else None
+    return f"{deed} {beginning(found.content, 90)}" if found else entry.summary
+
+
+def _folded(count: int, how: str) -> list[Line]:
+    """A line for changes that only count what was told and used, if there are any."""
+    counts = counted(count, "count", "counts")
+    return [(f"and {counts} of what agents were told and used; {how}", "dim")] if count else []
+
+
+def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
+    from memfolio.govern.account import COUNTED
+
     zone = memory.vault.home.zone
     span = f"{local(found.since, zone)} to {local(found.until, zone)}"
     lines: list[Line] = [(f"{span}: {counted(found.count, 'change') if found.count else 'nothing changed'}", "bold")]
     for group in found.groups:
+        if group.deed == COUNTED and not every:
+            lines += _folded(group.count, "--all lists them")
+            continue
         lines.append((f"{group.words}: {group.count}", "cyan"))
         times = [local(datetime.fromisoformat(each.at), zone) for each in group.newest]
         shown = zip(times, group.newest, strict=True)
-        lines += [f"  {at}  #{each.seq}  {beginning(each.summary, 90)}" for at, each in shown]
+        lines += [f"  {at}  #{each.seq}  {beginning(_about(memory, each), 90)}" for at, each in shown]
         if group.count > len(group.newest) > 0:
             lines.append((f"  and {group.count - len(group.newest)} more", "dim"))
     if found.count:
@@ -118,31 +149,31 @@ def undo(
         outcome = memory.audit.undo(seqs or (), actor=actor, source=source, session=session, by=PERSON, dry_run=True)
         if not dry_run:
             deed = f"take back {counted(len(outcome.seqs), 'change')} of {_names(outcome)}"
-            asked = options.confirm(deed, difference(for_people(outcome.diff)), yes=yes or not _is_grave(outcome))
+            asked = options.confirm(deed, in_words(outcome.diff, memory), yes=yes or not _is_grave(outcome))
             # What was looked at is what is taken back, whatever is added meanwhile.
             outcome = memory.audit.undo(outcome.seqs, by=PERSON)
-    seen = sorted(outcome.seqs)
-    words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} taken back"
-    return _went_back({"undone": seen}, outcome, words, quiet=asked)
+        seen = sorted(outcome.seqs)
+        words = f"change{'s' if len(seen) > 1 else ''} {', '.join(map(str, seen))} taken back"
+        return _went_back({"undone": seen}, outcome, words, memory, quiet=asked)
 
 
 def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool, yes: bool) -> Answer:
-    """Take back what came from a source, after a look at it where it is more than one memory.
+    """Undo everything from a source, after a preview if it is more than one memory.
 
-    For the owner that is in the whole home; an agent answers for nobody but itself.
+    The owner undoes it in the whole home; an agent only in its own memory.
     """
     undone = partial(memory.undo, source, every_agent=memory.vault.scope is None, by=PERSON)
-    zone, asked = memory.vault.home.zone, False
+    asked = False
     if not dry_run and not yes:
         seen = undone(dry_run=True)
         came = _came(seen, len(seen.memories), f" in {counted(len(seen.paths), 'file')}")
         deed = f"take back {came} of {source}"
-        asked = options.confirm(deed, list(_undone(seen, zone)), yes=len(seen.memories) == 1)
+        asked = options.confirm(deed, list(_undone(seen, memory)), yes=len(seen.memories) == 1)
     found = undone(dry_run=dry_run)
     ids, seqs = [each.id for each in found.memories], [each.seq for each in found.receipts]
     words = " ".join(map(str, seqs))
     done = f"{source} taken back, as change {words}; `memfolio undo {words}` brings it again"
-    lines = [] if asked else list(_undone(found, zone))
+    lines = [] if asked else list(_undone(found, memory))
     document = {
         "source": source,
         "undone": ids[: found.roots],
@@ -157,14 +188,14 @@ def _undo_source(options: Options, memory: Memory, source: str, *, dry_run: bool
 
 
 def _came(found: Undone, memories: int, files: str = "") -> str:
-    """How many memories are taken back, or pages where these are all that came."""
+    """Count the memories to undo, or pages if there are no memories."""
     pages = sum(1 for path in found.paths if form_of(path) is Form.PAGE)
     return counted(pages, "page") if pages and not memories else counted(memories, "memory", "memories") + files
 
 
-def _undone(found: Undone, zone: tzinfo) -> Iterator[Line]:
-    """The difference, what goes along with what came from the source, and what stays."""
-    yield difference(for_people(found.diff))
+def _undone(found: Undone, memory: Memory) -> Iterator[Line]:
+    """Yield the diff, what is undone together with the source's memories, and what stays."""
+    yield from in_words(found.diff, memory)
     yield f"{_came(found, found.roots)} from there", "bold"
     for words, memories in (
         ("made of that, and going along:", found.memories[found.roots :]),
@@ -172,7 +203,7 @@ def _undone(found: Undone, zone: tzinfo) -> Iterator[Line]:
     ):
         if memories:
             yield words, "bold"
-            yield listed(memories[:MOST], zone)
+            yield listed(memories[:MOST], memory.vault.home.zone)
             if len(memories) > MOST:
                 yield f"and {len(memories) - MOST:,} more", "dim"
     if found.facts:
@@ -189,13 +220,13 @@ def rollback(
         asked, outcome = False, memory.audit.rollback(path, to=target, by=PERSON, dry_run=True)
         if outcome.paths and not dry_run:
             deed = f"bring {_names(outcome)} back to {to}"
-            asked = options.confirm(deed, difference(for_people(outcome.diff)), yes=yes)
+            asked = options.confirm(deed, in_words(outcome.diff, memory), yes=yes)
             outcome = memory.audit.rollback(path, to=target, by=PERSON)
-    return _went_back({"to": to}, outcome, f"{_names(outcome)} as at {to}", quiet=asked)
+        return _went_back({"to": to}, outcome, f"{_names(outcome)} as at {to}", memory, quiet=asked)
 
 
 def _point(memory: Memory, text: str) -> datetime | str:
-    """The time that `text` names, else the commit, which stays the same whatever is committed meanwhile."""
+    """Return the time that `text` names, or else the commit, resolved so that later commits do not change it."""
     home = memory.vault.home
     if moment := find_time(text, home.zone, home.now()):
         return moment
@@ -204,7 +235,7 @@ def _point(memory: Memory, text: str) -> datetime | str:
 
 
 def _newest(memory: Memory, page: str | None) -> int:
-    """The newest change, of a page if there is one."""
+    """Return the newest change, of a page if one is given."""
     from memfolio.vault.past.view import TrailFilter
 
     entries = memory.audit.log(TrailFilter(path=page), limit=1)
@@ -213,13 +244,13 @@ def _newest(memory: Memory, page: str | None) -> int:
     return entries[0].seq
 
 
-def _went_back(document: dict[str, Any], outcome: UndoResult, words: str, *, quiet: bool) -> Answer:
-    """What undo and rollback did; `quiet` when the difference has been shown already."""
+def _went_back(document: dict[str, Any], outcome: UndoResult, words: str, memory: Memory, *, quiet: bool) -> Answer:
+    """Describe an undo or rollback; `quiet` if the diff was shown already."""
     seq = seq_of(outcome)
     unchanged = "Nothing was changed." if outcome.paths else "Nothing is different."
     done = f"{words}, as change {seq}" if seq is not None else unchanged
     document |= {"paths": outcome.paths, "diff": outcome.diff, "seq": seq, "dry_run": seq is None}
-    return Answer(document, [difference("" if quiet else for_people(outcome.diff)), (done, "bold")])
+    return Answer(document, [*([] if quiet else in_words(outcome.diff, memory)), (done, "bold")])
 
 
 def _is_grave(outcome: UndoResult) -> bool:
@@ -259,7 +290,7 @@ def findings(found: list[Finding]) -> Answer:
 
 
 def _search(memory: Memory) -> Iterator[Finding]:
-    """What does not take part in a search as it should."""
+    """Yield what search does not cover."""
     from memfolio.vault.past.report import Finding
 
     memory.recall("anything", limit=1)

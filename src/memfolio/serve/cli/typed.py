@@ -1,4 +1,4 @@
-"""What people type: times and days, importance, values by their names, files, and pages by their short names."""
+"""Readers of typed values: times and days, importance, named values, files, and short names of pages."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TOP = ("agents", SHARED, AUDIT)
 
 
 def find_time(text: str, zone: tzinfo, now: datetime) -> datetime | None:
-    """The moment that `text` names, None when it names none; days and weeks stand for their beginning in `zone`."""
+    """Return the time that `text` names, or None; days and weeks mean their beginning in the given zone."""
     from memfolio.recall.dates import moment_of
 
     return moment_of(text, now, zone, end=False)
 
 
 def read_moment(config: Config, text: str | None) -> datetime | None:
-    """The time that an option names, in the home's time zone; None where it is not given."""
+    """Return the time that an option names, in the home's time zone; None if it is not given."""
     if text is None:
         return None
     moment = find_time(text, config.zone, SystemClock().now())
@@ -50,7 +50,7 @@ def find_day(text: str, zone: tzinfo, now: datetime) -> date | None:
 
 
 def read_importance(text: str) -> float:
-    """A share, a grade or a word as a number from 0 to 1; what lies above 1 is a whole number of tenths."""
+    """Read an importance as a number from 0 to 1, from a share, a grade of ten or a word."""
     from memfolio.vault.fields import read_importance, read_number
 
     value, number = read_importance(text), read_number(text)
@@ -66,7 +66,7 @@ def read_confidence(text: str) -> Any:
 
 
 def read_value(text: str) -> Any:
-    """JSON where a text is JSON, else the text."""
+    """Return a value parsed as JSON if possible, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a person sees while something takes long: one line that appears after a second and leaves no trace."""
+"""The progress line of long operations: it appears after a second and leaves no trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 PATIENCE = 1.0
-"""Seconds after which a person wants to know what is going on."""
+"""Seconds before the line appears."""
 
 
 class Wait:
@@ -25,27 +25,28 @@ class Wait:
         self._steps: tuple[int, int | None] = (0, None)
         self._things = "files"
         self._started, self._first = time.monotonic(), 0
-        """When what is done at the moment was begun, and how much of it was done then."""
+        """When the current task began, and how much of it was done then."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Say how far it is; what follows the last file are the vectors of what stands in them."""
+        """Report progress; after the last file, its memories are embedded."""
         words = "Making vectors" if done == total else "Reading files"
         with self._lock:
+            self._things = "files"
             self._turn(words, *((0, None) if done == total else (done, total)))
 
     def step(self, things: str, words: str, done: int, total: int) -> None:
-        """Say how far something else is, in its own words."""
+        """Report progress of another task."""
         with self._lock:
             self._things = things
             self._turn(words, done, total)
 
     def say(self, words: str) -> None:
-        """Say what is being done where nobody knows how much of it there is."""
+        """Report a task of unknown size."""
         with self._lock:
             self._turn(words, 0, None)
 
     def _turn(self, words: str, done: int, total: int | None) -> None:
-        """Show this from now on; what is new has its own time."""
+        """Show a task; a new one gets its own clock."""
         if words != self._words or done < self._steps[0]:
             self._started, self._first = time.monotonic(), done
         self._words, self._steps = words, (done, total)
@@ -60,7 +61,7 @@ class Wait:
             self._timer.start()
 
     def stop(self) -> None:
-        """Take the line away: there is an answer, or a question."""
+        """Remove the line: there is an answer, or a question."""
         with self._lock:
             timer, bar, self._bar = self._timer, self._bar, None
             if timer is not None:
@@ -94,7 +95,7 @@ class Wait:
 
 
 def time_left(seconds: float, done: int, left: int) -> str:
-    """How long the rest will take if it goes on like this, in words; empty while nobody can tell."""
+    """Estimate the remaining time in words; empty if unknown."""
     if done <= 0 or left <= 0 or seconds < PATIENCE / 2:
         return ""
     rest = seconds * left / done

@@ -118,7 +118,8 @@ def serve(
     with listen(host, port) as door:
         app = build(config, limits, names)
         _tell_first_token(app.state.hall.tokens, config)
-        Screen(errors=True).say(f"{address(door)} serves {config.home}; Ctrl-C ends it")
+        what = config.home if config.store == "files" else f"the home {config.home.name} of the database"
+        Screen(errors=True).say(f"{address(door)} serves {what}; Ctrl-C ends it")
         run(server_of(app, limits, app.state.hall.end_streams), door)
     return Answer({}, [])
 
@@ -173,15 +174,19 @@ def install(
     if scope == "project" and shutil.which(program.path) is None:
         words += f"\n{program.path} is not on the path, on which {client.title} looks for it"
     when = "As before," if not (changes or made) else connecting(client) if dry_run else "From now on"
-    consent = consented(client, config.home, when, tools_only=tools_only)
-    words += f"\n{consent}" + _model_of_host(options, host, wanted=model, dry_run=dry_run)
+    consent = consented(client, config.home, when, tools_only=tools_only) + taken_from(client, config.home, scope)
+    words += f"\n{consent}" + _model_of_host(
+        options, host, wanted=model, offered=bool(changes) and not tools_only, dry_run=dry_run
+    )
+    if own_home:
+        words += "\nWhat is said in this folder and below it is kept there alone, whichever home is used elsewhere."
     answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
     answer.document |= {"home": config.home, "keeps": consent}
     return answer
 
 
 def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
-    """Refuse before anything is written where tools would not work."""
+    """Refuse before anything is written if tools would not work."""
     if find_spec("mcp") is not None:
         return
     if tools_only:
@@ -197,13 +202,30 @@ def connecting(client: Host) -> str:
 
 
 def consented(client: Host, home: Path, when: str, *, tools_only: bool) -> str:
-    """What is kept from when on, where, and how to stop that."""
+    """Say what is kept from when on, where, and how to stop that."""
     if tools_only or not client.hooks:
         return f"Nothing that you say is kept by itself: {client.title} has tools to remember and recall, in {home}."
     return (
         f"{when} your prompts and {client.title}'s answers are kept in {home}. "
         f"`{command_for(home, 'pause')}` stops that, everywhere or in one folder; --tools-only does without."
     )
+
+
+def taken_from(client: Host, home: Path, scope: str = "user") -> str:
+    """Say which other home a host uses until it is connected to this one; empty where it uses none."""
+    before = _home_used(client) if scope == "user" else None
+    if before in (None, home):
+        return ""
+    again = command_for(before, "install", client.name)
+    return f"\nThat takes {client.title} away from {before}, which stays as it is; `{again}` goes back to it."
+
+
+def _home_used(client: Host) -> Path | None:
+    """The home that a host uses for all the work of this user."""
+    from memfolio.config import named_folder
+    from memfolio.serve.install.hosts import home_of_person
+
+    return home_of_person(client, Path.home(), moved=named_folder(client.variable))
 
 
 def command_for(home: Path, *words: str) -> str:
@@ -245,7 +267,7 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
 
 
 def _ends(each: Pause, config: Config) -> str:
-    """How to end this pause; one of everything has no command that leaves those of folders."""
+    """Say how to end this pause; ending a pause of everything also ends those of folders."""
     return f"`{command_for(config.home, 'pause', *([each.folder] if each.folder else []), '--off')}` ends it"
 
 
@@ -276,8 +298,8 @@ def paused(config: Config) -> dict[str, str]:
     return {_paused(each, config): _ends(each, config) for each in pauses(config.home, SystemClock().now())}
 
 
-def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run: bool) -> str:
-    """Switch the model of a host on or off where the person says so; else offer it, where its program is there."""
+def _model_of_host(options: Options, host: str, *, wanted: bool | None, offered: bool, dry_run: bool) -> str:
+    """Switch the model of a host on or off where the person says so; else offer it, if its program is there."""
     from memfolio.llm.host import found_program, host_programs
 
     program, provider = host_programs().get(host), options.config(create=anywhere).model.provider
@@ -286,13 +308,11 @@ def _model_of_host(options: Options, host: str, *, wanted: bool | None, dry_run:
             hint = f"only {', '.join(each.title for each in host_programs().values())} can be asked"
             raise InputError(f"{host} has no program that answers one question", hint=hint)
         return ""
-    if wanted is None and (provider != "none" or found_program(host) is None):
+    if wanted is None and (not offered or provider != "none" or found_program(host) is None):
         return ""
     if wanted is None:
-        return (
-            f"\nThe model of your plan can learn from conversations: `memfolio install {host} --model` switches it on; "
-            f"{program.terms}"
-        )
+        how = f"`memfolio install {host} --model`"
+        return f"\nTo let {program.title}'s model learn from what is said, which counts against your plan: {how}."
     setting = {"model.provider": "host", "model.name": host} if wanted else {"model.provider": "none", "model.name": ""}
     if not dry_run:
         _set(options, setting)
@@ -316,19 +336,32 @@ def _set(options: Options, values: dict[str, str]) -> None:
         except ValueError as error:
             wanted = ", ".join(f'{name} = "{value}"' for name, value in values.items())
             raise InputError(f"{CONFIG} cannot be edited safely", hint=f"write {wanted} into it") from error
-        put = PutPage(CONFIG, text.encode(), page.hash if page else None)
+        put = PutPage.over(page, CONFIG, text.encode())
         if page is None or text != page.text:
             memory.vault.apply(Change(operations=(put,), by=PERSON, action=Action.EDIT))
 
 
 def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
+    from memfolio.vault.disk import Disk
+
     client, changes = _changes(host, scope, None)
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
-    return _applied(host, scope, changes, f"{client.title} {words}", dry_run=dry_run)
+    if scope == "project":
+        there = "does not use memfolio by the settings of this folder any more"
+        words = there if changes else "has nothing of memfolio in this folder"
+        if used := _home_used(client):
+            words += f". For all your work it still uses {used}; `memfolio uninstall {host}` ends that"
+    answer = _applied(host, scope, changes, f"{client.title} {words}", dry_run=dry_run)
+    if scope == "project" and not dry_run:
+        from memfolio.vault.disk import Disk
+
+        for folder in {each.path.parent for each in changes if each.new is None} - {Path.cwd()}:
+            Disk().discard_folder(folder)
+    return answer
 
 
 def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:
-    """The host, and what has to change in its files."""
+    """Return the host, and the changes to its files."""
     from memfolio.config import named_folder
     from memfolio.serve.install import hosts
 
@@ -368,13 +401,13 @@ def _applied(
 
 
 def doors(options: Options, home: Path) -> Iterator[Finding]:
-    """What `doctor` says of the hosts of this user that were told of memfolio, and of the hooks of this home."""
+    """Yield findings of `doctor` about the connected hosts of this user, and about the hooks of this home."""
     from memfolio.serve.install.hosts import HOSTS
     from memfolio.vault.past.report import Finding
 
     findings = [found for host in HOSTS.values() for found in _door(options, host)]
     yield from findings
-    yield from _model(options)
+    yield from _model(options, home)
     yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
         hint = f"{INSTALL_MCP}; without it, hosts have no tools"
@@ -407,12 +440,17 @@ def _door(options: Options, host: Host) -> Iterator[Finding]:
         yield Finding("ok", host.title, "uses this memory")
 
 
-def _model(options: Options) -> Iterator[Finding]:
+def _model(options: Options, home: Path) -> Iterator[Finding]:
     """Whether the model of a host is asked, and can be."""
+    from memfolio.clock import SystemClock
     from memfolio.llm.host import found_program, host_and_model, host_programs
+    from memfolio.vault.disk import Disk
     from memfolio.vault.past.report import Finding
+    from memfolio.vault.paths import Home
+    from memfolio.vault.usage import Usage
 
-    settings = options.config().model
+    config = options.config()
+    settings = config.model
     if settings.provider != "host":
         return
     host, _ = host_and_model(settings.name)
@@ -423,7 +461,17 @@ def _model(options: Options) -> Iterator[Finding]:
             "warning", "model", f"there is no {named} on the path", 'install it, or set model.provider = "none"'
         )
         return
+    usage = Usage(Home(home, config, SystemClock(), Disk()))
+    today = usage.spent(usage.today)
+    if today.stopped:
+        hint = "it is asked again tomorrow; rules learn meanwhile"
+        yield Finding("note", "model", f"{found[0].title} is not asked again today: {today.stopped}", hint)
+        return
     limit = f"at most {settings.budget:,} tokens a day" if settings.budget else "without a limit"
+    if settings.budget and today.tokens >= settings.budget:
+        hint = "it is asked again tomorrow; model.budget raises the limit"
+        yield Finding("note", "model", f"{found[0].title} is not asked again today: {limit}", hint)
+        return
     yield Finding("ok", "model", f"{found[0].title} is asked to learn, {limit}; `memfolio cost` shows what it took")
 
 
@@ -473,7 +521,16 @@ def service_status(options: Options, platform: str | None = None) -> Answer:
         look = services.look(service)
         states = dict(zip(FOUND, (look.is_installed, look.is_current, look.is_active), strict=True))
         found.append({"platform": service.platform, "name": service.name, **states})
-    return Answer({"services": found})
+    return Answer({"services": found}, [_state(each) for each in found])
+
+
+def _state(service: dict[str, Any]) -> str:
+    """Whether the system tends a home, and what to do where it does not."""
+    name = f"{service['platform']} {{}} {service['name']}"
+    if not service["installed"]:
+        return name.format("has no service for this home,") + "; `memfolio service install` makes it"
+    renew = "" if service["current"] else "; it is not as `memfolio service install` would make it now"
+    return name.format("runs" if service["active"] else "has, but does not run,") + renew
 
 
 def _services(options: Options, platform: str | None, *, is_needed: bool = False) -> list[Schedule]:
@@ -535,10 +592,9 @@ def tool_call(options: Options, name: str, arguments: Text = "{}", /) -> Answer:
 
 
 def _tool(name: str) -> Verb:
-    from memfolio.arguments import nearest
+    from memfolio.arguments import check_known
     from memfolio.verbs.verb import verbs_at
 
     tools = verbs_at("cli")
-    if name not in tools:
-        raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(tools)))
+    check_known("there is no tool", [name], tools, NotFoundError)
     return tools[name]

@@ -36,9 +36,9 @@ from memfolio.serve.hooks.door import (
     text_of,
 )
 from memfolio.serve.hooks.event import HookEvent, marks_of, turns_of, untold
-from memfolio.serve.hooks.kept import disk_of, drop, note, read_kept, run, waiting
-from memfolio.serve.hooks.pause import is_paused, said_unpaused
-from memfolio.stores.requests import Trigger, TriggerRequest, advice, detect
+from memfolio.serve.hooks.kept import drop, note, read_kept, run, waiting
+from memfolio.serve.hooks.pause import KEEPING, PAUSED, disk_of, is_paused, said_unpaused
+from memfolio.stores.requests import Trigger, advice, detect
 from memfolio.tend.retention import Tally, note_told, told_before
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import Attribution
@@ -60,11 +60,6 @@ COUNTED = 1_000
 WORDS_ONLY = "Semantic search is not ready for all memories yet; some were compared by their words only."
 WEIGHED = 2_000
 """How many memories the words of a prompt may bring together, before the most common ones are left out."""
-
-
-PAUSED = "Memory is paused here, so this is not kept. Tell the user; `memfolio doctor` shows how to end the pause."
-LATER = (TriggerRequest.REMEMBER, TriggerRequest.REFLECT)
-"""What changes something, and so is done when the prompt is answered."""
 
 
 def opening(memory: Memory, session: str | None) -> str | None:
@@ -122,7 +117,7 @@ def promised(memory: Memory, event: HookEvent) -> str:
     trigger = asked_for(memory, event)
     if trigger is None:
         return ""
-    if trigger.kind in LATER:
+    if trigger.kind in KEEPING:
         return PAUSED if is_paused(memory.vault.config.home, event.folder) else advice(trigger.kind, is_empty=True)
     found = memory.act_on(event.words)
     return found.prompt if found else ""
@@ -141,7 +136,7 @@ def take_up(memory: Memory, event: HookEvent, name: str) -> tuple[str, ...]:
     """
     if event.act in ROLES:
         noted = _note(memory, event, name)
-        if (trigger := asked_for(memory, event)) and trigger.kind in LATER:
+        if (trigger := asked_for(memory, event)) and trigger.kind in KEEPING:
             # What is kept on purpose is no turn, so it is given no conversation to belong to.
             memory.act_on(event.words)
         return noted
@@ -228,6 +223,7 @@ class Desk:
             return json.dumps({"decision": "block", "reason": ASK}).encode() if self._asks(event) else EMPTY
         try:
             text = self._begin(event) if event.act == START else self._remind(event)
+            self._catch_up(event)
             asked = promised(self._memory(event), event)
         except MemfolioError as error:
             note(self._home, error.message)
@@ -255,6 +251,19 @@ class Desk:
         text = untold(opening(self._memory(event), event.session), known)
         known |= marks_of(text)
         return text
+
+    def _catch_up(self, event: HookEvent) -> None:
+        """Take up what was said before a request to forget or to look for something: it may be about just that."""
+        trigger = asked_for(self._memory(event), event)
+        if trigger is None or trigger.kind in KEEPING or not self._taking.acquire(timeout=LOCKED):
+            return
+        try:
+            for name in waiting(self._home):
+                if read_kept(self._home, name) == event:
+                    break
+                self._take(name)
+        finally:
+            self._taking.release()
 
     def _known(self, event: HookEvent) -> set[str]:
         """What a conversation was told; one that another process knew began with what is noted of it."""

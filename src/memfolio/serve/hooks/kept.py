@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from memfolio.errors import MemfolioError
 from memfolio.redact.redactor import Redactor
 from memfolio.serve.hooks.door import END, FOLDER, INSIDE, KEPT, LOG, START
 from memfolio.serve.hooks.event import HookEvent
-from memfolio.serve.hooks.pause import is_paused
+from memfolio.serve.hooks.pause import disk_of, is_paused
 from memfolio.settings import PERSONAL, Redaction
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk, Stamp, full_error
@@ -30,10 +31,10 @@ from memfolio.vault.paths import Home
 
 
 def run(args: Sequence[str], folder: str) -> None:
-    """Have this Python run something in a folder; nobody waits for it, and nobody hears it."""
+    """Have this Python run something in a folder, if it exists; nobody waits for it, and nobody hears it."""
     process = subprocess.Popen(
         [sys.executable, "-P", *args],  # -P: the folder in which a host works has no say in what is imported
-        cwd=folder,
+        cwd=folder if os.path.isdir(folder) else os.sep,  # a home in a database has none
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -73,13 +74,6 @@ def note(home: Path, trouble: str) -> None:
         if (stamp := disk.stamp(path)) and stamp.size > MOST_LOGGED:
             disk.unlink(path)
         disk.append(path, line.encode("utf-8", "replace"), sync=False)
-
-
-def disk_of(home: Path) -> Disk:
-    """The disk, where links inside this home are not followed and what is inside is its owner's alone."""
-    disk = Disk()
-    disk.root, disk.private = home, home / INSIDE
-    return disk
 
 
 MARGIN = 4096
@@ -126,6 +120,14 @@ def _rules(home: Path, _settings: Stamp | None) -> tuple[Redactor, int]:
         return Redactor(Redaction(personal=PERSONAL)), 1 << 20
     place.load()
     return Redactor(config.redact, place.hash if place.is_initialized() else None), config.max_content_bytes
+
+
+def is_elsewhere(home: Path, event: HookEvent) -> bool:
+    """Whether an event is for the home of the project in whose folder the host works, whose own hook tells it."""
+    from memfolio.serve.install.hosts import HOSTS, home_of_project
+
+    other = home_of_project(HOSTS[event.host], Path(event.folder)) if event.folder else None
+    return other is not None and (other / INSIDE).is_dir() and not os.path.samefile(other, home)
 
 
 def waiting(home: Path) -> list[str]:

@@ -10,10 +10,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memfolio.errors import RefusedError
 from memfolio.serve.hooks.door import INSIDE
+from memfolio.stores.requests import TriggerRequest
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk
 
+PAUSED = "Memory is paused here, so this is not kept. Tell the user; `memfolio doctor` shows how to end the pause."
+KEEPING = (TriggerRequest.REMEMBER, TriggerRequest.REFLECT)
+"""Requests of a person that change something; hooks do that when the prompt is answered."""
 FILE = "pauses.json"
 EVERYWHERE = ""
 REMEMBERED = timedelta(days=30)
@@ -45,6 +50,13 @@ def is_paused(home: Path, folder: str, now: datetime | None = None) -> bool:
     """Whether nothing is to be kept of what is said in a folder."""
     at = now or datetime.now(UTC)
     return any(each.covers(folder, at) for each in _read(home))
+
+
+def check_unpaused(home: Path) -> None:
+    """Refuse to keep anything where this process works in a pause; servers and adapters ask before they write."""
+    if is_paused(home, os.getcwd()):
+        hint = "ask the person; `memfolio doctor` shows how to end the pause"
+        raise RefusedError("memory is paused, and nothing is kept", hint=hint)
 
 
 def pause(home: Path, folder: str, now: datetime, span: timedelta | None) -> Pause:
@@ -79,7 +91,7 @@ def _is_outside(known: Iterable[Pause], folder: str, said: object) -> bool:
 
 def _read(home: Path) -> list[Pause]:
     try:
-        data = _disk(home).read(home / INSIDE / FILE)
+        data = disk_of(home).read(home / INSIDE / FILE)
         return [Pause(**each) for each in json.loads(data)] if data else []
     except (OSError, ValueError, TypeError):
         return [Pause(folder=EVERYWHERE, since="")]
@@ -87,10 +99,11 @@ def _read(home: Path) -> list[Pause]:
 
 def _write(home: Path, known: Iterable[Pause], now: datetime) -> None:
     kept = [asdict(each) for each in known if each.until is None or each.until > _text(now - REMEMBERED)]
-    _disk(home).put(home / INSIDE / FILE, json.dumps(kept, indent=1).encode())
+    disk_of(home).put(home / INSIDE / FILE, json.dumps(kept, indent=1).encode())
 
 
-def _disk(home: Path) -> Disk:
+def disk_of(home: Path) -> Disk:
+    """The disk, where links inside this home are not followed and what is inside is its owner's alone."""
     disk = Disk()
     disk.root, disk.private = home, home / INSIDE
     return disk

@@ -32,7 +32,8 @@ from memfolio.serve.hooks.door import (
     text_of,
 )
 from memfolio.serve.hooks.event import HookEvent, read_parcel
-from memfolio.serve.hooks.kept import disk_of, keep, note, run, sweep
+from memfolio.serve.hooks.kept import is_elsewhere, keep, note, run, sweep
+from memfolio.serve.hooks.pause import disk_of
 from memfolio.text import estimate_tokens
 from memfolio.vault.disk import FileLock
 
@@ -45,6 +46,8 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
     answer = EMPTY
     try:
         _, name, event = read_parcel(parcel)
+        if event and is_elsewhere(home, event):
+            return EMPTY
         trouble = keep(home, name, event)
         if event is None:
             return EMPTY
@@ -150,6 +153,8 @@ class Warm:
             connection.detach()  # the end of the process ends it, so that who asked knows when that is
 
     def _answer(self, name: str, event: HookEvent | None) -> bytes:
+        if event and is_elsewhere(self._home, event):
+            return EMPTY
         with ThreadPoolExecutor(1) as pool:  # the disk is slow enough to find the answer meanwhile
             keeping = pool.submit(keep, self._home, name, event)
             answer = self._desk.answer(event) if event else EMPTY

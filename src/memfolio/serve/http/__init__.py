@@ -1,1 +1,1 @@
-"""The door for programs: typed routes over HTTP, for whoever has a token."""
+"""The HTTP door: typed routes for programs with a token."""

@@ -51,7 +51,7 @@ def error_document(code: str, message: str, hint: str, **more: str) -> dict[str,
 
 
 def document_of(error: MemfolioError) -> dict[str, Any]:
-    """What went wrong; what was proposed instead is an answer like others."""
+    """Return the document of an error; a proposal made instead is a normal answer."""
     # Nothing went wrong: the caller has to know what waits for approval.
     if isinstance(error, ProposedError):
         return {"proposed": error.proposal, "policy": error.row, "hint": error.hint}
@@ -64,10 +64,15 @@ def reply(status: int, document: Mapping[str, Any], headers: Mapping[str, str] |
     return Response(json.dumps(document), status, headers, "application/json")
 
 
+def status_of(error: MemfolioError) -> int:
+    """The status of the answer to an error."""
+    return next(status for kind, status in STATUS.items() if isinstance(error, kind))
+
+
 def answer_to(error: Exception) -> Response:
-    """What is answered in place of what was asked for."""
+    """Return the response to an error."""
     if isinstance(error, MemfolioError):
-        status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
+        status = status_of(error)
         return reply(status, document_of(error), {"retry-after": "1"} if status == 503 else None)
     if isinstance(error, Refusal):
         return reply(error.status_code, error.document, error.headers)

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
@@ -33,7 +34,7 @@ class RequestEnded(BaseException):  # no Exception, which applications take for 
 
 
 class Exchange:
-    """Passes the pieces of a request and its answer on; `status` is what was answered, 0 before that."""
+    """Relays a request and its response; `status` is the response's, 0 before it."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
         headers = Headers(scope=scope)
@@ -104,7 +105,7 @@ class Metrics:
 
     @contextmanager
     def measured(self, scope: MutableMapping[str, Any], answer: Exchange) -> Iterator[None]:
-        """Count what happens inside as one request."""
+        """Measure what happens inside as one request."""
         began = time.perf_counter()
         self.in_flight += 1
         try:
@@ -118,7 +119,7 @@ class Metrics:
             self._seconds[route] += time.perf_counter() - began
 
     def text(self) -> str:
-        """All of it in the text format 0.0.4."""
+        """Return everything in the text format 0.0.4."""
         return "\n".join([*self._lines(), ""])
 
     def _lines(self) -> Iterator[str]:
@@ -142,9 +143,9 @@ HINT = 'send Authorization: Bearer SECRET; `memfolio token create "what it is fo
 
 def admitted(request: HTTPConnection, tokens: Tokens, scope: str = "read") -> Token:
     """The token of a request that may come in; raises Refusal for all others."""
-    token = tokens.bearer(_secret(request))
+    token = tokens.bearer(secret_of(request))
     if token is None:
-        raise _unknown("the token is not known, or was revoked", 'Bearer error="invalid_token"')
+        raise unknown_token()
     if any(each != token.agent for each in request.query_params.getlist(AGENT)):
         raise foreign(token.agent)
     if not token.lets(scope):
@@ -152,23 +153,41 @@ def admitted(request: HTTPConnection, tokens: Tokens, scope: str = "read") -> To
     return token
 
 
+AUDIENCE = "memfolio-audience"
+
+
+def listener_of(request: HTTPConnection, token: Token) -> str | None:
+    """Who listens: whom the token is for, else whom a header names; None is the owner."""
+    named = [unquote(each) for each in request.headers.getlist(AUDIENCE)]
+    if len({*named, *filter(None, [token.audience])}) > 1 or not all(each.strip() for each in named):
+        hint = f"leave {AUDIENCE} out, or name one whom the token is for"
+        raise Refusal(403, "foreign-audience", "the token is not for that audience", hint)
+    return token.audience or next(iter(named), None)
+
+
 def too_small(token: Token, scope: str) -> Refusal:
-    """What is said to somebody whose token does not allow what they ask for."""
+    """Return the refusal of a token whose scope is too small."""
     hint = f'`memfolio token create "…" --scope {scope}` makes one that is enough'
     return Refusal(403, "scope", f"this needs a token that may {scope}; yours may {token.scope}", hint)
 
 
 def foreign(agent: str) -> Refusal:
-    """What is said to somebody who names another agent than the token's own."""
+    """Return the refusal of a request for another agent than the token's own."""
     return Refusal(403, "foreign-agent", f"the token is for {agent}", "name no other agent, or take its own token")
 
 
-def _secret(request: HTTPConnection) -> str:
+def secret_of(request: HTTPConnection) -> str:
+    """What a request names as its token; raises Refusal where it names none."""
     given = request.headers.getlist("authorization")
     kind, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if kind.lower() != "bearer" or not secret.strip():
         raise _unknown("a token is needed", "Bearer")
     return secret.strip()
+
+
+def unknown_token() -> Refusal:
+    """What is said to somebody whom no home lets in."""
+    return _unknown("the token is not known, or was revoked", 'Bearer error="invalid_token"')
 
 
 def _unknown(message: str, challenge: str) -> Refusal:
@@ -185,13 +204,13 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\s]+)(?::[0-9]{0,5})?")
 
 @frozen
 class ServerNames:
-    """What a server is called, and which pages may ask there beside its own."""
+    """The host names of a server, and the foreign origins that may call it."""
 
     hosts: Collection[str] = ()
     origins: Collection[str] = ()
 
     def check(self, headers: Headers) -> None:
-        """Raise Refusal for a request that is meant for somebody else, or comes from a page elsewhere."""
+        """Raise Refusal for a request to another host name, or from a foreign page."""
         named = [each.lower() for each in headers.getlist("host")]
         if len(named) != 1 or not self._is_ours(named[0]):
             raise Refusal(403, "host", "this server does not go by that name", "start it with --allow-host NAME")
@@ -208,7 +227,7 @@ class ServerNames:
 
 
 class RequestGate:
-    """Stands before an application; what is refused on the way in or out is answered here, in the one form."""
+    """Wraps an application; requests refused on the way in or out are answered here, in one format."""
 
     def __init__(self, app: ASGIApp, limits: Limits, names: ServerNames, metrics: Metrics | None = None) -> None:
         self.app, self._limits, self._names = app, limits, names

@@ -55,7 +55,7 @@ class Parser(h11.Connection):
         super().__init__(h11.SERVER, limit)
         self._limit = limit
         self.status = 400
-        """How to answer what could not be parsed."""
+        """The status to answer if the request could not be parsed."""
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         is_head = self.their_state is h11.IDLE
@@ -184,7 +184,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(door: socket.socket) -> str:
-    """Where programs find a socket that listens."""
+    """Return the address of a listening socket."""
     host, port, *_ = door.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -207,7 +207,7 @@ def server_of(app: ASGIApp, limits: Limits, end_streams: Callable[[], None] = la
 
 
 def run(server: Server, door: socket.socket) -> None:
-    """Serve until the process is told to end, by a signal or by a person who presses Ctrl-C."""
+    """Serve until the process is told to end, by a signal or by Ctrl-C."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the library raises it again when it has ended
     with suppress(KeyboardInterrupt):
         server.run(sockets=[door])

@@ -1,4 +1,4 @@
-"""The files of a host: read only where they may safely be changed, JSON5 and TOML edited in place."""
+"""Host settings files: checked before they are changed; JSON5 and TOML are edited in place."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from memfolio.vault.disk import Disk, disk_errors
 
 
 class HostFileError(MemfolioError):
-    """A host's file is not one that may be changed; nothing was."""
+    """A host's file cannot be changed safely; nothing was changed."""
 
     code = "host-file"
 
 
 @frozen
 class FileChange:
-    """What a file holds and is to hold, None for no file; `saved` is the backup that it is to have."""
+    """The old and new content of a file, None for no file; `saved` is its backup."""
 
     path: Path
     old: bytes | None
@@ -45,12 +45,12 @@ class FileChange:
 
 
 def backup_of(path: Path) -> Path:
-    """Where the bytes are kept that were there first."""
+    """Return the path of the backup of a file."""
     return path.with_name(f"{path.name}.memfolio-backup")
 
 
 def read(path: Path, root: Path) -> bytes | None:
-    """The bytes of a file that may be changed, None where there is none; no link below `root` is followed."""
+    """Return the bytes of a file that may be changed, None if it does not exist; no link below `root` is followed."""
     for place in (*(each for each in path.parents if each.is_relative_to(root) and each != root), path):
         if place.is_symlink():
             hint = f"it leads to {os.path.realpath(place)}: edit that by hand, or put the real one in its place"
@@ -70,9 +70,9 @@ def read(path: Path, root: Path) -> bytes | None:
 
 
 def apply(changes: Sequence[FileChange], *, is_private: bool) -> None:
-    """Make all changes or none; raises ConflictError where a file is not what the change was made for.
+    """Make all changes or none; raises ConflictError if a file is not what a change was made for.
 
-    With `is_private`, a file that was not there is for its owner alone: hosts come to keep keys in it.
+    With `is_private`, a new file is readable by its owner alone: hosts may store keys in it.
     """
     done: list[FileChange] = []
     try:
@@ -114,9 +114,9 @@ def _put(path: Path, data: bytes | None, *, is_private: bool = False) -> None:
 # Comments, trailing commas, single quotes and bare keys are understood, because some hosts allow them.
 
 Ours = Callable[[tuple[str, ...], Any], bool]
-"""Whether what stands at a path is ours; elements of lists have no name of their own in it."""
+"""Decides whether the value at a path is ours; list elements have no name of their own in it."""
 Renewed = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
-"""What has to change in a part of ours, by its key, for it to do what is wanted."""
+"""Returns what has to change in our part, by key."""
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _LINE_END = re.compile(r"[ \t]*\r?\n")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'(?:[^'\\\n]|\\.)*'", re.DOTALL)
@@ -129,27 +129,27 @@ _SCALAR = re.compile(
 
 @dataclass(slots=True)
 class JsonNode:
-    """A value, as a member with its key, and where it stands; only objects and lists have items."""
+    """A value, or a member with its key, and its position; only objects and lists have items."""
 
     start: int
-    """Where its key begins, or the value itself where there is none."""
+    """The start of its key, or of the value if it has none."""
     body: int
     end: int
     plain: Any
-    """What it says; numbers and the like as they are written."""
+    """Its value as Python data; numbers and the like as written."""
     key: str = ""
     items: list[JsonNode] = field(default_factory=list)
     comma: int | None = None
 
     @property
     def after(self) -> int:
-        """Where it ends, with the comma behind it."""
+        """The end, including the comma after it."""
         return self.end if self.comma is None else self.comma + 1
 
 
 @lru_cache(maxsize=4)
 def scan(text: str) -> JsonNode:
-    """The tree of a text, which nobody changes; raises ValueError, with the line, where it is none."""
+    """Parse a text into a tree; ValueError names the line that is invalid."""
     try:
         root = _value(text, _blank(text, 0))
     except RecursionError as error:
@@ -160,7 +160,7 @@ def scan(text: str) -> JsonNode:
 
 
 def _blank(text: str, at: int) -> int:
-    """Where the blanks and comments end that begin here."""
+    """Return the end of the blanks and comments that begin here."""
     found = _BLANK.match(text, at)
     return found.end() if found else at
 
@@ -215,16 +215,16 @@ def _member(text: str, at: int) -> JsonNode:
 
 
 def without_json(text: str, ours: Ours) -> str:
-    """The text without what is ours, and without objects and lists that have nothing else in them."""
+    """Return the text without our parts, and without objects and lists that become empty."""
     draft = TextEdit(text=text, ours=ours)
     draft.cut(scan(text), ())
     return draft.done()
 
 
 def merged_json(text: str, wanted: dict[str, Any], ours: Ours, renewed: Renewed) -> str:
-    """The text with what is wanted: what is missing is added, what is ours already is renewed where it stands.
+    """Return the text with the wanted parts: missing ones are added, ours are updated in place.
 
-    Raises ValueError where something of another kind stands in the way.
+    Raises ValueError if another kind of value is in the way.
     """
     if not text.strip():
         return _json(wanted, "  ") + "\n"
@@ -235,7 +235,7 @@ def merged_json(text: str, wanted: dict[str, Any], ours: Ours, renewed: Renewed)
 
 @dataclass(slots=True, kw_only=True)
 class TextEdit:
-    """A text, and what is to be written in place of some of its characters."""
+    """A text, and the replacements to make in it."""
 
     text: str
     ours: Ours
@@ -250,7 +250,7 @@ class TextEdit:
         return "".join([*pieces, self.text[last:]])
 
     def cut(self, node: JsonNode, path: tuple[str, ...]) -> None:
-        """Take out of an object or a list what is ours."""
+        """Remove our parts from an object or a list."""
         gone, stay = list[JsonNode](), list[JsonNode]()
         for each in node.items:
             (gone if self._is_all_ours(each, (*path, each.key)) else stay).append(each)
@@ -272,7 +272,7 @@ class TextEdit:
         return not has_others and ("" in path or not self._has_notes(node))
 
     def _has_notes(self, node: JsonNode) -> bool:
-        """Whether comments stand between the items."""
+        """Whether there are comments between the items."""
         ends, starts = [node.body + 1, *(each.after for each in node.items)], [each.start for each in node.items]
         return any(self.text[end:start].strip() for end, start in zip(ends, [*starts, node.end - 1], strict=True))
 
@@ -283,11 +283,11 @@ class TextEdit:
         return item.start if is_needed else begin
 
     def _behind(self, at: int) -> int:
-        """Where the blanks before a place begin."""
+        """Return the start of the blanks before a position."""
         return len(self.text[:at].rstrip())
 
     def merge(self, node: JsonNode, wanted: Any, path: tuple[str, ...]) -> None:
-        """Put into an object or a list what is wanted there."""
+        """Merge the wanted values into an object or a list."""
         if type(node.plain) is not type(wanted):
             kind = "an object" if isinstance(wanted, dict) else "a list"
             raise ValueError(f"{path[-1] if path else 'it'} is not {kind}")
@@ -353,7 +353,7 @@ _KEYS = r"[^\n]*(?:\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?![#\[\s])[^\n]*)*\n?"
 
 
 def merged_toml(text: str, name: str, values: Mapping[str, object]) -> str:
-    """The text with a table of this name at its end; raises ValueError where something stands in the way."""
+    """Return the text with a table of this name appended; raises ValueError if something is in the way."""
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = ("" if text.endswith("\n") else newline) + newline if text else ""
     shown = (f"{key} = {_toml_value(each)}" for key, each in values.items())
@@ -399,9 +399,9 @@ def with_settings(text: str, values: Mapping[str, str]) -> str:
 
 
 def without_toml(text: str, name: str) -> str:
-    """The text without the table of this name, those below it, and our note with the blank line above it.
+    """Return the text without the table of this name, those below it, and our note with the blank line above it.
 
-    Raises ValueError where it is written in a way that cannot be edited safely.
+    Raises ValueError if it cannot be edited safely.
     """
     header = rf"{_header(name)}(?:\.[^\]\n]*)?\]"
     rest = re.sub(rf"(?:^\r?\n)?^{re.escape(NOTE)}\r?\n(?={header})|{header}{_KEYS}", "", text, flags=re.MULTILINE)
@@ -429,7 +429,7 @@ def _safe(text: str, said: dict[str, Any], name: str) -> str:
 
 
 def _fewer(text: str, name: str) -> dict[str, Any]:
-    """What a text says beside one table; a parent that only this one made is not there either."""
+    """Return what a text says without one table; an implicit parent goes with it."""
     said = tomllib.loads(text)
     parent, _, last = name.partition(".")
     tables = said.get(parent)

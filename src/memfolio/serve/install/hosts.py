@@ -1,4 +1,4 @@
-"""The hosts: where each keeps its settings, how it starts memfolio, and what installing would change."""
+"""The hosts: their settings files, how they start memfolio, and what installing would change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from memfolio.arguments import nearest
+from memfolio.arguments import check_known
 from memfolio.errors import ConflictError, InputError
 from memfolio.serve import text_of
 from memfolio.serve.hooks.door import ACTS, ANSWER, CUT, END, PROMPT, START
@@ -29,14 +31,14 @@ NAME = "memfolio"
 
 @frozen
 class Program:
-    """The program, with the options that tell whose memory is meant."""
+    """The program, with the options that select the memory."""
 
     path: str = NAME
     options: tuple[str, ...] = ()
     tools: str | None = None
-    """The set of tools that its server offers, where that is not left to the server."""
+    """The set of tools that its server offers, if not the default."""
     is_hooked: bool = True
-    """Whether the host tells it what is said, where it has hooks."""
+    """Whether the host's hooks report what is said, if it has hooks."""
 
     def args(self, *words: str) -> list[str]:
         return [*words, *self.options]
@@ -66,7 +68,7 @@ def installed() -> str:
 # The hosts: where each keeps its settings, and what is written there.
 
 SECONDS = {START: 10, PROMPT: 5, ANSWER: 5, CUT: 10, END: 1}
-"""For which a host waits for a hook. It answers far sooner; this ends one that hangs."""
+"""Seconds that a host waits for a hook. A hook answers far sooner; this ends one that hangs."""
 
 
 @frozen
@@ -78,20 +80,20 @@ class Host:
     servers: Mapping[str, str]
     """The file with its MCP servers, for each scope that it knows."""
     place: tuple[str, ...]
-    """Where our server stands in it."""
+    """The path of our server in it."""
     server: Mapping[str, Any] = field(default_factory=dict)
-    """What it wants to know of a server beside its command."""
+    """Further settings of a server, beside its command."""
     hooks: str = ""
     matchers: Mapping[str, str] = field(default_factory=dict)
-    """Which kinds of an event it is to tell of, where that matters."""
+    """The kinds of each event to report, if that matters."""
     ticks: int = 1
     """How many of its units of time make a second."""
     is_flat: bool = False
-    """Whether a hook stands by itself, and not in a group."""
+    """Whether a hook is an entry of its own, not part of a group."""
     variable: str = ""
-    """What names another folder for the files of its own, where the person wants that."""
+    """The environment variable that moves the host's settings folder."""
     program: str = ""
-    """What a person types to start it."""
+    """The command that starts the host."""
     after: str = "restart it; /mcp and /hooks show memfolio"
     """What is left for the person to do."""
 
@@ -116,7 +118,7 @@ class Host:
         return {**matcher, "hooks": [{"type": "command", **hook}]}
 
     def wanted(self, scope: str, program: Program) -> dict[str, dict[str, Any]]:
-        """Every file with what is to stand in it."""
+        """Return every file with its wanted content."""
         if scope not in self.servers:
             raise InputError(f"{self.title} has no settings for a {scope}", hint="leave out --scope")
         files = {self.servers[scope]: self.servers_of(program)}
@@ -153,20 +155,55 @@ def found(root: Path) -> list[Host]:
 
 def host_of(name: str) -> Host:
     """The host of this name."""
-    if name not in HOSTS:
-        raise InputError(f"there is no host {name[:40]!r}", hint=nearest(name, list(HOSTS)))
+    check_known("there is no host", [name], HOSTS)
     return HOSTS[name]
+
+
+def home_of_project(host: Host, folder: Path) -> Path | None:
+    """The home that the project around a folder has for itself, by the host's own settings; None where it has none.
+
+    The person's own settings, which hold everywhere, are no project's.
+    """
+    own = Path.home()
+    for place in (folder, *folder.parents) if host.hooks else ():
+        if place == own:
+            return None
+        with suppress(OSError, ValueError):
+            named = _named_home(host, files.scan((place / host.hooks).read_text("utf-8-sig")).plain)
+            if named:
+                return Path(named).expanduser()
+    return None
+
+
+def home_of_person(host: Host, root: Path, *, moved: Path | None = None) -> Path | None:
+    """The home that a host uses everywhere by its settings; None where it uses none, or they name none."""
+    for name in filter(None, (host.hooks, host.servers["user"])):
+        path = moved / name.rpartition("/")[2] if moved else root / name
+        with suppress(OSError, ValueError):
+            text = path.read_text("utf-8-sig")
+            if named := _named_home(host, tomllib.loads(text) if path.suffix == ".toml" else files.scan(text).plain):
+                return Path(named).expanduser()
+    return None
+
+
+def _named_home(host: Host, settings: Any) -> str:
+    """The home that our hooks or our server in some settings name; empty where there are none, or they name none."""
+    if any(host.is_ours(path, settings) for path in (("hooks",), host.place)):
+        words = shlex.split(settings["command"], posix=sys.platform != "win32")
+        return dict(pairwise([*words, *map(str, settings.get("args", ()))])).get("--home", "").strip('"')
+    inner = settings.values() if isinstance(settings, dict) else settings if isinstance(settings, list) else ()
+    return next(filter(None, (_named_home(host, each) for each in inner)), "")
 
 
 # What installing and uninstalling would change in a host's files; nothing is written here.
 
 _MARK = "\ufeff"
-"""What some editors put before a text in UTF-8."""
+"""The byte order mark that some editors write."""
 
 
 @frozen
 class Settings:
-    """One file of a host, and what memfolio wants to have in it."""
+    """One settings file of a host, and our parts in it."""
 
     host: Host
     path: Path
@@ -178,13 +215,13 @@ class Settings:
         return ".".join(self.host.place) if self.path.suffix == ".toml" else ""
 
     def server(self, settings: Any) -> Any:
-        """What stands under our name among the servers."""
+        """Return the entry under our name among the servers."""
         for key in self.host.place:
             settings = settings.get(key) if isinstance(settings, dict) else None
         return settings
 
     def with_ours(self, text: str) -> str:
-        """The text with our parts as they should be; the same text where they are so already."""
+        """Return the text with our parts; the same text if they are current."""
         said = tomllib.loads(text) if self.table else files.scan(text).plain if text.strip() else {}
         server, wanted = self.server(said), self.server(self.wanted)
         if server is not None and not self.host.is_ours(self.host.place, server):
@@ -199,20 +236,20 @@ class Settings:
         return files.renewed(text, self.table, renewed(server, wanted))
 
     def without_ours(self, text: str) -> str:
-        """The text without our parts; the same text where there are none."""
+        """Return the text without our parts; the same text if there are none."""
         if not self.table:
             return files.without_json(text, self.host.is_ours) if text.strip() else text
         is_ours = self.host.is_ours(self.host.place, self.server(tomllib.loads(text)))
         return files.without_toml(text, self.table) if is_ours else text
 
     def installed(self, old: bytes | None, saved: bytes | None) -> FileChange:
-        """The file with our parts; where it has some already, its backup stays."""
+        """Return the change that installs our parts; an earlier backup stays."""
         mark, text = _decoded(old)
         new = (mark + self.with_ours(text)).encode()
         return FileChange(path=self.path, old=old, new=new, saved=old if self.without_ours(text) == text else saved)
 
     def uninstalled(self, old: bytes | None, saved: bytes | None) -> FileChange:
-        """The file without our parts; where nothing else changed since they came, as it was before."""
+        """Return the change that removes our parts; if nothing else has changed, the original bytes come back."""
         (mark, text), (_, first) = _decoded(old), _decoded(saved)
         bare = self.without_ours(text)
         if bare == text:

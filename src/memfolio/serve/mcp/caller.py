@@ -1,4 +1,4 @@
-"""Calls tools on one memory, which is opened beside whatever else takes its time at the start."""
+"""Call tools on one memory, which is opened in the background at the start."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memfolio.arguments import nearest
-from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError, RefusedError
-from memfolio.serve.hooks.pause import is_paused
+from memfolio.arguments import check_known
+from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
+from memfolio.serve.hooks.pause import check_unpaused
 from memfolio.verbs.documents import as_json, told_inside
 from memfolio.verbs.verb import OnProgress, Verb
 
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
 Open = Callable[[], "Memory"]
 AT_ONCE = 8
 """Calls that run at the same time; others wait."""
-RESUME = "ask the person; `memfolio doctor` shows how to end the pause"
 SCOPE = "write by a token that may read: refuse"
 logger = logging.getLogger(__name__)
 
 
 class CallResult(NamedTuple):
-    """What a call answers, as a JSON object; or the error that it ended with, in the same form."""
+    """The answer of a call as a JSON object, or its error in the same form."""
 
     document: dict[str, Any]
     is_error: bool = False
@@ -68,15 +66,15 @@ class Caller:
             raise
 
     def begin(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Have a thread do something; what is begun is finished, whoever waits for it."""
+        """Run a function in a thread; once begun, it is finished even if nobody waits."""
         call = self._threads.submit(function, *args)
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         return call
 
-    def asked(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function of the memory returns."""
-        memory = self.memory
+    def asked(self, function: Callable[..., Any], *args: Any, audience: str | None = None) -> Any:
+        """What a function of the memory, as the audience hears it, returns."""
+        memory = self.memory.heard_by(audience)
         with told_inside(memory.vault.config.home):
             return function(memory, *args)
 
@@ -85,14 +83,21 @@ class Caller:
         return {name: tool for name, tool in self.tools.items() if may_write or tool.is_reading}
 
     def call(
-        self, name: str, arguments: Mapping[str, Any], on_progress: OnProgress | None = None, *, may_write: bool = True
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        on_progress: OnProgress | None = None,
+        *,
+        may_write: bool = True,
+        audience: str | None = None,
     ) -> CallResult:
         """Call a tool. What goes wrong is told, not raised; what needs leave was proposed, which is an answer."""
         try:
             tool = self._tool(name, arguments, may_write)
-            if tool.scope_for(arguments) != "read" and is_paused(self.memory.vault.config.home, str(Path.cwd())):
-                raise RefusedError("memory is paused, and nothing is kept", hint=RESUME)
-            return CallResult(json.loads(as_json({"result": self.asked(tool, arguments, on_progress)})))
+            if tool.scope_for(arguments) != "read":
+                check_unpaused(self.memory.vault.config.home)
+            result = self.asked(tool, arguments, on_progress, audience=audience)
+            return CallResult(json.loads(as_json({"result": result})))
         except ProposedError as error:
             return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
@@ -102,16 +107,15 @@ class Caller:
             return _failed("internal", f"{name[:40]} failed", "the log of the server has the cause; please report it")
 
     def _tool(self, name: str, arguments: Mapping[str, Any], may_write: bool) -> Verb:
-        tool = self.tools.get(name)
-        if tool is None:
-            raise NotFoundError(f"there is no tool {name[:40]!r}", hint=nearest(name, list(self.tools)))
+        check_known("there is no tool", [name], self.tools, NotFoundError)
+        tool = self.tools[name]
         if not may_write and tool.scope_for(arguments) != "read":
             hint = "have the owner make a token with --scope write"
             raise PolicyError(f"this token may only read, and {name} writes", row=SCOPE, hint=hint)
         return tool
 
     def close(self) -> None:
-        """Finish what was begun, and close the memory if it was opened."""
+        """Finish running calls, and close the memory if it was opened."""
         self._threads.shutdown(cancel_futures=True)
         self._opener.shutdown()
         if not self._opening.exception():

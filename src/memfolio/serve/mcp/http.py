@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memfolio.errors import InputError
-from memfolio.serve.http.gate import RequestGate, ServerNames, admitted
+from memfolio.serve.http.gate import RequestGate, ServerNames, admitted, listener_of
 from memfolio.serve.http.server import ADDRESS, Limits, address, listen, run, server_of
 from memfolio.serve.idle import OpenByAgent
 from memfolio.serve.mcp.caller import Caller
@@ -74,7 +74,8 @@ def application(callers: Callers, tokens: Tokens, names: ServerNames, limits: Li
 
     def who(context: Any) -> Requester:
         token = context.request.scope[TOKEN]
-        return Requester(callers.of(token.agent), may_write=token.lets("write"))
+        audience = listener_of(context.request, token)
+        return Requester(callers.of(token.agent), may_write=token.lets("write"), audience=audience)
 
     app = build(who).streamable_http_app(
         streamable_http_path=PATH,

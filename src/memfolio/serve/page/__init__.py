@@ -1,3 +1,3 @@
-"""The page on loopback where the owner looks, decides and takes back."""
+"""The web page on loopback where the owner browses, decides and undoes."""
 
 PAGES = ("review", "memories", "history", "core", "things", "knowledge", "mind", "health")

@@ -22,7 +22,7 @@ from memfolio.config import Config
 from memfolio.errors import ConflictError, MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.http.app import Hall, Listener, Stream, answered, build, event
-from memfolio.serve.http.errors import STATUS, Refusal
+from memfolio.serve.http.errors import Refusal, status_of
 from memfolio.serve.http.gate import RequestGate, ServerNames
 from memfolio.serve.http.server import Limits, Server
 from memfolio.serve.page import PAGES, show
@@ -41,7 +41,7 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 @dataclass(slots=True)
 class Visit:
-    """What one request asks for, and the memory that it is about."""
+    """One request, and the memory it is about."""
 
     page: OwnerPage
     memory: Memory
@@ -50,17 +50,17 @@ class Visit:
     session: Session
     form: Mapping[str, list[str]]
     path: Mapping[str, Any]
-    """What the address names."""
+    """Values in the path."""
 
     def given(self, name: str) -> str:
-        """A value of the form, or of the address; empty where there is none."""
+        """Return a value of the form, or of the query; empty if there is none."""
         return (self.form.get(name) or [self.request.query_params.get(name, "")])[-1]
 
     def url(self, path: str = "", **query: Any) -> str:
         return show.link(f"/a/{self.agent}/{path}", **query)
 
     def show(self, template: str, status: int = 200, /, **values: Any) -> Response:
-        """A page; what came of the decision before it is told once."""
+        """Render a page; the outcome of the previous decision is shown once."""
         vault, outcome = self.memory.vault, self.session.outcome
         self.session.outcome = None
         here, agents = self.request.url.path.split("/")[3:4], vault.agents() or [self.agent]
@@ -74,13 +74,13 @@ class Visit:
         return RedirectResponse(self.url(path, **query), 303)
 
     def check_shown(self, mark: str, says: str) -> None:
-        """Refuse a decision on something else than what was shown; the error tells what it `says` instead."""
+        """Reject a decision on something other than what was shown; the error shows the present state."""
         if self.given("shown") != mark:
             raise ConflictError(f"This was changed since you looked at it, and nothing was done. It says: {says}")
 
 
 def mark_of(*parts: object) -> str:
-    """Names what was shown, so that a decision holds for nothing else."""
+    """Return a hash of what was shown, so that a decision applies to nothing else."""
     return blake2b("\0".join(map(str, parts)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -153,7 +153,7 @@ class OwnerPage:
         return Response(self.templates.get_template(template).render(values), status, media_type="text/html")
 
     def _guarded(self, answer: Endpoint) -> Endpoint:
-        """An endpoint that is only reached from the page itself; what is refused is told as a page, too."""
+        """Wrap an endpoint so that it is reached only from the page itself; a refusal is a page, too."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -179,8 +179,7 @@ class OwnerPage:
                 try:
                     return view(visit)
                 except MemfolioError as error:
-                    status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
-                    return visit.show("trouble.html", status, error=error)
+                    return visit.show("trouble.html", status_of(error), error=error)
 
             # What may take long keeps nobody from looking.
             return await self.hall.run(

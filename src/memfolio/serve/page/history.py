@@ -24,11 +24,11 @@ from memfolio.vault.purge.plan import OUT_OF_REACH
 PER_PAGE = 50
 FILTERS = ("actor", "action", "session", "source")
 FINAL = (Action.PURGE, Action.ALERT, Action.ACK)
-"""What nothing takes back."""
+"""Actions that cannot be undone."""
 
 
 def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
-    """What memories say, by the indexes that this agent reads."""
+    """Return the texts of memories, as far as this agent can read them."""
     read = partial(by_ids, ids=ids)
     return {each.item.id: each.item.content for index in memory.searcher.indexes() for each in index.read(read)}
 
@@ -41,16 +41,26 @@ def listed(visit: Visit) -> Response:
     if "action" in given:
         given["action"] = choose(Action, "action", wanted["action"])
     start, texts = int(before) if before.isdecimal() and len(before) < 16 else None, partial(_texts, memory)
-    entries = memory.audit.entries(TrailFilter(**given), limit=PER_PAGE + 1, before=start, texts=texts)
+    is_whole = bool(given) or visit.given("all") == "yes"
+    entries = memory.audit.entries(
+        TrailFilter(**given, is_whole=is_whole), limit=PER_PAGE + 1, before=start, texts=texts
+    )
     shown, home = entries[:PER_PAGE], memory.vault.home
     days = by_day(((datetime.fromisoformat(each.at), each) for each in shown), home.now(), home.zone)
-    following = visit.url("history", **wanted, before=shown[-1].seq) if len(entries) > PER_PAGE else ""
-    values = {"next": following, "is_first": not before, "actions": sorted(Action), "final": FINAL}
+    more = {"all": "yes"} if is_whole and not given else {}
+    following = visit.url("history", **wanted, **more, before=shown[-1].seq) if len(entries) > PER_PAGE else ""
+    values = {
+        "is_whole": is_whole,
+        "next": following,
+        "is_first": not before,
+        "actions": sorted(Action),
+        "final": FINAL,
+    }
     return visit.show("history.html", days=days, wanted=wanted, **values)
 
 
 def _entry(memory: Memory, seq: int) -> TrailEntry:
-    """One change of the trail, with what it is about."""
+    """Return one change of the trail, with what it is about."""
     found = memory.audit.entries(TrailFilter(), limit=1, before=seq + 1, texts=partial(_texts, memory))
     if not found or found[0].seq != seq:
         raise NotFoundError(f"There is no change {seq}", hint="the history lists all of them")
@@ -95,7 +105,7 @@ def _rollback(memory: Memory, seq: int) -> dict[str, Any]:
 
 
 def _purge(memory: Memory, id: str) -> dict[str, Any]:
-    """A memory, what it corrected and what was made of it alone: out of files, history and index, for good."""
+    """Preview a purge: a memory, what it corrected and what was derived from it alone, gone for good."""
     plan = memory.purge(id, dry_run=True, by=BY).plan
     count = counted(len(plan.memories), "memory", "memories")
 
@@ -131,7 +141,7 @@ def _number(text: str) -> int:
 
 
 def _look(visit: Visit) -> dict[str, Any]:
-    """What would be done, and its mark; nothing is done yet."""
+    """Preview an action, with its hash; nothing is done yet."""
     target = {name: value for name in LOOKS if (value := visit.given(name).strip())}
     if len(target) != 1:
         raise InputError("nothing was named to be taken back", hint="choose a change, a session or a source")
@@ -142,7 +152,7 @@ def _look(visit: Visit) -> dict[str, Any]:
 
 
 def undo(visit: Visit) -> Response:
-    """Do what was looked at, and nothing else; what destroys, or sets back a whole home, asks for a word."""
+    """Do what was previewed, and nothing else; destructive actions ask for a typed word."""
     vault = visit.memory.vault
     with vault.exclusive():
         seen, before = _look(visit), vault.head

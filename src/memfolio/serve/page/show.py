@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from memfolio.serve.cli.output import diff_lines as signed_lines
 from memfolio.serve.cli.recall import FURTHERED
 from memfolio.text import counted
 from memfolio.vault.fields import local
@@ -37,7 +38,6 @@ _ACCENT = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]"
 _STACKED = re.compile(f"({_ACCENT}{{4}}){_ACCENT}+")
 _MARKS = re.compile(r"(?m)^\s{0,3}(?:#{1,6}|>)\s+|\*\*|`+|^---+$")
 _WIKI = re.compile(r"\[\[(?:[a-z]+--)?([^\]\n]{1,100})\]\]")
-_PART = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _BULLET = re.compile(r"(?m)^\s*[-*+]\s+")
 
 
@@ -88,20 +88,9 @@ def brief(text: str, most: int = SHORT) -> str:
 
 
 def diff_lines(diff: str) -> Iterator[tuple[str, str]]:
-    """The lines of a unified diff, each with what it is: the name of a file, a gap, gone, added or as it was.
-
-    The head of each part says how many lines it has, so that no line of a file is taken for a head.
-    """
-    kinds, left, lines = {"+": "add", "-": "cut"}, [0, 0], diff.split("\n")
-    for line in lines[:LINES]:
-        if any(left) and line[:1] != "\\":
-            left = [left[0] - (line[:1] != "+"), left[1] - (line[:1] != "-")]
-            yield kinds.get(line[:1], "same"), line[1:]
-        elif part := _PART.match(line):
-            left = [int(each or 1) for each in part.groups()]
-            yield "gap", ""
-        elif line.startswith("--- "):
-            yield "file", line[4:].removeprefix("a/")
+    """The lines of a unified diff, each with what it is: the name of a file, a gap, gone, added or as it was."""
+    kinds, lines = {"+": "add", "-": "cut", "@": "gap", "/": "file"}, diff.split("\n")
+    yield from ((kinds.get(sign, "same"), text) for sign, text in signed_lines("\n".join(lines[:LINES])))
     if len(lines) > LINES:
         yield "file", f"and {len(lines) - LINES:,} more lines"
 

@@ -1,1 +1,1 @@
-"""The history of a home in git: commits from given bytes, past the index, never touching what a person is doing."""
+"""The history of a home in git: commits from given bytes, without the index, never touching a person's own work."""

@@ -1,4 +1,4 @@
-"""Packing and checking a repository, with the git program where there is one."""
+"""Pack and check a repository, with the git program if there is one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED
 
 MANY_PACKS = 50
 KEPT = b"memfolio\n"
-"""What a `.keep` of ours says: git leaves a pack alone that has such a file beside it."""
+"""The content of our `.keep` files: git leaves a pack alone that has such a file beside it."""
 _WORKSHOP = "memfolio-pack"
 _GIT_SECONDS = 900
 
@@ -63,7 +63,7 @@ def pack(disk: Disk, home: Path, repo: pygit2.Repository) -> None:
 
 
 def check(home: Path, repo: pygit2.Repository, tip: str | None) -> list[str]:
-    """What git, or a walk through everything the tip needs, finds wrong."""
+    """Return what git, or a walk through everything the tip needs, finds wrong."""
     done = run_git(home, repo, "fsck", "--no-dangling", "--no-progress")
     if done is None:
         return [] if tip is None else list(_unreadable(repo, tip))
@@ -202,13 +202,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
-"""What of a home's root is recorded change by change; the rest is the person's alone."""
+"""The entries of a home's root that are recorded change by change; the rest is the person's alone."""
 ATTEMPTS = 5
 """How often objects are written that `git prune` deletes before they are safe."""
 
 
 class GitFileState(NamedTuple):
-    """What git has of a file: blobs by their ids, None where it is not."""
+    """Git's versions of a file as blob ids, None if it has none."""
 
     head: str | None
     """In the commit that is checked out."""
@@ -217,7 +217,7 @@ class GitFileState(NamedTuple):
     ours: str | None
     """In our newest commit."""
     sides: tuple[bytes, ...]
-    """The contents that the index has of it while they conflict."""
+    """Its conflicting contents in the index."""
     indexed: str | None
     """In the index as we last left that, which may have been some commits ago."""
     is_built_on: bool
@@ -406,7 +406,7 @@ class History:
 
     @_guard
     def standing(self, path: str) -> GitFileState | None:
-        """What git has of a file right now; None where there is no history yet."""
+        """Return git's versions of a file; None if there is no history yet."""
         repo, parts, ours = self._repo(), parts_of(path), self.ours()
         if ours is None:
             return None
@@ -462,7 +462,7 @@ class History:
 
     @_guard
     def seqs(self) -> dict[int, str]:
-        """Which commit carries which change, by what they vouch for; where several claim one, the oldest has it."""
+        """Return the commit of each change; if several claim one, the oldest counts."""
         with self._seq_lock:
             ends = self._ends()
             if ends != self._seq_ends:
@@ -471,7 +471,7 @@ class History:
             return dict(self._seqs)
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
-        """Which commit carries each of these changes; the branch is read back only as far as they lie."""
+        """Return the commit of each of these changes; the branch is read only as far back as needed."""
         if seqs and not self._seq_ends:
             oldest, newest, found = min(seqs), 0, dict[int, str]()
             for anchor in self.anchors():
@@ -525,7 +525,7 @@ class History:
 
     @_guard
     def pack(self) -> None:
-        """Bring loose objects into packs; nothing is dropped that only somebody else may know of."""
+        """Pack loose objects; nothing is dropped that somebody else may refer to."""
         pack(self.disk, self.home, self._repo())
         self.close()
 
@@ -537,7 +537,7 @@ class History:
         return packs > MANY_PACKS or len(self.disk.names(objects / "17")) * 256 > limit
 
     def check(self) -> list[str]:
-        """What is wrong with the repository; empty when everything can be read."""
+        """Return what is wrong with the repository; empty if everything is readable."""
         self.close()  # what libgit2 still remembers would hide what the disk has lost
         try:
             with repository.guarded(self.home):

@@ -22,11 +22,10 @@ _SCP = re.compile(r"^([^/:]+):(?!//)")
 
 @frozen
 class Project:
-    """A project, by what people call it and by keys that stay when it is moved, renamed or cloned.
+    """A project, with its name and with keys that survive moving, renaming and cloning.
 
-    The keys come from the first commit, from the address of the repository, and from its folder, as far as there are
-    any, the most lasting first. What was noted under any of them belongs to the project: the first commit may have
-    come later.
+    The keys come from the first commit, the remote address and the folder, as far as there are any, the most stable
+    first. A memory under any of them belongs to the project, since a first commit or a remote may be added later.
     """
 
     name: str
@@ -73,7 +72,7 @@ def _of(folder: Path, only_git: bool) -> Project | None:
 
 
 def _address(repository: Repository) -> str:
-    """Where the repository comes from, in one spelling for all ways to reach it; empty where it comes from nowhere."""
+    """Return the remote address in one spelling for all protocols; empty without a remote."""
     remotes = {remote.name: remote.url for remote in repository.remotes}
     url = remotes.get("origin") or next(iter(remotes.values()), "")
     if not url or url.startswith(("/", ".", "file:")):
@@ -85,7 +84,7 @@ def _address(repository: Repository) -> str:
 
 
 def _first_commit(repository: Repository, common: Path) -> str:
-    """The first commit of the current branch; empty where there is none, or where the history is cut off."""
+    """Return the first commit of the current branch; empty if there is none, or the history is shallow."""
     import pygit2
 
     if (common / "shallow").exists():

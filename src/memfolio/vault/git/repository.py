@@ -58,9 +58,9 @@ SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
 """For people's own git: bytes stay as they are, commits survive power loss. libgit2 reads neither."""
 NEW_REF, NEW_OWN_REF = "memfolio-ref.new", "memfolio-own.new"
 OWN_REFS = "refs/memfolio/"
-"""Where our newest commit of each branch is noted: no command that moves branches moves these."""
+"""References to our newest commit of each branch; no command that moves branches moves these."""
 EXCLUDED = ".*.tmp"
-"""Files that are being written: neither `git stash -u` nor `git clean -fd` takes what is excluded."""
+"""Files being written: excluded files survive `git stash -u` and `git clean -fd`."""
 NO_COMMIT = "0" * 40
 FOLDER = b"40000"
 """The mode of a folder in a tree."""
@@ -71,7 +71,7 @@ _opening = threading.Lock()
 
 @contextmanager
 def guarded(home: Path) -> Iterator[None]:
-    """Turn what libgit2, git and the system say into `HistoryError`, or `DiskFullError`, with the cause kept."""
+    """Translate errors of libgit2, git and the system to `HistoryError` or `DiskFullError`, keeping the cause."""
     try:
         yield
     except MemfolioError:
@@ -84,7 +84,7 @@ def guarded(home: Path) -> Iterator[None]:
 
 
 def open_repo(home: Path, ref: str) -> pygit2.Repository:
-    """The home's own repository, never one that the home merely lies in."""
+    """Open the home's own repository, never one that merely contains the home."""
     import pygit2
 
     if not pygit2.reference_is_valid_name(ref):
@@ -129,7 +129,7 @@ def create(disk: Disk, home: Path, branch: str) -> None:
 
 
 def configure(disk: Disk, repo: pygit2.Repository) -> None:
-    """Add the settings that are missing; what a person has set for this repository stays."""
+    """Add missing settings; those that a person has set for this repository stay."""
     import pygit2
 
     config = pygit2.Config(str(common_dir(repo) / "config"))
@@ -143,7 +143,7 @@ def configure(disk: Disk, repo: pygit2.Repository) -> None:
 
 
 def common_dir(repo: pygit2.Repository) -> Path:
-    """Where objects and branches lie; a linked work tree shares those of its main repository."""
+    """Return the folder of objects and branches; a linked work tree shares those of its main repository."""
     gitdir = Path(repo.path)
     try:
         return gitdir / (gitdir / "commondir").read_text().strip()
@@ -199,7 +199,7 @@ def clear_lock(disk: Disk, target: Path, scratch: Path) -> None:
 
 @contextmanager
 def locked(disk: Disk, target: Path, scratch: Path) -> Iterator[None]:
-    """Hold git's lock on `target`, then replace it by the durable file `scratch`; an exception leaves it as it was."""
+    """Hold git's lock on `target`, then replace it by the durable file `scratch`; an exception leaves it unchanged."""
     lock = _lock_of(target)
     try:
         _link(disk, scratch, lock)
@@ -261,7 +261,7 @@ def _link(disk: Disk, source: Path, target: Path) -> None:
 
 
 def tail(disk: Disk, path: Path, size: int) -> bytes | None:
-    """The last bytes of a file; None when there is none."""
+    """Return the last bytes of a file; None if it does not exist."""
     stamp = disk.stamp(path)
     return None if stamp is None else disk.read(path, max(stamp.size - size, 0))
 
@@ -275,7 +275,7 @@ _HASH = 20
 
 
 def checksum(disk: Disk, index: Path) -> str | None:
-    """What tells two states of an index file apart, from its last bytes; None when there is no file."""
+    """Return a checksum that identifies the state of an index file; None if it does not exist."""
     last, stamp = tail(disk, index, _HASH), disk.stamp(index)
     if last is None or stamp is None:
         return None
@@ -294,19 +294,19 @@ def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
 
 
 def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
-    """Whether the index was brought up to the branch, by what git's files say; False where only libgit2 can tell."""
+    """Whether the index is up to date with the branch according to git's files; False if only libgit2 can tell."""
     tip = _target(disk, gitdir, f"refs/heads/{branch}")
     return (tip, checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
 
 
 def is_led_by_us(disk: Disk, gitdir: Path, branch: str) -> bool:
-    """Whether the branch is at our newest commit, by what git's files say, or has none of ours yet."""
+    """Whether the branch is at our newest commit according to git's files, or has none of ours yet."""
     own = _target(disk, gitdir, f"{OWN_REFS}{branch}")
     return not own or own == _target(disk, gitdir, f"refs/heads/{branch}")
 
 
 def _target(disk: Disk, gitdir: Path, ref: str) -> str:
-    """The commit that a reference names; empty when there is none."""
+    """Return the commit that a reference names; empty if it does not exist."""
     if found := disk.read(gitdir / ref):
         return found.decode("ascii", "replace").strip()
     lines = (disk.read(gitdir / "packed-refs") or b"").decode("utf-8", "replace").splitlines()
@@ -314,12 +314,12 @@ def _target(disk: Disk, gitdir: Path, ref: str) -> str:
 
 
 def index_files(repo: pygit2.Repository) -> tuple[Path, Path]:
-    """The index, and where its successor is prepared."""
+    """Return the paths of the index and of its prepared successor."""
     return Path(repo.path, "index"), Path(repo.path, f"{MARKER}.new")
 
 
 def index_origin(repo: pygit2.Repository, commits: Iterable[str]) -> str | None:
-    """The first of the commits whose files the index lists, neither more nor less; None when it is none of them."""
+    """Return the first of the commits with exactly the files of the index; None if there is none."""
     entries = repo.index
     entries.read()
     if entries.conflicts is not None:
@@ -412,7 +412,7 @@ def parse_seqs(value: str) -> list[int]:
 
 
 def anchor_of(commit: pygit2.Commit) -> Anchor | None:
-    """What the commit vouches for, if it has both trailers, `Seq:` and `Chain:`."""
+    """Return the changes that a commit vouches for, if it has both trailers, `Seq:` and `Chain:`."""
     trailers = commit.raw_message.rstrip().rpartition(b"\n\n")[2]
     seqs = [number for value in _SEQ.findall(trailers) for number in parse_seqs(value.decode("ascii"))]
     chain = _CHAIN.search(trailers)
@@ -429,7 +429,7 @@ def message_of(draft: CommitDraft) -> str:
 
 
 def author_of(actor: str) -> tuple[str, str]:
-    """Name and address of an actor, without what git forbids in them."""
+    """Return name and address of an actor, without characters that git forbids."""
     name = re.sub(r"[<>\x00-\x1f\ud800-\udfff]", "_", actor).strip(" .,:;\"'\\") or COMMITTER[0]
     role = re.sub(r"[^A-Za-z0-9_-]", "", actor.partition(":")[0]) or COMMITTER[0]
     return name, f"{role}@memfolio.invalid"

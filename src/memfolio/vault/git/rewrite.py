@@ -24,6 +24,14 @@ from memfolio.vault.git.history import History, put_pack
 from memfolio.vault.paths import AUDIT
 
 Scrub = Callable[[str, bytes], bytes]
+Report = Callable[[int, int], None]
+"""Called with how much is done, and how much there is."""
+
+
+def untold(done: int, total: int) -> None:
+    """For work of which nobody wants to know how far it is."""
+
+
 _LINK, _MODULE = b"120000", b"160000"
 _SIGNATURE = re.compile(rb"\n(?:gpgsig|gpgsig-sha256|mergetag) [^\n]*(?:\n [^\n]*)*")
 _NAMED = re.compile(rb"^(tree|parent|object) ([0-9a-f]{40})$", re.MULTILINE)
@@ -34,7 +42,7 @@ _STALE = ("ORIG_HEAD", "FETCH_HEAD", "objects/info/commit-graph", "objects/pack/
 
 @frozen
 class Rewritten:
-    """What became of a history: how many commits it has, and how many of them have another id."""
+    """The outcome of rewriting a history: the number of commits, and how many have a new id."""
 
     commits: int
     changed: int
@@ -45,7 +53,7 @@ class Rewritten:
 
 
 def check_reach(history: History) -> None:
-    """Raise RefusedError where the history, or a part of it, is not in this repository alone."""
+    """Raise RefusedError if the history, or a part of it, also exists outside of this repository."""
     with repository.guarded(history.home):
         repo = _open(history)
         gitpath, names = Path(repo.path), list(repo.references)
@@ -74,26 +82,28 @@ def versions(history: History) -> Iterator[tuple[str, bytes]]:
         yield from Rewriter(_open(history), history).contents()
 
 
-def objects(history: History) -> Iterator[tuple[str, bytes]]:
+def objects(history: History, report: Report = untold) -> Iterator[tuple[str, bytes]]:
     """Every object of the repository, reachable or not, loose or packed, by its id."""
     with repository.guarded(history.home):
         odb = _open(history).odb
-        for oid in odb:
+        ids = list(odb)
+        for done, oid in enumerate(ids):
+            report(done, len(ids))
             yield str(oid), odb.read(oid)[1]
 
 
-def rewrite(history: History, scrub: Scrub) -> Rewritten:
+def rewrite(history: History, scrub: Scrub, report: Report = untold) -> Rewritten:
     """Make the history what it would be if every file had always been what `scrub` makes of it.
 
     The caller holds the commit lock, nothing is staged or waiting, and the newest commit is scrubbed already.
     """
     with repository.guarded(history.home):
         history.close()  # what it remembers is about to go
-        return Rewriter(_open(history), history, scrub).run()
+        return Rewriter(_open(history), history, scrub).run(report)
 
 
 def _open(history: History) -> pygit2.Repository:
-    """A repository of our own, which remembers nothing of what was there before."""
+    """Open a fresh repository object without cached state."""
     return repository.open_repo(history.home, f"refs/heads/{history.branch}")
 
 
@@ -128,9 +138,11 @@ class Rewriter:
             yield from found.items()
             found.clear()
 
-    def run(self) -> Rewritten:
+    def run(self, report: Report) -> Rewritten:
         before, targets = set(self._object_files()), self._targets()
-        for commit in self._walk():
+        commits = list(self._walk())
+        for done, commit in enumerate(commits):
+            report(done, len(commits))
             self._commits[commit.id.raw] = self._commit(commit)
         moves = {name: (old, self._new(old)) for name, old in targets.items()}
         new = self._pack(moves)
@@ -150,7 +162,7 @@ class Rewriter:
     # What there is
 
     def _targets(self) -> dict[str, bytes]:
-        """Where each branch, tag and the like points."""
+        """Return the target of each reference."""
         targets = {name: self.repo.references[name].target for name in self.repo.references}
         return {name: each.raw for name, each in targets.items() if isinstance(each, pygit2.Oid)}
 
@@ -280,7 +292,7 @@ class Rewriter:
             disk.discard(scratch)
 
     def _places(self, name: str) -> tuple[Path, Path]:
-        """The file of a reference, and where its next content waits: where a commit has it wait, for those it moves."""
+        """Return the file of a reference, and the path where its next content is staged."""
         common = repository.common_dir(self.repo)
         branch = self.history.branch
         scratches = {

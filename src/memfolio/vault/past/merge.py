@@ -83,15 +83,35 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
 
 def unified(path: str, before: str, after: str) -> str:
     """The difference of two texts as `diff -u` shows it; empty when they are equal."""
-    base, side = _lines(before), _lines(after)
     # Only what differs is compared, with the lines around it that are shown: a log may have thousands of others.
+    start, rest = _surroundings(before, after)
+    base, side = _lines(before[start : len(before) - rest]), _lines(after[start : len(after) - rest])
     lo, hi, _, end = _trim(base, side, (0, len(base), 0, len(side)))
     skipped = max(0, lo - CONTEXT)
+    above = before.count("\n", 0, start) + skipped
     lines = difflib.unified_diff(
         base[skipped : hi + CONTEXT], side[skipped : end + CONTEXT], f"a/{path}", f"b/{path}", n=CONTEXT
     )
-    shifted = (_HUNK.sub(partial(_further, by=skipped), line) if line.startswith("@@") else line for line in lines)
+    shifted = (_HUNK.sub(partial(_further, by=above), line) if line.startswith("@@") else line for line in lines)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
+
+
+def _surroundings(before: str, after: str) -> tuple[int, int]:
+    """How many characters both begin and end with, in whole lines, without those next to what differs."""
+    same = _common(before, after)
+    most = min(len(before), len(after)) - same
+    rest = _common(before[: len(before) - most - 1 : -1], after[: len(after) - most - 1 : -1]) if most else 0
+    start, end = same, len(before) - rest
+    for _ in range(CONTEXT + 2):
+        start = before.rfind("\n", 0, max(0, start - 1)) + 1
+        end = before.find("\n", end) + 1 or len(before)
+    return start, len(before) - end
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    lengths = range(1, min(len(one), len(other)) + 1)
+    return bisect(lengths, False, key=lambda length: one[:length] != other[:length])
 
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -100,7 +120,7 @@ def difference(path: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _shown(path: str, content: bytes | None) -> str:
-    """What a person sees of a file; of a compressed one what is in it, if that can be read."""
+    """Return a file's text for people; a compressed file is decompressed, if possible."""
     with suppress(DiskError):
         content = text_of(path, content) if content else b""
     return (content or b"").decode("utf-8", "replace")
@@ -127,7 +147,7 @@ def _apply(base: Sequence[str], changes: Iterable[Hunk]) -> list[str]:
 
 
 def _pair(ours: list[Hunk], theirs: list[Hunk], order: Callable[[str], object] | None) -> list[Hunk] | None:
-    """The changes of both sides in order, or None when two of them overlap."""
+    """Return the changes of both sides in order, or None if two of them overlap."""
     changes: list[Hunk] = []
     i = j = 0
     while i < len(ours) and j < len(theirs):
@@ -159,7 +179,7 @@ def _join(mine: Hunk, other: Hunk, order: Callable[[str], object] | None) -> Hun
 
 
 def _interleave(ours: Sequence[str], theirs: Sequence[str], order: Callable[[str], object]) -> Iterator[str]:
-    """Both lists by key, each in its own order; what both have comes once."""
+    """Merge both lists by key, keeping the order of each; common blocks come once."""
     wanted = Counter(ours) | Counter(theirs)
     mine, other = list(reversed(ours)), list(reversed(theirs))
     while mine or other:
@@ -183,7 +203,7 @@ def _first(mine: list[str], other: list[str], order: Callable[[str], object]) ->
 
 
 def _hunks(base: list[str], side: list[str], *, apart: bool) -> list[Hunk]:
-    """What turns `base` into `side`; with `apart`, each deleted block is a change of its own."""
+    """Return the hunks that turn `base` into `side`; with `apart`, each deleted block is a hunk of its own."""
     hunks: list[Hunk] = []
     for lo, hi, start, end in _differences(base, side, (0, len(base), 0, len(side)), 0):
         lines = tuple(side[start:end])
@@ -214,7 +234,7 @@ def _differences(base: list[str], side: list[str], area: Area, depth: int) -> It
 
 
 def _trim(base: list[str], side: list[str], area: Area) -> Area:
-    """`area` without what both begin and end with."""
+    """Return `area` without the common beginning and end."""
     lo, hi, start, end = area
     while lo < hi and start < end and base[lo] == side[start]:
         lo, start = lo + 1, start + 1

@@ -1,4 +1,4 @@
-"""The past of a home: what happened, what it looked like, how to go back, and the month's digest."""
+"""The past of a home: its changes, its earlier states, undo and rollback, and the monthly digest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, RefusedError
 from memfolio.text import counted
-from memfolio.types import Action, Approval, Attribution, check_attribution
+from memfolio.types import Action, Attribution, check_attribution
+from memfolio.vault.alerts import visible_to
 from memfolio.vault.change import Change, PutPage, UndoResult
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import TrailLine
@@ -21,7 +22,6 @@ from memfolio.vault.past.rollback import is_rolled_back, restore
 from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose
 from memfolio.vault.past.view import Event, MemoryHistory, Texts, TrailEntry, TrailFilter, View, Walk
 from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, agent_root, check_path, is_state, sensitivity
-from memfolio.vault.vault import visible_to
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST = 10
 TRIGGER = "digest"
 """Writing a digest is a change too; left out, so that a digest made twice is the same."""
-AUDITOR = Attribution(actor="system:audit", approval=Approval.AUTO, trigger=TRIGGER)
+AUDITOR = Attribution(actor="system:audit", trigger=TRIGGER)
 _MONTH = re.compile(r"(?!0000)[0-9]{4}-(0[1-9]|1[0-2])")
 
 
@@ -41,9 +41,9 @@ def digest_path(month: str) -> str:
 
 
 def write_digest(vault: Vault, month: str, by: Attribution = AUDITOR) -> str:
-    """The page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed.
+    """Return the page about one month of the trail (`2026-11`), written to `audit/<month>/digest.md` when it changed.
 
-    For whom not all may be shown to, it tells of the rest and is not written.
+    For a speaker with a limited scope, it covers the visible changes and is not written.
     """
     path = digest_path(check_month(month))
     with disk_errors(vault.home.root):
@@ -151,9 +151,9 @@ class Past:
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
     ) -> list[Event]:
-        """Everything that was done to a memory that stood in the logs of these days, oldest first.
+        """Return everything that was done to a memory in the logs of these days, oldest first.
 
-        `states` are the state lines about it, and `shows` tells which files may be spoken of.
+        `states` are the state lines about it, and `shows` decides which files may be mentioned.
         """
         vault, life = self._vault, MemoryHistory(id, days, states)
         with disk_errors(vault.home.root):
@@ -163,7 +163,7 @@ class Past:
         return self.events(id, days, [*states, *life.learned], shows) if life.learned else found
 
     def diff(self, seq: int) -> str:
-        """What a change did, as a unified diff."""
+        """Return the effect of a change as a unified diff."""
         with disk_errors(self._vault.home.root):
             found = self._vault.trail.line(seq)
             line = next(self._vault.told([found] if found else []), None)
@@ -173,7 +173,7 @@ class Past:
         return "".join(difference(version.path, version.before, version.after) for version in versions)
 
     def diff_since(self, path: str | None, to: datetime | str) -> str:
-        """What changed in a page, or in everything, since a moment or commit."""
+        """Return what changed in a page, or in everything, since a moment or commit, as a diff."""
         tip = self._tip()
         with self._vault.writer.ready():
             wanted, current = self._then_and_now(path, to, tip)
@@ -299,12 +299,12 @@ class Past:
         return {path: self._vault.read(path) for path in paths if is_state(path)}
 
     def _now(self, path: str) -> bytes | None:
-        """A file as it is, with what people did to it recorded first."""
+        """Return a file's content, after recording edits by people."""
         self._vault.writer.reconcile([path])
         return self._vault.read(path)
 
     def _readable(self, path: str) -> bytes | None:
-        """A file as far as it can be read: one that cannot has nothing to show."""
+        """Return a file's content, or None if it cannot be read."""
         with suppress(HomeError):
             return self._vault.read(path)
         return None

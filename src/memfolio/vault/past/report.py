@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def doctor(vault: Vault) -> list[Finding]:
         *_check_agents(vault),
         *_check_access(vault),
         *_check_waiting(vault),
+        *check_alerts(vault),
         *_check_litter(vault),
         *_check_machine(vault),
         *_check_configuration(vault),
@@ -74,7 +76,7 @@ def doctor(vault: Vault) -> list[Finding]:
 
 
 def _mended(vault: Vault) -> Iterator[Finding]:
-    """What was wrong with the trail when the home was opened, each told once."""
+    """Yield repairs of the trail made when the home was opened, each once."""
     journal = vault.journal
     while journal.repairs:
         message = journal.repairs.pop(0)
@@ -109,7 +111,7 @@ def _check_anchors(trail: Trail, history: History) -> Iterator[Finding]:
 
 
 def _check_committed(vault: Vault) -> Iterator[Finding]:
-    """What counts as committed is in a commit, and the newest one has the trail as it is."""
+    """Check that committed changes are in a commit, and that the newest commit has the trail."""
     committed = vault.journal.committed
     try:
         commits = vault.history.seqs()
@@ -173,7 +175,7 @@ def _has_key(vault: Vault) -> bool:
 
 
 def _as_left(vault: Vault) -> dict[str, str | None]:
-    """The hash that each file was left with: by the journal, or by the trail where that cannot be kept."""
+    """Return the recorded hash of each file: from the journal, or from the trail if there is no journal."""
     if vault.trouble is None:
         return {path: state.hash for path, state in vault.journal.files.items()}
     return {mark.path: mark.now for line in vault.trail.lines() for mark in line.files}
@@ -208,7 +210,7 @@ def _reading_problems(vault: Vault, path: str, content: bytes) -> tuple[str, ...
 
 
 def _check_agents(vault: Vault) -> Iterator[Finding]:
-    """Settings of agents that make no sense: such an agent is kept from the memory of others."""
+    """Yield invalid settings of agents: such an agent cannot read the memory of others."""
     for agent in agents_of(vault.home.root):
         path = agent_file(agent)
         try:
@@ -243,7 +245,11 @@ def _check_access(vault: Vault) -> Iterator[Finding]:
         yield Finding("warning", "home", vault.trouble.message, vault.trouble.hint)
     else:
         yield Finding("ok", "home", "can be written by this machine")
-    free = shutil.disk_usage(vault.home.root).free
+    root = vault.home.root
+    if os.name == "posix" and root.stat().st_mode & 0o077:
+        message = f"other users of this machine may look into {root}"
+        yield Finding("note", "home", message, f"`chmod 700 {shlex.quote(str(root))}` keeps it to you")
+    free = shutil.disk_usage(root).free
     if free < LITTLE_SPACE:
         yield Finding("warning", "disk", f"only {free >> 20} MiB are free", "make room before it runs full")
 
@@ -254,6 +260,10 @@ def _check_waiting(vault: Vault) -> Iterator[Finding]:
         reason = vault.committer.obstacle or "another process is committing"
         hint = "free git: the next command commits them, a running program within a minute"
         yield Finding("warning", "git", f"changes wait to be committed: {reason}", hint)
+
+
+def check_alerts(vault: Vault) -> Iterator[Finding]:
+    """What the owner has not acknowledged yet."""
     if alerts := vault.alerts():
         changes = counted(len(alerts), "change")
         yield Finding("warning", "alerts", f"{changes} of critical files to look at", "`memfolio alerts`")
@@ -287,7 +297,7 @@ def _check_machine(vault: Vault) -> Iterator[Finding]:
 
 
 def _check_configuration(vault: Vault) -> Iterator[Finding]:
-    """What the file or the environment sets in vain."""
+    """Yield settings in the file or the environment that have no effect."""
     config = vault.config
     yield from (Finding("warning", "configuration", what, hint) for what, hint in config.problems)
     if config.retired:

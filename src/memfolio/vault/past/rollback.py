@@ -135,7 +135,7 @@ def forgotten_by(lasting: Mapping[str, list[bytes]], operations: Container[str] 
 
 
 def without(path: str, content: bytes, ids: Container[str]) -> bytes:
-    """A ledger without what has these ids, lines, entries and hand-written text alike, the rest byte for byte."""
+    """Return a ledger without the lines, entries and hand-written text of these ids, the rest byte for byte."""
     if form_of(path) is not Form.LOG:
         return to_bytes("".join(text for each, text in blocks_of(path, content) if each not in ids))
     text = to_text(content)
@@ -169,9 +169,9 @@ def _newest_part(path: str, then: Files) -> str:
 def without_forgotten(
     path: str, content: bytes, paths: Iterable[str], read: Callable[[str], bytes | None]
 ) -> tuple[bytes, list[Excerpt]]:
-    """A log's content without what the state files among `paths` forget, and what of that its archive may keep.
+    """Return a log's content without what the state files among `paths` forget, and what its archive may keep of it.
 
-    Other files stay whole.
+    Other files are returned unchanged.
     """
     if form_of(path) is not Form.LOG:
         return content, []
@@ -190,6 +190,6 @@ def archive_of(path: str) -> str:
 
 
 def missing_from(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> list[Excerpt]:
-    """Those of these excerpts whose memory an archive has in no form: two of one id could not be told apart there."""
+    """Return the excerpts whose memory is in no form in an archive: two with one id could not be told apart."""
     there = memories_in(path, content)
     return list({each.id: each for each in taken if each.id not in there}.values())

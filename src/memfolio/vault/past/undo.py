@@ -31,13 +31,13 @@ class Snapshots(Protocol):
         """The newest state, by its name."""
 
     def resolve(self, rev: str) -> str:
-        """The full name of a state; NotFoundError where there is none such."""
+        """Return the full name of a state; raises NotFoundError if there is none."""
 
     def at_time(self, moment: datetime) -> str | None:
         """The last state of no later than a moment."""
 
     def files(self, commit: str | None = None) -> dict[str, str]:
-        """The files of a state, each with what differs where its content does."""
+        """Return the files of a state, each with a value that differs if its content does."""
 
     def read(self, path: str, *, commit: str | None = None) -> bytes | None:
         """A file in a state, by default the newest."""
@@ -51,7 +51,7 @@ class Snapshots(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One file around one change; None where it did not exist. An append began at `start`."""
+    """A file before and after one change; None if it did not exist. An append began at `start`."""
 
     path: str
     before: bytes | None
@@ -93,14 +93,14 @@ class Versions:
         return [self._appended_here(mark) or self._version(line, mark) for mark in line.files]
 
     def find(self, line: TrailLine, mark: FileMark) -> Version | None:
-        """One file of a change before and after it; None where nobody knows any more."""
+        """Return one file before and after a change; None if that is not known any more."""
         try:
             return self._version(line, mark)
         except (HistoryError, RefusedError):
             return None
 
     def waiting(self, line: TrailLine, mark: FileMark) -> bytes | None:
-        """What a change that waits for git appended to a file."""
+        """Return what a change that waits for git appended to a file."""
         record = self._waiting.get(line.seq)
         writes = record.writes if record else ()
         return next((write.data for write in writes if (write.path, write.start) == (mark.path, mark.start)), None)
@@ -137,7 +137,7 @@ class Versions:
         return Version(mark.path, self._before(line, mark, commit), content)
 
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
-        """Where an append lies in its file: where the trail says, or where its ids are if a purge has moved things."""
+        """Return the span of an append: as recorded in the trail, or by its ids if a purge has moved it."""
         start = mark.start or 0
         if self.hash(content[: mark.size]) == mark.now or not self._has_purges:
             return start, mark.size
@@ -216,6 +216,7 @@ def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, s
 # undone too.
 
 FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
+_MARKS = re.compile(r" \^(M-[0-9]{1,15}-[0-9a-f]{8})")
 _TIMED_ID = re.compile(r"[^-]+-([0-9]{1,15})-[^-]+")
 
 Files = Mapping[str, bytes | None]
@@ -224,7 +225,7 @@ Label = str | None
 
 @frozen
 class UndoTarget:
-    """What to take back: the numbered changes, or all of an actor, session or source."""
+    """What to undo: changes by number, or all of an actor, session or source."""
 
     seqs: frozenset[int] = frozenset()
     actor: str | None = None
@@ -232,14 +233,14 @@ class UndoTarget:
     source: str | None = None
 
     def words(self) -> str:
-        """What is to be taken back, for a message."""
+        """What is to be undone, for a message."""
         if self.seqs:
             return f"change {', '.join(map(str, sorted(self.seqs)))}"
         labels = {"actor": self.actor, "session": self.session, "source": self.source}
         return ", ".join(f"{name} {value}" for name, value in labels.items() if value is not None)
 
     def takes(self, line: TrailLine) -> bool:
-        """Whether the whole change is meant."""
+        """Whether the whole change is to be undone."""
         if self.seqs:
             return line.seq in self.seqs
         return self._may_take(line) and self._fits(line.by.session, line.by.source)
@@ -251,7 +252,7 @@ class UndoTarget:
         return self._fits(line.by.session or self.session, line.by.source or self.source)
 
     def takes_entry(self, line: TrailLine, path: str, piece: str) -> bool:
-        """Whether this entry of the change is meant."""
+        """Whether this entry of the change is to be undone."""
         if self.seqs or self.session is self.source is None:
             return True
         session, source = _labels(path, piece)
@@ -303,7 +304,7 @@ def choose(lines: Iterable[TrailLine], wanted: UndoTarget) -> list[tuple[TrailLi
 
 
 def undone_by(reverts: Sequence[TrailLine]) -> set[int]:
-    """The changes that are undone, wholly or in part: a revert that was itself reverted does not count."""
+    """Return the changes that are undone, wholly or in part; a revert that was itself reverted does not count."""
     undone: set[int] = set()
     for line in sorted(reverts, key=lambda line: -line.seq):
         if line.seq not in undone:
@@ -325,9 +326,9 @@ class Reversal:
     _standing: dict[str, dict[str, str]] = field(default_factory=dict)
     _cuts: dict[str, set[str]] = field(default_factory=dict)
     _gone: dict[str, list[Excerpt]] = field(default_factory=dict)
-    """What was cut out of each log."""
+    """The excerpts cut out of each log."""
     _begun: set[str] = field(default_factory=set)
-    """Files that one of the changes began: they go when nothing is left in them."""
+    """Files that one of the changes created: they are deleted once empty."""
     _renamed: set[str] = field(default_factory=set)
     """Files that were there before under another name, and go back to it with all that is in them."""
     _merges: list[list[Version]] = field(default_factory=list)
@@ -429,10 +430,17 @@ def hold_back(versions: list[Version], forgotten: frozenset[str], purged: frozen
     for version in versions:
         if version.start is None and form_of(version.path) is Form.LOG:
             banned = forgotten if ledger_of(version.path) else purged
-            returning |= (memories_in(version.path, version.before) - memories_in(version.path, version.after)) & banned
+            if _may_name(version.before or b"", banned):
+                gone = memories_in(version.path, version.before) - memories_in(version.path, version.after)
+                returning |= gone & banned
     if not returning:
         return versions
     return [_apart_from(version, returning) if form_of(version.path) is Form.LOG else version for version in versions]
+
+
+def _may_name(content: bytes, ids: frozenset[str]) -> bool:
+    """Whether a log may have one of these memories; only the ids of hand-written text do not stand in it."""
+    return any(each.startswith("H-") for each in ids) or not ids.isdisjoint(_MARKS.findall(to_text(content)))
 
 
 def _apart_from(version: Version, ids: set[str]) -> Version:
@@ -446,7 +454,7 @@ def _rest_of(path: str, content: bytes | None, ids: set[str]) -> bytes | None:
 
 
 def _reverse(version: Version, ours: bytes | None) -> bytes | None:
-    """`ours` without the change; None where no file is left."""
+    """Return `ours` without the change; None if no file is left."""
     if ours == version.after:
         return version.before
     if form_of(version.path) is Form.PAGE:
@@ -476,7 +484,7 @@ def _title_of(blocks: list[str]) -> list[str]:
 
 
 def _order(path: str, block: str) -> tuple[int, str]:
-    """Where a block belongs among others at the same place: by the time in its id, titles first."""
+    """Return the sort key of a block among others at the same place: the time in its id, titles first."""
     marked = next((each for each, _ in blocks_of(path, to_bytes(block)) if each), "")
     timed = _TIMED_ID.fullmatch(marked)
     return (int(timed[1]), marked) if timed else (0, "")

@@ -1,4 +1,4 @@
-"""The trail as people read it: what each change wrote, by whom, and the life of one memory."""
+"""The trail for people: what each change wrote, by whom, and the history of one memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Blocks = list[tuple[str | None, str]]
 
 
 class Walk:
-    """Goes over changes, newest first, and finds the bytes of the one that it is at."""
+    """Iterates over changes, newest first, and finds the bytes of the current one."""
 
     def __init__(self, versions: Versions, read: Callable[[str], bytes | None]) -> None:
         self._versions = versions
@@ -39,7 +39,7 @@ class Walk:
         self._replaced: dict[str, tuple[TrailLine, FileMark]] = {}
         """The next change that replaced each file: all between here and there only appended to it."""
         self._sure: dict[str, int] = {}
-        """Up to which byte the content of each file in front of that is known to be what was written."""
+        """Up to which byte the content of each file before that is known to be what was written."""
         self._cache: dict[tuple[str, int], bytes | None] = {}
 
     def over(self, newest_first: Iterable[TrailLine]) -> Iterator[TrailLine]:
@@ -52,7 +52,7 @@ class Walk:
                     self._sure.pop(mark.path, None)
 
     def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
-        """What the change that we are at appended; None where that is not known."""
+        """Return what the current change appended; None if that is not known."""
         waiting = self._versions.waiting(line, mark)
         if waiting is not None:
             return waiting
@@ -130,7 +130,7 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def _heading_before(content: bytes, mark: bytes, at: int) -> int:
-    """The beginning of the block that has this place, as far as it is in front of it."""
+    """Return the beginning of the block that contains this position."""
     found = content.rfind(mark, 0, at)
     while found >= 0 and not _is_heading(content, mark, found):
         found = content.rfind(mark, 0, found)
@@ -166,7 +166,7 @@ WORDS = {
 }
 LEFT = {Action.REVERT: "undone", Action.ARCHIVE: "archived", Action.DELETE: "forgotten", Action.PURGE: PURGED}
 OUT = frozenset({*LEFT.values(), "deleted"})
-"""What takes a memory out of sight."""
+"""Deeds that hide a memory."""
 MOVES = frozenset({"tombstone", "purge", "restore", "archive"})
 """Operations of state lines that say why a memory left its log or came back."""
 
@@ -187,7 +187,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a file said of the memory in front of a change or behind it."""
+    """A file's version of the memory before or after a change."""
 
     path: str
     raw: str
@@ -204,11 +204,11 @@ class MemoryHistory:
     def __init__(self, id: str, days: Iterable[str], states: Iterable[Record]) -> None:
         self.id = id
         self._days = frozenset(days)
-        """The days in whose logs it may stand or have stood."""
+        """The days in whose logs it may be or have been."""
         self._states = {str(record.get("id")): record for record in states}
         self._unplaced = dict(self._states)
         self.learned: list[Record] = []
-        """State lines about it that an undo took away: only who knows of them finds their changes."""
+        """State lines about it that an undo removed: they are needed to find their changes."""
 
     def needles(self) -> list[bytes]:
         """What every line of the trail has that may tell of the memory; large changes do not name all their ids."""
@@ -216,7 +216,7 @@ class MemoryHistory:
         return [each.encode() for each in named]
 
     def events(self, walk: Walk, lines: Iterable[TrailLine]) -> list[Event]:
-        """What happened, oldest first; the lines come from the walk, newest first."""
+        """Return the events, oldest first; the lines come from the walk, newest first."""
         found = [event for line in lines for event in self._in_line(walk, line)]
         rest = [_state_event(record, None) for record in self._unplaced.values()]
         return sorted(chain(reversed(found), rest), key=lambda event: event.at)
@@ -235,7 +235,7 @@ class MemoryHistory:
             yield _event(line, "undone", None)
 
     def _take_back(self, walk: Walk, line: TrailLine) -> bool:
-        """Whether an undo took away or brought back what state lines said about the memory."""
+        """Whether an undo removed or restored state lines about the memory."""
         sides = [walk.differing(line, mark) for mark in line.files if is_state(mark.path)]
         records = [record_of(to_bytes(text)) for side in sides for blocks in side for _, text in blocks]
         mine = {str(record.get("id")): record for record in records if record.get("memory") == self.id}
@@ -243,7 +243,7 @@ class MemoryHistory:
         return bool(mine)
 
     def _moved(self, walk: Walk, line: TrailLine) -> tuple[str, str | None] | None:
-        """What the change did to the memory in its files, and what that says from then on."""
+        """Return what the change did to the memory in its files, and its text afterwards."""
         if any(map(is_packed_log, line.paths)):
             return None  # the archive is kept in less room
         before, after = list[_Place](), list[_Place]()
@@ -299,7 +299,7 @@ def _event(line: TrailLine, deed: str, text: str | None) -> Event:
 
 
 def _state_event(record: Record, line: TrailLine | None) -> Event:
-    """What a state line did to the memory."""
+    """Return the event for a state line."""
     by = record.get("by")
     return Event(
         seq=line.seq if line else None,
@@ -323,7 +323,7 @@ def _deed_of_event(record: Record) -> str:
 
 
 def last_out(events: Sequence[Event]) -> Event | None:
-    """What took a memory out of sight that is not where it was."""
+    """Return the event that hid a memory which is not where it was."""
     return next((event for event in reversed(events) if event.deed in OUT), None)
 
 
@@ -332,8 +332,10 @@ def last_out(events: Sequence[Event]) -> Event | None:
 SUMMARY_LENGTH = 100
 FEW = 5
 PROPOSALS = "/memory/meta/proposals/"
+BOOKKEEPING = frozenset({"told", "used"})
+"""Triggers of changes that only count: what conversations were told, and which memories were used."""
 DEEDS = {"tombstone": "forget", "supersede": "correct"}
-"""What people call the operations of state lines, where they call them otherwise."""
+"""Names of state operations for people, if they differ."""
 
 
 @frozen
@@ -364,10 +366,13 @@ class TrailFilter:
     session: str | None = None
     source: str | None = None
     about: str | None = None
+    is_whole: bool = True
+    """Whether bookkeeping is shown, too: counts of what agents were told and used."""
 
     def accepts(self, line: TrailLine) -> bool:
         return (
-            (self.action is None or line.action is self.action)
+            (self.is_whole or line.by.trigger not in BOOKKEEPING)
+            and (self.action is None or line.action is self.action)
             and _fits(self.actor, [line.by.actor])
             and _fits(self.session, [line.by.session or ""])
             and _fits(self.source, [line.by.source or ""])
@@ -393,11 +398,11 @@ def _is_below(path: str, wanted: str) -> bool:
 
 
 Texts = Callable[[Sequence[str]], Mapping[str, str]]
-"""What the memories with these ids say, as far as they are there."""
+"""Returns the texts of memories by id, as far as they exist."""
 
 
 class View:
-    """Shows the trail: changes in the words that each of them wrote or took away."""
+    """Shows changes by the text that each of them wrote or removed."""
 
     def __init__(self, walk: Walk, read: Callable[[str], bytes | None], texts: Texts | None = None) -> None:
         self._walk = walk
@@ -424,7 +429,7 @@ class View:
         return [_entry(line, summary, known.get(line.seq)) for line, summary in found]
 
     def of(self, line: TrailLine) -> Iterator[str]:
-        """What the change was about, as far as it can still be read."""
+        """Yield what the change was about, as far as it is still readable."""
         found = False
         for mark in line.files:
             for text in self._in_file(line, mark):
@@ -450,6 +455,8 @@ class View:
             return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
         if line.about:
             return _taken_back(line.about)
+        if line.by.trigger == "import" and line.action is Action.RESTORE:
+            return f"brought back {counted(len(line.paths), 'file')} of an export"
         if line.by.trigger == "import" and line.action is not Action.APPEND and (words := _imported(line)):
             return words
         if deeds := self.deeds(line):
@@ -471,12 +478,12 @@ class View:
         return next(iter(line.paths), "")
 
     def _title(self, path: str) -> str:
-        """The title of a proposal; its id where its page is gone."""
+        """Return the title of a proposal, or its id if its page is gone."""
         title = first_words((self._read(path) or b"").decode(errors="replace"))
         return title.removeprefix("# ") or f"proposal {path.rpartition('/')[2].removesuffix('.md')}"
 
     def deeds(self, line: TrailLine) -> list[str]:
-        """What the change says about memories: the deed, and the memory in its words, or by its id."""
+        """Return what the change says about memories: the deed, and the memory by its text or its id."""
         ledgers = [mark for mark in line.files if is_state(mark.path) and mark.start is not None]
         lines = [raw for mark in ledgers for raw in split_lines(self._walk.added(line, mark) or b"")]
         records = [record for record in map(record_of, lines) if "op" in record]
@@ -491,7 +498,7 @@ class View:
 
 
 def _imported(line: TrailLine) -> str:
-    """What an import of pages brought; nothing where it corrected a memory."""
+    """Describe an import of pages; empty if it corrected a memory."""
     pages = sum(1 for path in line.paths if form_of(path) is Form.PAGE)
     if not pages or not any("/meta/imports/" in path for path in line.paths):
         return ""
@@ -540,6 +547,14 @@ def _known(path: str, text: str) -> str:
     return f"{op} {ledger.removesuffix('s')} {about or name}".strip()
 
 
+def record_in_words(path: str, line: str, memory: str) -> str:
+    """A line of a ledger: of a state ledger what it does to a memory, of which `memory` is the text."""
+    if not is_state(path):
+        return _known(path, line)
+    record = {"op": "", **record_of(to_bytes(line))}
+    return _whole(record) or f"{_word(record)} {first_words(memory) or record.get('memory', '')}".strip()
+
+
 def _taken_back(seqs: Sequence[int]) -> str:
     if len(seqs) <= FEW:
         return f"takes back change {', '.join(map(str, seqs))}"
@@ -547,12 +562,14 @@ def _taken_back(seqs: Sequence[int]) -> str:
 
 
 def _whole(record: Mapping[str, Any]) -> str | None:
-    """What a state line says of the whole change that it belongs to."""
+    """Describe a state line that stands for its whole change."""
     match record["op"]:
         case "session":
             return f"learned from conversation {record.get('session')}"
         case "job":
             return f"job {record.get('job')}"
+        case "told":
+            return "counted what a conversation was told"
         case "review" if "proposal" in record:
             return f"proposal {record['proposal']} {record.get('verdict')}, from {record.get('from')}"
         case "review" if record.get("verdict") == "nothing":
@@ -581,5 +598,5 @@ def first_words(text: str) -> str:
 
 
 def _body(text: str) -> str:
-    """An entry's content; any other text is that itself."""
+    """Return the content of an entry; any other text is returned as is."""
     return text.partition("\n\n")[2] or text if text.startswith("## ") else text

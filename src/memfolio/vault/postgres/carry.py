@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 NOTES = ("tokens.json", PURGES)
 """What of a home's inside goes along."""
 AT_ONCE = 2000
+UNKNOWN = "has no history in the home, and stays in the folder"
 T = TypeVar("T")
 Tell = Callable[[int, int], None]
 
@@ -92,11 +94,23 @@ def _write(conn: Conn, vault: Vault, name: str, secret: bytes, notes: dict[str, 
         )
     for lines in _batches(_trail(vault), AT_ONCE):
         _put_lines(conn, home, lines)
+    conn.execute("INSERT INTO memfolio.jobs (home, run_at) VALUES (%s, now())", [home])
     for each, note in notes.items():
         if note is not None:
             conn.execute("INSERT INTO memfolio.notes (home, name, data) VALUES (%s, %s, %s)", [home, each, note])
-    left_out = tuple(f"{path}: {why}" for path, why in sorted(vault.problems.items()))
+    left_out = tuple(f"{path}: {vault.problems.get(path, UNKNOWN)}" for path in _left_out(vault))
     return Carried(name=name, files=len(states), size=size, changes=head.seq, head=head.hash, left_out=left_out)
+
+
+def _left_out(vault: Vault) -> list[str]:
+    """The files of the folder that do not go along; git and the inside never do."""
+    root, carried, found = vault.config.home, {*vault.files, *vault.trail.parts()}, list[Path]()
+    for folder, folders, names in os.walk(root):
+        at = Path(folder)
+        folders[:] = [name for name in folders if at != root or name not in (".git", INTERNAL)]
+        found += [at / name for name in (*names, *folders) if name in names or (at / name).is_symlink()]
+    paths = (os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace") for path in found)
+    return sorted(set(paths) - carried)
 
 
 def _trail(vault: Vault) -> Iterator[tuple[int, bytes, str, str, str | None]]:

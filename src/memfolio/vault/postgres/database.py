@@ -7,13 +7,21 @@ pooler in transaction mode may stand in between.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
-from memfolio.errors import ConfigError, DiskFullError, HomeBusyError, HomeError, RefusedError, StoreUnavailableError
+from memfolio.errors import (
+    ConfigError,
+    DiskFullError,
+    HomeBusyError,
+    HomeError,
+    MemfolioError,
+    RefusedError,
+    StoreUnavailableError,
+)
 from memfolio.types import EMPTY
 
 if TYPE_CHECKING:
@@ -22,13 +30,17 @@ if TYPE_CHECKING:
     Conn = Connection[tuple[Any, ...]]
 
 EXTRA = 'pip install "memfolio[postgres]"'
-TABLES = ("homes", "files", "pieces", "trail", "notes", "leases")
-NEEDED = 1
+TABLES = ("homes", "files", "pieces", "trail", "notes", "leases", "vectors", "waiting", "jobs")
+NEEDED = 3
 """The version of the schema that this code needs; it works with the next one too."""
 KEPT = 8
 """Idle connections that are kept open."""
 CONNECT_SECONDS = 5
 _WHO = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_WRITERS = (
+    "SELECT rolname FROM pg_roles, pg_class, aclexplode(relacl) WHERE pg_class.oid = 'memfolio.homes'::regclass"
+    " AND grantee = pg_roles.oid AND privilege_type = 'INSERT' AND grantee <> relowner"
+)
 Row = tuple[Any, ...]
 Statement = tuple[str, Sequence[Any]]
 
@@ -148,13 +160,15 @@ class HomeDatabase:
         with suppress(driver().Error):
             conn.close()
 
-    def ask(self, home: int, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def ask(
+        self, home: int | None, sql: str, values: Sequence[Any] = (), settings: Mapping[str, str] = EMPTY
+    ) -> list[Row]:
         """Rows of one home, in a transaction of its own and one round trip; once more on a fresh connection."""
         for attempt in range(2):
             try:
                 with self.lent() as conn, store_errors():
                     with conn.pipeline():  # which is one transaction, without a word about it
-                        name_home(conn, home)
+                        name_home(conn, home, settings)
                         cursor = conn.execute(sql, values)
                     return cursor.fetchall()
             except StoreUnavailableError:
@@ -186,6 +200,23 @@ def name_home(conn: Conn, home: int | None, settings: Mapping[str, str] = EMPTY)
     conn.execute(f"SELECT {calls}", [part for pair in named.items() for part in pair])
 
 
+@contextmanager
+def renewed(renew: Callable[[], object], every: float) -> Iterator[None]:
+    """Renew a lease again and again for as long as this takes."""
+    is_over = threading.Event()
+
+    def run() -> None:
+        while not is_over.wait(every):
+            with suppress(MemfolioError):  # a database that is away is asked again
+                renew()
+
+    threading.Thread(target=run, name="memfolio-lease", daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
 # Migrations: numbered files, each in one transaction. Nothing in them may take longer where there are more homes.
 
 
@@ -210,7 +241,8 @@ def migrations() -> dict[int, str]:
 def migrate(url: str, role: str | None = None) -> tuple[int, int]:
     """Bring the tables to the newest version, as the role that owns them; returns the version before and after.
 
-    `role` is the one that servers connect as: it gets rights to the rows and none to the tables themselves.
+    `role` is the one that servers connect as: it gets rights to the rows and none to the tables themselves. Roles that
+    had them get them for new tables, too.
     """
     psycopg = driver()
     with store_errors(), psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as conn:
@@ -226,6 +258,8 @@ def migrate(url: str, role: str | None = None) -> tuple[int, int]:
                 with conn.transaction():
                     conn.execute(sql)
                     conn.execute("INSERT INTO memfolio.schema_version (version) VALUES (%s)", [version])
+                    for (each,) in conn.execute(_WRITERS).fetchall():  # so that their servers can go on
+                        _grant(conn, each)
         if role:
             _grant(conn, role)
         return before, version_of(conn)

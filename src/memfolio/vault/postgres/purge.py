@@ -20,6 +20,8 @@ from memfolio.vault.purge.plan import Planner, Quotes
 from memfolio.vault.purge.purge import (
     FOREIGN,
     KEYS,
+    SEARCHING,
+    OnProgress,
     Purged,
     PurgeJob,
     PurgeProof,
@@ -29,6 +31,7 @@ from memfolio.vault.purge.purge import (
     clean_files,
     files_of,
     mode_of,
+    quietly,
     unpacked,
     walk,
 )
@@ -55,6 +58,7 @@ def purge(
     quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
     agents: Iterable[str] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Purged:
     """Destroy memories for good, and what was derived from them; with `dry_run`, only say what would go."""
     check_attribution(by)
@@ -77,7 +81,7 @@ def purge(
         history = _rewrite(vault.rows, scrub)
         vault.home.note_purged()
     left = clean_cache(vault, job, rebuild)
-    proof = _prove(vault, scrub, left, job.unsought())
+    proof = _prove(vault, scrub, left, job.unsought(), on_progress or quietly)
     return Purged(plan=replace(plan, history=history.files), seqs=seqs, history=history, proof=proof)
 
 
@@ -109,6 +113,9 @@ def _rewrite(rows: Rows, scrub: Scrub) -> Rewritten:
         for start, seq, data in scrubbed(path, pieces, scrub):
             sql = "INSERT INTO memfolio.pieces (home, path, version, start, seq, data) VALUES (%s, %s, %s, %s, %s, %s)"
             rows.later(sql, [rows.home, path, version, start, seq, data])
+    for table in ("vectors", "waiting"):  # which of them are of that text, nobody can tell
+        rows.later(f"DELETE FROM memfolio.{table} WHERE home = %s", [rows.home])
+    rows.later("UPDATE memfolio.jobs SET error = NULL WHERE home = %s", [rows.home])
     rows.send()
     return Rewritten(commits=total, changed=total, files=dict(changed), references=())
 
@@ -134,14 +141,19 @@ def scrubbed(path: str, pieces: list[Piece], scrub: Scrub) -> list[Piece]:
     return made or [(0, pieces[0][1], b"")]
 
 
-def _prove(vault: PostgresVault, scrub: Scrub, left: Iterable[str], unsought: tuple[str, ...]) -> PurgeProof:
+def _prove(
+    vault: PostgresVault, scrub: Scrub, left: Iterable[str], unsought: tuple[str, ...], on_progress: OnProgress
+) -> PurgeProof:
     """Search every version, every note, and this server's caches."""
-    found, count = list(left), 0
-    for path, version, pieces in versions(vault.rows):
+    rows, found, count = vault.rows, list(left), 0
+    every = rows.ask("SELECT count(DISTINCT (path, version)) FROM memfolio.pieces WHERE home = %s", [rows.home])
+    total = int(every[0][0])
+    for path, version, pieces in versions(rows):
+        on_progress(SEARCHING, count, total)
         count += 1
         if scrub.fine.are_in(unpacked(b"".join(data or b"" for _, _, data in pieces))):
             found.append(FOREIGN if scrub.is_foreign(path) else f"version {version} of {path}")
-    notes = vault.rows.ask("SELECT name, data FROM memfolio.notes WHERE home = %s", [vault.rows.home])
+    notes = rows.ask("SELECT name, data FROM memfolio.notes WHERE home = %s", [rows.home])
     found += [f"the note {name}" for name, data in notes if scrub.fine.are_in(data)]
     cached = [path for path in walk(vault.config.cache) if path.is_file()]
     found += [str(path) for path in cached if scrub.fine.are_in(unpacked(path.read_bytes()))]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import Clock, to_ms
@@ -24,6 +31,7 @@ from memfolio.vault.journal import (
     Trail,
     TrailLine,
     Written,
+    is_sealed,
     part_for,
     read_line,
 )
@@ -42,22 +50,51 @@ CACHED_FILES, CACHED_BYTES = 64, 256 * 1024
 """How many contents of files are kept at hand, and the longest of them."""
 IDLE_MS = "60000"
 """After how many milliseconds a transaction is ended whose server does nothing."""
+BACKLOG = 64
+"""How many changes may wait to be filed before whoever writes files them."""
+ALONE_SECONDS = 5.0
+"""For how long another server that wrote is expected to write again."""
 IDS = 64
 """How many changes are looked at for the ids that they gave out."""
 
-_TRAIL = (
-    "WITH ended AS (UPDATE memfolio.homes SET seq = %s, head = %s, part = %s, size = %s WHERE home = %s)"
-    " INSERT INTO memfolio.trail (home, seq, raw, part, at, key) VALUES (%s, %s, %s, %s, %s::text::timestamptz, %s)"
-)
-_FILE = (
-    "WITH piece AS (INSERT INTO memfolio.pieces (home, path, version, start, seq, data)"
-    " VALUES (%s, %s, %s, %s, %s, %s))"
-    " INSERT INTO memfolio.files (home, path, version, seq, size, hash) VALUES (%s, %s, %s, %s, %s, %s)"
-    " ON CONFLICT (home, path) DO UPDATE SET version = excluded.version, seq = excluded.seq,"
-    " size = excluded.size, hash = excluded.hash"
-)
+LARGE = 4 << 20
+"""How many bytes of files are stored by one call; what is more is sent apart."""
+
+_STORE = f"SELECT memfolio.store({', '.join(['%s'] * 12)})"
+_PIECE = "INSERT INTO memfolio.pieces (home, path, version, start, seq, data) VALUES (%s, %s, %s, %s, %s, %s)"
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _LOCK = "SELECT seq, head, part, size FROM memfolio.homes WHERE home = %s FOR UPDATE"
 _LOOK = "SELECT seq, head, part, size FROM memfolio.homes WHERE home = %s"
+
+
+class Parcel:
+    """Changes that are stored by one call: their lines, what they wrote, and how they left each file."""
+
+    def __init__(self) -> None:
+        self.head = Head()
+        self.size = 0
+        self._lines: list[dict[str, Any]] = []
+        self._pieces: list[dict[str, Any]] = []
+        self._states: dict[str, dict[str, Any]] = {}
+
+    def add_line(self, line: TrailLine, raw: bytes, head: Head) -> None:
+        self.head = head
+        each = {"seq": line.seq, "raw": raw.hex(), "part": head.part, "at": line.at, "key": line.key}
+        self._lines.append(each)
+
+    def add_piece(self, path: str, version: int, start: int, seq: int, data: bytes | None) -> None:
+        self.size += len(data or b"")
+        text = None if data is None else data.hex()
+        self._pieces.append({"path": path, "version": version, "start": start, "seq": seq, "data": text})
+
+    def add_state(self, path: str, version: int, seq: int, size: int, hash: str | None) -> None:
+        self._states[path] = {"path": path, "version": version, "seq": seq, "size": size, "hash": hash}
+
+    def call(self, home: int, seen: Head, *, lock_ms: str = "0", at_once: bool = False) -> Statement:
+        """The statement that stores all of it, on top of the head that was `seen`."""
+        has_keys = any(line["key"] is not None for line in self._lines)
+        rows = map(_json, (self._lines, list(self._states.values()), self._pieces))
+        return _STORE, [home, lock_ms, at_once, seen.hash, *self.head, has_keys, *rows]
 
 
 class Rows:
@@ -68,6 +105,8 @@ class Rows:
         self._conn: Conn | None = None
         self._holder = 0
         self._unsent: list[Statement] = []
+        self._parcel = Parcel()
+        self._seen = Head()
 
     @property
     def is_mine(self) -> bool:
@@ -82,13 +121,34 @@ class Rows:
         with store_errors():
             return self._conn.execute(sql, values).fetchall()
 
+    def put_line(self, line: TrailLine, raw: bytes, head: Head) -> None:
+        """Have the line of a change stored with the next question, or with the end of the transaction."""
+        self._parcel.add_line(line, raw, head)
+
+    def put_file(self, write: Written, version: int, seq: int) -> None:
+        """Have what a change wrote to a file stored along with its line."""
+        path, start, data = write.path, write.start or 0, write.data
+        if self.is_mine and data and self._parcel.size + len(data) > LARGE:
+            self._unsent.append((_PIECE, [self.home, path, version, start, seq, data]))
+        else:
+            self._parcel.add_piece(path, version, start, seq, data)
+        self._parcel.add_state(path, version, seq, 0 if write.now is None else write.size, write.now)
+
     def later(self, sql: str, values: Sequence[Any]) -> None:
         """Have a statement sent with the next question, or with the end of the transaction."""
         assert self.is_mine, "rows are written in a transaction"
+        self._wrap()
         self._unsent.append((sql, values))
+
+    def _wrap(self) -> None:
+        """Put the changes so far among what is to be sent."""
+        if self._parcel.head.seq:
+            self._unsent.append(self._parcel.call(self.home, self._seen))
+            self._seen, self._parcel = self._parcel.head, Parcel()
 
     def send(self, *last: str) -> None:
         """Send what waits, in one round trip."""
+        self._wrap()
         if self._conn is None or not (self._unsent or last):
             return
         unsent, self._unsent = self._unsent, []
@@ -98,22 +158,41 @@ class Rows:
             for sql in last:
                 self._conn.execute(sql)
 
+    def store_at_once(self, seen: Head, seconds: float) -> bool:
+        """Store the changes in a transaction and a round trip of their own; False where others made some since `seen`.
+
+        Also where they are too large for that, or one has a key that was used before.
+        """
+        parcel, self._parcel = self._parcel, Parcel()
+        if parcel.size > LARGE:
+            return False
+        sql, values = parcel.call(self.home, seen, lock_ms=_milliseconds(seconds), at_once=True)
+        with self.database.lent() as conn, store_errors(may_have_happened=True):
+            row = conn.execute(sql, values).fetchone()
+        return row == (True,)
+
+    def drop(self) -> None:
+        """Forget what was to be stored."""
+        self._unsent, self._parcel = [], Parcel()
+
     @contextmanager
     def transaction(self, seconds: float) -> Iterator[Head]:
         """The home's row locked, and the end of its trail; what is written is undone unless `send("COMMIT")` came."""
         with self.database.lent() as conn:
             with store_errors(), conn.pipeline():
-                most = str(max(1, int(seconds * 1000)))
-                begin(conn, self.home, {"lock_timeout": most, "idle_in_transaction_session_timeout": IDLE_MS})
+                limits = {"lock_timeout": _milliseconds(seconds), "idle_in_transaction_session_timeout": IDLE_MS}
+                begin(conn, self.home, limits)
                 found = conn.execute(_LOCK, [self.home])
             row = found.fetchone()
             self._conn, self._holder = conn, threading.get_ident()
             try:
                 if row is None:
                     raise HomeError("the home is not in the database any more", hint="open it again")
-                yield Head(*row)
+                self._seen = Head(*row)
+                yield self._seen
             finally:
-                self._conn, self._holder, self._unsent = None, 0, []
+                self._conn, self._holder = None, 0
+                self.drop()
                 with suppress(driver().Error):  # a connection that is lost has nothing to take back
                     if conn.info.transaction_status:
                         conn.execute("ROLLBACK")
@@ -124,6 +203,10 @@ class Rows:
         if row is None:
             raise HomeError("the home is not in the database any more", hint="open it again")
         return Head(*row)
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(1, int(seconds * 1000)))
 
 
 class RowTrail(Trail):
@@ -137,12 +220,12 @@ class RowTrail(Trail):
         sql = "SELECT part FROM memfolio.trail WHERE home = %s GROUP BY part ORDER BY min(seq)"
         return [part for (part,) in self._rows.ask(sql, [self._rows.home])]
 
-    def _bytes(self, part: str, start: int = 0) -> bytes:
+    def content(self, part: str, start: int = 0) -> bytes:
         sql = "SELECT raw FROM memfolio.trail WHERE home = %s AND part = %s ORDER BY seq"
         return b"".join(raw for (raw,) in self._rows.ask(sql, [self._rows.home, part]))[start:]
 
     def _size(self, part: str) -> int:
-        return len(self._bytes(part))
+        return len(self.content(part))
 
     def lines(self, *, containing: Sequence[bytes] = ()) -> Iterator[TrailLine]:
         after = 0
@@ -227,6 +310,52 @@ class RowHistory(Snapshots):
         return int(seq)
 
 
+class Feed:
+    """Changes that some listeners have yet to hear of, in order, from whichever thread comes first.
+
+    Nobody who writes has to wait for it: telling is done behind the home's row and behind the mutex of the writers.
+    """
+
+    def __init__(self, tell: Callable[..., None]) -> None:
+        self.waiting: deque[Record] = deque()
+        self._tell = tell
+        self._lock = threading.RLock()
+        self._is_telling = self._is_due = False
+
+    def tell(self) -> None:
+        """Tell all that waits; where another thread does so, it is waited for."""
+        with self._lock:
+            if self._is_telling:
+                return  # a listener asks; it is told what follows when it has heard this
+            self._is_telling, self._is_due = True, False
+            try:
+                while records := [self.waiting.popleft() for _ in range(len(self.waiting))]:
+                    self._tell(*records)
+            finally:
+                self._is_telling = False
+
+    def tell_soon(self) -> None:
+        """Have a thread do so that all homes of the process share."""
+        if not self._is_due:
+            self._is_due = True
+            _due.put(self)
+            _start_teller(os.getpid())
+
+
+_due: SimpleQueue[Feed] = SimpleQueue()
+
+
+@cache
+def _start_teller(process: int) -> None:
+    """Start the thread, once in every process: one that was forked has none of its parent's."""
+
+    def run() -> None:
+        while True:
+            _due.get().tell()
+
+    threading.Thread(target=run, name="memfolio-tell", daemon=True).start()
+
+
 class RowJournal(Journal):
     """How each file of a home was last left, and the changes that enter or are heard of, as rows."""
 
@@ -236,8 +365,12 @@ class RowJournal(Journal):
         self.stored = Head()
         """The newest change that is known to be in the database."""
         self.made: list[Record] = []
-        """The changes of the transaction that is open."""
-        self._untold: list[Record] = []
+        """The changes that are being stored."""
+        self._unstored: list[Record] = []
+        tell = super()._tell
+        self._feeds = [Feed(partial(tell, several=several)) for several in (False, True)]
+        self._is_meeting = False
+        self._heard_at = -math.inf
         self._versions: dict[str, int] = {}
         self._contents: dict[str, tuple[str, bytes]] = {}
         self._is_loaded = False
@@ -280,6 +413,16 @@ class RowJournal(Journal):
         sql = "SELECT raw FROM memfolio.trail WHERE home = %s AND key = %s"
         return next((read_line(raw) for (raw,) in self._rows.ask(sql, [self._rows.home, key])), None)
 
+    def made_under_any(self, keys: Sequence[str]) -> dict[str, TrailLine]:
+        """The changes that were made under some of these keys."""
+        sql = "SELECT key, raw FROM memfolio.trail WHERE home = %s AND key = ANY(%s)"
+        return {key: read_line(raw) for key, raw in self._rows.ask(sql, [self._rows.home, list(keys)])}
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other server is known to have written here lately, so that what is known is likely to be all."""
+        return self._is_loaded and time.monotonic() - self._heard_at > ALONE_SECONDS
+
     def is_behind(self) -> bool:
         """Whether there are changes in the database that are not known here; StoreRewoundError where it lacks some."""
         seen = self.stored  # before the question, since others of this process may store more meanwhile
@@ -292,11 +435,16 @@ class RowJournal(Journal):
         check_not_rewound(self.stored, there)
         if self._is_loaded and there.hash == self.head.hash:
             return
+        if self.stored.seq and there.hash != self.stored.hash:
+            self._heard_at = time.monotonic()
         if not self._is_loaded or there.seq - self.head.seq > FAR:
             self._load(there)
         else:
-            self.follow([self._accepted(record) for record in self._since(there)])
-            self.tell()
+            self._is_meeting = True
+            try:
+                self.follow([self._accepted(record) for record in self._since(there)])
+            finally:
+                self._is_meeting = False
         self.stored = self._notified = self.head
 
     def catch_up(self) -> None:
@@ -309,6 +457,10 @@ class RowJournal(Journal):
             " WHERE home = %s"
         )
         rows = self._rows.ask(sql, [self._rows.home])
+        if self.stored.seq:
+            line = self.trail.line(self.stored.seq)
+            if line is None or line.hash != self.stored.hash:
+                raise rewound(self.stored, there)
         newest = max([row[2] for row in rows], default=0)
         self.clear()
         self._contents.clear()
@@ -340,10 +492,12 @@ class RowJournal(Journal):
             f"SELECT path, seq, version, start, data FROM memfolio.pieces {where}", span
         ):
             pieces[seq, path] = tuple(rest)
-        size = self.head.size
-        last = self.head.part
+        size, last, previous = self.head.size, self.head.part, self.head.hash
         for raw, part in self._rows.ask(f"SELECT raw, part FROM memfolio.trail {where} ORDER BY seq", span):
             line = read_line(raw)
+            if not is_sealed(raw, previous):
+                raise rewound(self.stored, there)
+            previous = line.hash
             size, last = (size if part == last else 0) + len(raw), part
             writes = tuple(_written(mark, line, pieces.get((line.seq, mark.path))) for mark in line.files)
             yield Record(line, raw, Head(line.seq, line.hash, part, size), writes)
@@ -363,21 +517,19 @@ class RowJournal(Journal):
     def _write(self, line: TrailLine, raw: bytes, done: Sequence[Written], *, month: str, sync: bool) -> Record:
         part = part_for(self.head, month, len(raw), self.home.config.max_ledger_bytes)
         end = (self.head.size if part == self.head.part else 0) + len(raw)
-        home, head = self._rows.home, Head(line.seq, line.hash, part, end)
+        head = Head(line.seq, line.hash, part, end)
         record = Record(line, raw, head, tuple(self._put(line, each) for each in done))
-        self._rows.later(_TRAIL, [*head, home, home, line.seq, raw, part, line.at, line.key])
+        self._rows.put_line(line, raw, head)
         self._accept(record)
         self.pending.clear()
         self.made.append(record)
         return record
 
     def _put(self, line: TrailLine, write: Written) -> Written:
-        path, home = write.path, self._rows.home
-        is_longer = write.start is not None and path in self.files
-        version = self._versions[path] = self._versions.get(path, 0) + (not is_longer)
-        start = write.start or 0
-        state = [home, path, version, line.seq, 0 if write.now is None else write.size, write.now]
-        self._rows.later(_FILE, [home, path, version, start, line.seq, write.data, *state])
+        path = write.path
+        # What is added to an empty file takes the place of its empty piece.
+        version = self._versions[path] = self._versions.get(path, 0) + (not write.start)
+        self._rows.put_file(write, version, line.seq)
         if write.now is None or write.data is None:
             return write
         there = self._contents.pop(path, None)
@@ -387,28 +539,49 @@ class RowJournal(Journal):
             self._keep(path, write.now, there[1] + write.data)
         return replace(write, stamp=_stamp(write.size, _moment(line), line.seq, version))
 
-    def _tell(self, record: Record) -> None:
-        self._untold.append(record)
+    def _tell(self, *records: Record, several: bool | None = None) -> None:
+        if self._is_meeting:
+            self._pass_on(records)
+        else:
+            self._unstored += records
 
-    def tell(self) -> None:
-        """Tell the listeners of the changes that they do not know of yet."""
-        untold, self._untold = self._untold, []
-        for record in untold:
-            super()._tell(record)
+    def _pass_on(self, records: Sequence[Record]) -> None:
+        for feed in self._feeds:
+            feed.waiting += records
 
-    def keep_made(self) -> None:
-        """The transaction is stored: tell of it."""
-        self.stored, self.made = self.head, []
+    def tell(self, *, indexes_too: bool = True) -> None:
+        """Tell the listeners of the changes that are stored and that they do not know of yet.
+
+        Indexes, which take several at once, can be told by a thread of their own: whoever asks waits for that.
+        """
+        heard, filed = self._feeds
+        heard.tell()
+        if indexes_too or len(filed.waiting) > BACKLOG:
+            filed.tell()
+        elif self.of_many:
+            filed.tell_soon()
+
+    def tell_made(self) -> None:
+        """Tell of changes that are yet to be stored: whoever asks while they write sees what they wrote."""
+        self._pass_on(self._unstored)
+        self._unstored = []
         self.tell()
 
+    def keep_made(self) -> None:
+        """What was made is stored, and can be told."""
+        self._pass_on(self._unstored)
+        self._unstored, self.made = [], []
+        self.stored = self.head  # last, since whoever finds nothing newer answers from what was told
+
     def drop_made(self) -> None:
-        """The transaction is not stored: forget it, and have listeners who heard of it compare."""
-        if self.made or self._untold:
+        """What was made is not stored: forget it, and have listeners who heard of it compare."""
+        if self.made:
             self.epoch += 1
             self._is_loaded = False
             self.head, self._tails = self.stored, {}
             self._contents.clear()
-        self.made, self._untold = [], []
+        self.made, self._unstored = [], []
+        self._rows.drop()
 
     def reset_after_fork(self) -> None:
         super().reset_after_fork()
@@ -418,11 +591,16 @@ class RowJournal(Journal):
 def check_not_rewound(seen: Head, there: Head) -> None:
     """Raise an alarm where the database lacks a change that was seen in it, as after a failover to a late standby."""
     if there.seq < seen.seq or (there.seq == seen.seq and there.hash != seen.hash):
-        raise StoreRewoundError(
-            f"the database ends with change {there.seq}, and change {seen.seq} was seen in it",
-            hint="a standby without the last changes may have taken over: bring back the right server, or restart "
-            "memfolio to go on from what is there",
-        )
+        raise rewound(seen, there)
+
+
+def rewound(seen: Head, there: Head) -> StoreRewoundError:
+    # After a failover others may have written on, so that the numbers alone do not tell.
+    return StoreRewoundError(
+        f"the database ends with change {there.seq}, and lacks change {seen.seq} as it was seen in it",
+        hint="a standby without the last changes may have taken over: bring back the right server, or restart "
+        "memfolio to go on from what is there",
+    )
 
 
 def _stamp(size: int, at: datetime | None, seq: int, version: int) -> Stamp:

@@ -77,12 +77,21 @@ def account(user: str | None) -> RunAs | None:
     return RunAs(found.pw_uid, found.pw_gid)
 
 
+def _owner_of(folder: Path) -> str | None:
+    """Whom the server of a folder was first run as; None where there is none yet, and where that was root."""
+    if not folder.exists() or os.name != "posix" or not (uid := folder.stat().st_uid):
+        return None
+    import pwd
+
+    return pwd.getpwuid(uid).pw_name
+
+
 class OwnServer:
     """The server whose data lies in one folder."""
 
     def __init__(self, folder: Path, user: str | None = None) -> None:
         self.folder = folder
-        self._account = account(user)
+        self._account = account(user or _owner_of(folder))
         self._disk = Disk()
         self._disk.private = folder
         self._data, self._socket, self._log = folder / "data", folder / "socket", folder / "server.log"

@@ -6,9 +6,9 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,9 +20,9 @@ from memfolio.types import AGENT_PATTERN, Action, Attribution
 from memfolio.vault.alerts import MONITOR
 from memfolio.vault.change import Access, Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
-from memfolio.vault.journal import GENESIS, FileState, Record
+from memfolio.vault.journal import GENESIS, FileState, Record, TrailLine
 from memfolio.vault.paths import CONFIG, INTERNAL, SHARED, agent_root
-from memfolio.vault.postgres.database import HomeDatabase, begin, store_errors, unavailable
+from memfolio.vault.postgres.database import HomeDatabase, begin, renewed, store_errors, unavailable
 from memfolio.vault.postgres.rows import NotesDisk, RowHistory, RowHome, RowJournal, Rows, RowTrail, names_below
 from memfolio.vault.reconcile import Reconciler, needs_alert
 from memfolio.vault.usage import Usage
@@ -36,35 +36,52 @@ if TYPE_CHECKING:
 
 TOGETHER = 64
 """How many changes that wait are stored in one transaction."""
-LEASE_SECONDS = 600
-"""How long a job keeps others away should its server die."""
+GATHER_SECONDS = 0.002
+"""How long a change waits at most for others that may be stored with it."""
+LEASE_SECONDS = 60
+"""How long a job keeps others away should its server die; while it lives, the lease is renewed."""
+CLAIM_SECONDS = 60
+"""How long a server that makes vectors keeps others from making the same ones."""
 PAUSE = 0.05
 
 
-@dataclass(slots=True)
 class _Waiting:
     """A change that a thread wants made, and what came of it."""
 
-    change: Change
-    receipt: Receipt | None = None
-    error: BaseException | None = None
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        self.receipt: Receipt | None = None
+        self.error: BaseException | None = None
+        self.leads = False
+        """Whether it is this thread that makes the changes that wait."""
+        self._turn = threading.Lock()
+        self._turn.acquire()
 
     @property
     def is_done(self) -> bool:
         return self.receipt is not None or self.error is not None
 
+    def wait(self, seconds: float = -1) -> bool:
+        """Wait until it is done or leads; False where that does not come in so many seconds."""
+        return self._turn.acquire(timeout=seconds)
+
+    def wake(self) -> None:
+        if self._turn.locked():
+            self._turn.release()
+
     def result(self) -> Receipt:
         if self.error is not None:
             raise self.error
-        assert self.receipt is not None, "whoever has the mutex makes all that wait"
+        assert self.receipt is not None, "whoever leads makes all that wait"
         return self.receipt
 
 
 class RowWriter(Writer):
     """Makes changes in transactions that lock the home's row, so that all servers make them one after another.
 
-    Composing is the file writer's. Threads that wait for the same home are served together: the first to come stores
-    the changes of all, in one transaction with one commit.
+    Composing is the file writer's. Threads that wait for the same home are served together: the first to come leads,
+    and stores the changes of all in one transaction. Where no other server writes here, that is composed on what is
+    known, and stored in one round trip if nothing came in between; else with the row in hand.
     """
 
     def __init__(self, journal: RowJournal, reconciler: Reconciler, rows: Rows, timeout: float) -> None:
@@ -76,6 +93,9 @@ class RowWriter(Writer):
         self._mutex = threading.RLock()
         self._queue: list[_Waiting] = []
         self._queueing = threading.Lock()
+        self._is_led = False
+        self._last = 0, 0.0
+        """How many changes were last stored together, and the seconds that it took."""
 
     @contextmanager
     def ready(self, *, sweeps: bool = True, patience: float | None = None) -> Iterator[None]:
@@ -87,6 +107,7 @@ class RowWriter(Writer):
                 return
             with self._transaction(seconds):
                 yield
+        self._journal.tell()
 
     @contextmanager
     def _alone(self, seconds: float) -> Iterator[None]:
@@ -145,42 +166,75 @@ class RowWriter(Writer):
         waiting = _Waiting(allowed.change)
         with self._queueing:
             self._queue.append(waiting)
+            waiting.leads, self._is_led = not self._is_led, True
         try:
-            with self._alone(self._timeout):
-                if not waiting.is_done:
-                    self._serve()
-        except HomeBusyError:
-            with self._queueing:
-                is_untouched = waiting in self._queue
-                if is_untouched:
-                    self._queue.remove(waiting)
-            if is_untouched:
-                raise
-            with self._mutex:  # somebody is making it, and comes to an end within the deadline
-                pass
+            self._see_through(waiting, time.monotonic() + self._timeout)
+        finally:
+            self._leave(waiting)
+        self._journal.tell(indexes_too=False)
         return waiting.result()
+
+    def _see_through(self, waiting: _Waiting, end: float) -> None:
+        """Wait until the change is made, and make it with all others that wait where this thread leads."""
+        while not waiting.is_done:
+            left = max(0.0, end - time.monotonic())
+            if waiting.leads:
+                self._gather()
+                with self._alone(left):
+                    self._serve()
+            elif not waiting.wait(left):
+                with self._queueing:
+                    is_untouched = waiting in self._queue and not waiting.leads
+                    if is_untouched:
+                        self._queue.remove(waiting)
+                if is_untouched:
+                    raise HomeBusyError(f"the home has been busy for over {self._timeout:g} s", hint="try again")
+                if not waiting.leads:
+                    waiting.wait()  # somebody is making it, and comes to an end within the deadline
+
+    def _leave(self, waiting: _Waiting) -> None:
+        """Wait no longer; whoever led has the next one lead."""
+        with self._queueing:
+            if waiting in self._queue:
+                self._queue.remove(waiting)
+            if waiting.leads:
+                waiting.leads, self._is_led = False, bool(self._queue)
+                for each in self._queue[:1]:
+                    each.leads = True
+                    each.wake()
+
+    def _gather(self) -> None:
+        """Give those who were just answered the time to come back, else they wait for the commit after this one."""
+        wanted, took = self._last
+        end = time.monotonic() + min(took, GATHER_SECONDS)
+        while len(self._queue) < wanted and time.monotonic() < end:
+            time.sleep(GATHER_SECONDS / 20)
 
     def _serve(self) -> None:
         """Make the changes that wait; whatever ends this thread, those who wait for it are told."""
         with self._queueing:
             batch = self._queue[:TOGETHER]
             del self._queue[:TOGETHER]
-        is_settled = False
+        is_settled, began = False, time.monotonic()
         try:
             self._settle(batch)
             is_settled = True
         finally:
             if not is_settled:
                 self._fail(batch, HomeError("the server is being stopped", hint="try again"))
+            self._last = len(batch), time.monotonic() - began
+            for each in batch:
+                each.wake()
 
     def _settle(self, batch: Sequence[_Waiting]) -> None:
         """Store these changes, again while the database cannot be reached; some are refused for themselves."""
         end = time.monotonic() + self._timeout
         while True:
             try:
-                with self._transaction(self._timeout):
-                    for each in batch:
-                        self._try(each)
+                if not (self._journal.is_alone and self._at_once(batch)):
+                    with self._transaction(self._timeout):
+                        keys = [each.change.key for each in batch if each.change.key]
+                        self._make_all(batch, self._journal.made_under_any(keys) if keys else {})
                 return None
             except StoreUnavailableError as error:
                 if error.may_have_happened or time.monotonic() > end:
@@ -190,28 +244,55 @@ class RowWriter(Writer):
             except MemfolioError as error:
                 return self._fail(batch, error)
 
-    def _try(self, waiting: _Waiting) -> None:
-        waiting.receipt = waiting.error = None
+    def _at_once(self, batch: Sequence[_Waiting]) -> bool:
+        """Compose on what is known here, and store that in one round trip; False where others wrote in between."""
+        journal, is_stored = self._journal, False
         try:
-            waiting.receipt = self._made(waiting.change)
-        except StoreUnavailableError:
-            raise
-        except MemfolioError as error:  # the change is refused before anything of it is written
-            waiting.error = error
+            self._make_all(batch, {})
+            # With nothing to store, nothing would show whether the refusals are about how things are.
+            is_stored = bool(journal.made) and self._store_at_once()
+        finally:
+            if not is_stored:
+                journal.drop_made()
+        if is_stored:
+            journal.keep_made()
+        return is_stored
+
+    def _store_at_once(self) -> bool:
+        try:
+            return self._rows.store_at_once(self._journal.stored, self._timeout)
+        except StoreUnavailableError as error:
+            end = time.monotonic() + self._timeout
+            return error.may_have_happened and self._was_stored(self._journal.made, error, end)
+
+    def _make_all(self, batch: Sequence[_Waiting], before: Mapping[str, TrailLine]) -> None:
+        """Make changes, of which each may be refused; `before` are those that were made under one of their keys."""
+        for each in batch:
+            each.receipt = each.error = None
+            try:
+                each.receipt = self._made(each.change, before)
+            except StoreUnavailableError:
+                raise
+            except MemfolioError as error:  # the change is refused before anything of it is written
+                each.error = error
 
     def _fail(self, batch: Sequence[_Waiting], error: BaseException) -> None:
         for each in batch:
             each.receipt, each.error = None, error
 
-    def _made(self, change: Change) -> Receipt:
+    def _made(self, change: Change, before: Mapping[str, TrailLine] | None = None) -> Receipt:
+        journal = self._journal
+        if change.key:
+            made = next((record.line for record in journal.made if record.line.key == change.key), None)
+            line = made or (journal.made_under(change.key) if before is None else before.get(change.key))
+            if line:
+                return receipt_of(line, Plan(ids=list(line.ids)), repeated=True)
         receipt = self._make(change)
-        if needs_alert(receipt.paths, change.by) and not receipt.repeated:
-            self._journal.enter(Action.ALERT, MONITOR, about=[receipt.seq])
+        if needs_alert(receipt.paths, change.by):
+            journal.enter(Action.ALERT, MONITOR, about=[receipt.seq])
         return receipt
 
     def _make(self, change: Change) -> Receipt:
-        if change.key and (line := self._journal.made_under(change.key)):
-            return receipt_of(line, Plan(ids=list(line.ids)), repeated=True)
         plan = self._compose(change)
         done = [
             replace(each, before=self._journal.read(each.path)) if each.start is None and each.was else each
@@ -245,6 +326,7 @@ class PostgresVault(Vault):
         self._reconciler = Reconciler(self.journal, lambda path: None)
         self.writer = RowWriter(self.journal, self._reconciler, rows, config.lock_timeout)
         self.usage = Usage(self.home)
+        self._server = secrets.token_hex(8)
         self._past = None
         self._has_left = False
 
@@ -257,12 +339,13 @@ class PostgresVault(Vault):
         database, name = database_of(config), name_of(config)
         url = database.url
         home, key, text = find_home(database, name) or _made(database, name, secret)
-        settled = load_config(config.home, text=text)
+        settled = _settled(config, load_config(config.home), load_config(config.home, text=text))
         cache = _cache(settled, url, name)
         config = replace(
             settled,
             agent=config.agent,
             speaker=config.speaker,
+            audience=config.audience,
             store=config.store,
             database_url=url,
             cache=cache,
@@ -287,13 +370,22 @@ class PostgresVault(Vault):
     def refresh(self) -> bool:
         """Catch up with other servers; whether they changed anything. Asking costs one short question."""
         if self.rows.is_mine:
-            self.journal.tell()  # whoever asks while they write sees what they wrote
+            self.journal.tell_made()
             return False
         before = self.journal.head.seq, self.epoch
-        if not self._is_closed and self.journal.is_behind():
+        self._hear()
+        self.journal.tell()
+        return before != (self.journal.head.seq, self.epoch)
+
+    def _hear(self) -> None:
+        """Take in what other servers did; listeners are told of it by whoever refreshes."""
+        if not self.rows.is_mine and not self._is_closed and self.journal.is_behind():
             with self.writer._alone(self.config.lock_timeout):
                 self.journal.catch_up()
-        return before != (self.journal.head.seq, self.epoch)
+
+    def unsubscribe(self, listener: Callable[..., None]) -> None:
+        self.journal.tell()  # what was stored before
+        super().unsubscribe(listener)
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -312,14 +404,14 @@ class PostgresVault(Vault):
         return self.journal.head.seq
 
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
-        self.refresh()
-        return dict(self.journal.files)
+        self._hear()
+        return self._shown(dict(self.journal.files))
 
     def paths(self) -> list[str]:
         return sorted(self.journal.files)
 
     def read(self, path: str) -> bytes | None:
-        self.refresh()
+        self._hear()
         return self.journal.read(path)
 
     def stamp(self, path: str) -> Stamp | None:
@@ -377,7 +469,8 @@ class PostgresVault(Vault):
                 raise HomeBusyError(f"another server is at {name}", hint="wait until it is done")
             time.sleep(PAUSE)
         try:
-            yield
+            with renewed(lambda: self._lease(name, owner), LEASE_SECONDS / 3):
+                yield
         finally:
             sql = "DELETE FROM memfolio.leases WHERE home = %s AND name = %s AND owner = %s RETURNING 1"
             self.rows.ask(sql, [self.rows.home, name, owner])
@@ -386,9 +479,26 @@ class PostgresVault(Vault):
         sql = (
             "INSERT INTO memfolio.leases AS held (home, name, owner, until)"
             " VALUES (%s, %s, %s, now() + make_interval(secs => %s)) ON CONFLICT (home, name) DO UPDATE"
-            " SET owner = excluded.owner, until = excluded.until WHERE held.until < now() RETURNING owner"
+            " SET owner = excluded.owner, until = excluded.until"
+            " WHERE held.until < now() OR held.owner = excluded.owner RETURNING owner"
         )
         return bool(self.rows.database.ask(self.rows.home, sql, [self.rows.home, name, owner, LEASE_SECONDS]))
+
+    def claim_vectors(self, identity: str, hashes: Sequence[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
+        wanted = sorted(set(hashes))  # in one order, so that no two servers wait for each other
+        which = [self.rows.home, identity, wanted]
+        try:
+            rows = self.rows.ask(_CLAIM, [*which, *which, self._server, CLAIM_SECONDS])
+        except StoreUnavailableError:
+            return {}, set()  # whether others have them shows when it is back
+        found = {key: vector for key, vector in rows if vector is not None}
+        return found, {key for key, _ in rows} - found.keys()
+
+    def share_vectors(self, identity: str, vectors: Mapping[bytes, bytes]) -> None:
+        keys = sorted(vectors)
+        values = [self.rows.home, identity, keys, self._server, keys, [vectors[key] for key in keys]]
+        with suppress(StoreUnavailableError):
+            self.rows.ask(_SHARE, [*values, self.rows.home, identity])
 
     def drop_lock(self, name: str) -> None:
         """A lease leaves nothing behind."""
@@ -440,12 +550,38 @@ def has_home(config: Config) -> bool:
     return find_home(database_of(config), name_of(config)) is not None
 
 
+def _settled(given: Any, plain: Any, stored: Any) -> Any:
+    """What the home's own memfolio.toml says, but for what the caller has set otherwise than the environment does."""
+    if not is_dataclass(given):
+        return stored if given == plain else given
+    names = [each.name for each in fields(given)]
+    parts = {name: _settled(*(getattr(each, name) for each in (given, plain, stored))) for name in names}
+    return replace(stored, **parts)
+
+
 def _cache(config: Config, url: str, name: str) -> Path:
     """Where indexes of the home lie on this server's disk."""
     mark = hashlib.sha256(f"{url.rpartition('@')[2]}\n{name}".encode()).hexdigest()[:16]
     return config.cache.parent / f"{name[:32]}-{mark}"
 
 
+_CLAIM = (
+    "WITH there AS (SELECT hash, vector FROM memfolio.vectors WHERE home = %s AND identity = %s AND hash = ANY(%s)),"
+    " claimed AS (INSERT INTO memfolio.waiting AS held (home, identity, hash, owner, until)"
+    " SELECT home, identity, hash, owner, now() + make_interval(secs => seconds)"
+    " FROM (SELECT %s::bigint, %s::text, unnest(%s::bytea[]), %s::text, %s::int)"
+    " AS given (home, identity, hash, owner, seconds) WHERE hash NOT IN (SELECT hash FROM there)"
+    " ON CONFLICT (home, identity, hash) DO UPDATE SET owner = excluded.owner, until = excluded.until"
+    " WHERE held.until < now() OR held.owner = excluded.owner RETURNING hash)"
+    " SELECT hash, vector FROM there UNION ALL SELECT hash, NULL FROM claimed"
+)
+# What nobody claims any more is not kept: a purge may have let go of it meanwhile.
+_SHARE = (
+    "WITH claimed AS (DELETE FROM memfolio.waiting WHERE home = %s AND identity = %s AND hash = ANY(%s) AND owner = %s"
+    " RETURNING hash), given AS (SELECT * FROM unnest(%s::bytea[], %s::bytea[]) AS given (hash, vector))"
+    " INSERT INTO memfolio.vectors (home, identity, hash, vector)"
+    " SELECT %s, %s, hash, vector FROM given JOIN claimed USING (hash) ON CONFLICT DO NOTHING RETURNING 1"
+)
 _FIND = "SELECT home, secret, moved_to FROM memfolio.homes WHERE name = %s"
 
 

@@ -1,8 +1,8 @@
-"""What is looked for: a purged text in every form in which a file may hold it. Pure.
+"""Search patterns for a purged text in every form that a file may hold. Pure.
 
-A text is its whole self and each of its lines that is long enough to be its own; where that is asked for, each of its
-sentences too. A text without such a line is looked for as a whole, between word borders, unless it is very short. Files
-may hold it as it is, as a JSON string, composed or decomposed, and wrapped over several lines.
+A text is searched as a whole and by each line that is long enough to be distinctive; on request by its sentences, too.
+A text without such a line is searched as a whole, between word boundaries, unless it is very short. A file may hold it
+as is, as a JSON string, composed or decomposed, and wrapped over several lines.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 LONG = 12
-"""Characters from which on a line or a sentence is looked for by itself."""
+"""The shortest line or sentence, in characters, that is searched on its own."""
 SHORTEST = 6
-"""Characters from which on a text without such a line is looked for: shorter ones stand anywhere."""
+"""The shortest text without such a line that is searched: shorter ones occur anywhere."""
 HUGE = 1 << 16
 """Bytes from which on a line is not remembered."""
 _HOLE = b"\0\0hole\0\0"
-"""Stands for what was cut until the rest of its line is looked at."""
+"""Marks a cut until the rest of its line has been looked at."""
 
 _WORD = re.compile(rb"\w|[\x80-\xff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
@@ -35,7 +35,7 @@ _GAP = rb"(?:[ \t]+|[ \t]*\r?\n[ \t>]*)"
 
 
 def parts_of(text: str) -> frozenset[str]:
-    """What a text is looked for by: its long lines, else the whole of it."""
+    """Return the parts by which a text is found: its long lines, or else the whole text."""
     lines = (line.strip() for line in text.splitlines())
     long, whole = frozenset(line for line in lines if len(line) >= LONG), text.strip()
     return long or frozenset([whole] if len(whole) >= SHORTEST else [])
@@ -58,7 +58,7 @@ def forms_of(text: str) -> set[bytes]:
 
 @dataclass(slots=True)
 class Needles:
-    """Finds and cuts texts: `parts` are what counts as found, `wholes` of several lines are cut first."""
+    """Find and cut texts: a match of `parts` counts as found; `wholes` of several lines are cut first."""
 
     parts: frozenset[str]
     wholes: frozenset[str] = frozenset()
@@ -83,7 +83,7 @@ class Needles:
         return cls(parts, frozenset(whole for whole in wholes if "\n" in whole))
 
     def are_in(self, data: bytes) -> bool:
-        """Whether anything of the texts stands here."""
+        """Whether anything of the texts occurs in the data."""
         lines = set(data.split(b"\n")) - self._clean
         found = {line: [word for word in self._words if word in line] for line in lines}
         self._clean |= {line for line, words in found.items() if not words and len(line) < HUGE}
@@ -91,14 +91,14 @@ class Needles:
         return any(pattern.search(data) for word, pattern in self._patterns if word in there)
 
     def found_in(self, text: str) -> list[str]:
-        """The parts that stand in this text."""
+        """Return the parts that occur in this text."""
         data = text.encode("utf-8", "surrogateescape")
         if not self.are_in(data):
             return []
         return [part for part in self.parts if Needles(frozenset({part})).are_in(data)]
 
     def cut(self, data: bytes) -> bytes:
-        """The data without the texts; a line that has nothing else to say goes with its line end."""
+        """Return the data without the texts; a line with nothing else in it is removed."""
         while (after := self._cut_once(data)) != data:  # what stood on both sides may be the text again
             data = after
         return data
@@ -123,7 +123,7 @@ def _pattern(part: str, form: bytes) -> tuple[bytes, re.Pattern[bytes]]:
 
 
 def _closed(line: bytes) -> bytes:
-    """A line without its holes, and without the blanks and signs that belonged to what stood there."""
+    """Return a line without its holes, and without the blanks and signs around them."""
     if _HOLE not in line:
         return line
     while (after := _LEADING.sub(rb"\1", line)) != line:

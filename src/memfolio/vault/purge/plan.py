@@ -1,4 +1,4 @@
-"""What a purge is about: the memories, what was derived from them, who else has their text, and where it stands."""
+"""The plan of a purge: the memories, what was derived from them, who else has their text, and where it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Quotes(StrEnum):
 
 @frozen
 class MarkedMemory:
-    """A memory that is to be destroyed; `why` is empty for one that was named."""
+    """A memory to destroy; `why` is empty if it was named."""
 
     id: str
     agent: str
@@ -52,9 +52,9 @@ class PurgePlan:
     memories: tuple[MarkedMemory, ...]
     target: Target
     files: dict[str, int] = field(default_factory=dict)
-    """The files that change, and how many bytes leave each of them."""
+    """The files that change, and how many bytes each loses."""
     history: dict[str, int] = field(default_factory=dict)
-    """How many versions of which files in git have something of it."""
+    """The number of versions in git that contain some of it, by file."""
     related: tuple[str, ...] = ()
     """Memories that were derived from others too, or have a sentence of these: they stay, and may say the same."""
     keepers: tuple[str, ...] = ()
@@ -69,10 +69,10 @@ class Planner:
 
     files: Mapping[str, bytes]
     past: Callable[[], Iterable[tuple[str, bytes]]]
-    """Every content that a file had in git; there may be a lot of it, so it is gone through and not kept."""
+    """Every version of every file in git; it may be a lot, so it is iterated and not kept."""
     quotes: Quotes
     own: bytes = b""
-    """What files in the home's inside say that are not searched for memories."""
+    """The contents of internal files that are not searched for memories."""
     loose: Mapping[str, bytes] = field(default_factory=dict)
     """Files of the home that nobody keeps a history of."""
     agents: frozenset[str] | None = None
@@ -146,7 +146,7 @@ class Planner:
             self._marked[each] = MarkedMemory(id=each, agent=agent_of(path) or "", path=path, content=content, why=why)
 
     def _add_derived(self) -> None:
-        """Take in what was derived from purged memories alone, and what sums up one of them."""
+        """Add memories derived from purged ones alone, and summaries of any of them."""
         while found := {item.id: item for _, item in self._derived() if self._goes_along(item)}:
             alone = [each for each, item in found.items() if self._has_no_other_source(item)]
             if alone:
@@ -178,7 +178,7 @@ class Planner:
         return frozenset(found)
 
     def _quotes(self, common: frozenset[str]) -> dict[str, set[str]]:
-        """The memories that are to stay and have something of the texts, with what that is."""
+        """Return the remaining memories that contain some of the texts, with what they contain."""
         needles = Needles.of(self._texts, but=common)
         return self._found(Scrub(frozenset(self._marked), needles), needles)
 
@@ -198,13 +198,13 @@ class Planner:
 
 @dataclass(slots=True)
 class Finder:
-    """Looks for memories in contents of logs and collects what they say."""
+    """Find memories in contents of logs and collect their texts."""
 
     ids: frozenset[str]
     is_named: bool = True
     """Whether the text of what was made of others is looked for too; it repeats memories that are to stay."""
     found: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Where each memory was first seen, and what it said there."""
+    """Where each memory was first seen, and its text there."""
     texts: set[str] = field(default_factory=set)
     sentences: set[str] = field(default_factory=set)
     _scrub: Scrub = field(init=False)
@@ -225,7 +225,7 @@ class Finder:
                 self._note(path, [*_items(path, raw), *(_items(path, data) if self._seeks_notes() else ())])
 
     def _note_lines(self, path: str, data: bytes) -> None:
-        """Take up what lines about a fact or a case say, in which its id stands."""
+        """Collect the texts of lines about a fact or a case with one of the ids."""
         for line in read_lines(data).records:
             for each in self.ids & {line.record.get(name) for name in ("id", "fact", "case")}:
                 texts = list(_words_of(line.record))
@@ -234,7 +234,7 @@ class Finder:
                 self.sentences.update(*map(sentences_of, texts[-1:]))
 
     def _seeks_notes(self) -> bool:
-        """Whether a memory without a mark is looked for, of which only reading tells where it stands."""
+        """Whether a memory without an id in its file is searched, which only parsing can find."""
         return any(not each.startswith("M-") and each not in self.found for each in self.ids)
 
     def _note(self, path: str, items: Iterable[MemoryItem]) -> None:
@@ -248,7 +248,7 @@ class Finder:
 
 
 def _words_of(record: Mapping[str, Any]) -> Iterator[str]:
-    """What a line says in words: the parts of a fact, or the situation of a case."""
+    """Yield the texts of a line: the parts of a fact, or the situation of a case."""
     situation = record.get("situation")
     texts = [record.get(name) for name in ("subject", "predicate", "object")]
     texts += [situation.get("context")] if isinstance(situation, dict) else []

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @frozen
 class PurgeJob:
-    """What is to be destroyed, and who wants it."""
+    """A purge in progress: its target, and who asked for it."""
 
     target: Target
     by: Attribution
@@ -68,7 +69,7 @@ def save(home: Home, job: PurgeJob) -> None:
 
 
 def load(home: Home) -> PurgeJob | None:
-    """The purge that was begun; None when there is none. Raises DiskError for one that cannot be read."""
+    """Return the purge in progress, None if there is none. Raises DiskError if its file cannot be read."""
     raw = home.disk.read(home.internal / NAME)
     if raw is None:
         return None
@@ -101,29 +102,44 @@ def drop(home: Home) -> None:
 
 # The proof of a purge: every file of the home and of its cache, and every object of its git, is searched.
 
+HISTORY, SEARCHING, OBJECTS = "commits rewritten", "files searched", "git objects searched"
+"""The parts of a purge that may take long, by what is counted in each."""
+OnProgress = Callable[[str, int, int], None]
+
+
+def quietly(job: str, done: int, total: int) -> None:
+    """For a purge of which nobody wants to know how far it is."""
+
+
 GZIP = b"\x1f\x8b"
 """How compressed data begins."""
 FOREIGN = "another agent's files"
-"""What is said of places that whoever purges may not read."""
+"""How places are described that the purging agent may not read."""
 
 
 @frozen
 class PurgeProof:
-    """What was searched, and where something was found; a place that cannot be read counts as found."""
+    """What was searched, and where something was found; an unreadable place counts as found."""
 
     files: int
     cached: int
     objects: int
     left: tuple[str, ...]
     unsought: tuple[str, ...] = ()
-    """What was not looked for, and why."""
+    """What was not searched, and why."""
 
     @property
     def is_clean(self) -> bool:
         return not self.left and not self.unsought
 
 
-def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[str, ...] = ()) -> PurgeProof:
+def prove(
+    vault: Vault,
+    scrub: Scrub,
+    left: Iterable[str] = (),
+    unsought: tuple[str, ...] = (),
+    on_progress: OnProgress = quietly,
+) -> PurgeProof:
     """Search everything for the texts. Git's own files are searched as what they hold: decompressed objects.
 
     `left` is what others have found already. What another agent has is told without saying what and where.
@@ -132,13 +148,17 @@ def prove(vault: Vault, scrub: Scrub, left: Iterable[str] = (), unsought: tuple[
     found = list(left)
     files = [path for path in walk(home) if path != vault.home.internal / NAME]
     cached = list(walk(cache))
-    for path in (path for path in (*files, *cached) if _has(path, scrub.fine)):
+    places = [*files, *cached]
+    for done, path in enumerate(places):
+        on_progress(SEARCHING, done, len(places))
+        if not _has(path, scrub.fine):
+            continue
         named = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
         is_foreign = scrub.is_foreign(named) or (path.is_relative_to(cache) and _is_foreign_index(path, scrub))
         found.append(FOREIGN if is_foreign else named)
     count = 0
     hits: list[str] = []
-    for oid, data in objects(vault.history) if (home / ".git").exists() else ():
+    for oid, data in objects(vault.history, partial(on_progress, OBJECTS)) if (home / ".git").exists() else ():
         count += 1
         if scrub.fine.are_in(unpacked(data)):
             hits.append(oid)
@@ -193,7 +213,7 @@ KEYS = (b"committed", b"change", b"writes")
 """Words of the journal that are long enough to be looked for."""
 
 Rebuild = Callable[[Sequence[str]], Iterable[str]]
-"""Builds the search indexes anew; gets the texts, and returns where something of them is left."""
+"""Rebuild the search indexes; gets the texts, and returns where something of them is left."""
 
 
 @frozen
@@ -219,6 +239,7 @@ def purge(
     quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
     agents: Iterable[str] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Purged:
     """Destroy memories for good, and what was derived from them; with `dry_run`, only say what would go.
 
@@ -242,7 +263,7 @@ def purge(
             with _begun():
                 seqs = clean_files(vault, job)
         with _begun():
-            more, history, proof = _carry_out(vault, job, rebuild)
+            more, history, proof = _carry_out(vault, job, rebuild, on_progress or quietly)
         plan = replace(plan, history=history.files if history else {})
         return Purged(plan=plan, seqs=(*seqs, *more), history=history, proof=proof)
 
@@ -355,7 +376,7 @@ def files_of(vault: Vault) -> dict[str, bytes]:
 
 
 def _carry_out(
-    vault: Vault, job: PurgeJob, rebuild: Rebuild | None
+    vault: Vault, job: PurgeJob, rebuild: Rebuild | None, on_progress: OnProgress = quietly
 ) -> tuple[tuple[int, ...], Rewritten | None, PurgeProof]:
     """Every step of a purge that is in the journal, which is dropped behind the last one."""
     scrub, history = job.target.scrub(), None
@@ -365,14 +386,14 @@ def _carry_out(
             _commit(vault)
             vault.history.refresh_index()
     if job.rewrites:
-        history = rewrite(vault.history, scrub)
+        history = rewrite(vault.history, scrub, partial(on_progress, HISTORY))
     with vault.writer.ready():
         if not job.rewrites:
             vault.journal.pending.clear()  # git has no use for the bytes, and the trail knows the rest
         vault.journal.rewrite()
         _sweep(vault, scrub)
         left = clean_cache(vault, job, rebuild)
-        proof = prove(vault, scrub, left, job.unsought())
+        proof = prove(vault, scrub, left, job.unsought(), on_progress)
         drop(vault.home)
     return seqs, history, proof
 

@@ -1,0 +1,92 @@
+"""USER.md and core memory say what holds, with dates for days, and not what comes up by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+
+MONDAY = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
+
+
+class Life:
+    def __init__(self, home: Path) -> None:
+        self.home, self.clock = home, SettableClock(MONDAY)
+        self.memory = Memory.open(home, clock=self.clock, background=False)
+
+    def say(self, *said: str) -> None:
+        session = f"s{self.clock.now():%d%H}"
+        for each in said:
+            self.memory.observe("user", each, session=session, user="Nadia")
+        self.clock.set(self.clock.now() + timedelta(minutes=2))
+        self.memory.end_session(session)
+
+    def pass_days(self, days: int) -> None:
+        self.clock.set(self.clock.now() + timedelta(days=days))
+        self.memory.tend()
+
+    def user_page(self) -> str:
+        self.memory.tend()
+        path = self.home / "agents/main/USER.md"
+        return path.read_text("utf-8") if path.exists() else ""
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Life]:
+    life = Life(tmp_path / "home")
+    yield life
+    life.memory.close()
+
+
+def test_user_page_names_dates_and_leaves_out_what_is_over(life: Life) -> None:
+    life.say("I live in Arnhem.", "Remind me tomorrow to call the plumber about the leak.")
+    assert "reminded on 3 March 2026 to call the plumber" in life.user_page()
+    life.pass_days(2)
+    assert "plumber" not in life.user_page()
+    assert "Nadia lives in Arnhem" in life.user_page()
+
+
+def test_user_page_leaves_out_a_reminder_that_is_done(life: Life) -> None:
+    life.say("I live in Arnhem.", "Remind me by Friday to call the plumber about the leak.")
+    assert "plumber" in life.user_page()
+    life.clock.set(MONDAY + timedelta(days=1))
+    life.say("I called the plumber about the leak.")
+    assert "plumber" not in life.user_page()
+
+
+def test_reminders_and_relative_days_stay_out_of_core_memory_and_coming_days_enter(life: Life) -> None:
+    life.say(
+        "Remind me tonight to call the plumber about the leak.",
+        "We decided to paint the hall tomorrow.",
+        "The opening of the workshop is on 20 March.",
+    )
+    page = life.memory.reflect()
+    assert page is not None
+    pending = life.memory.reflections.pending()
+    core = "" if pending is None else pending.text.partition("Core Memory Changes")[2]
+    assert "+ The opening of the workshop is on 20 March" in core
+    assert "plumber" not in core
+    assert "tomorrow" not in core
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nadia wants the assistant to use metric units",
+        "For recipes, Nadia wants metric units",
+        "Nadia wants metric units",
+    ],
+)
+def test_preference_of_the_agent_reaches_user_page_and_persona_in_any_words(life: Life, text: str) -> None:
+    said = life.memory.observe("user", "Use metric units for recipes, will you?", session="a", user="Nadia")
+    assert not life.memory.learn([{"text": text, "type": "preference", "turns": [said.id]}], through=said.id).refused
+    assert text in life.user_page().partition("## Preferences")[2]
+    life.memory.reflect()
+    pending = life.memory.reflections.pending()
+    assert pending is not None
+    assert f"+ {text}" in pending.text
