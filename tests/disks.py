@@ -239,6 +239,10 @@ class RecordingDisk(_SteppingDisk):
         self.failed: Call | None = None
         """The step at which that happened."""
 
+    def die(self) -> None:
+        """Let the process be dead from here: whatever it still tries fails."""
+        self._k, self._fault = self.steps + 1, Crash()
+
     def _step(self, call: Call, act: Callable[[], T]) -> T:
         self.steps += 1
         if self._fault and (self.steps == self._k or (self.failed and isinstance(self._fault, Crash))):

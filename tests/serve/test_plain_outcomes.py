@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
+from memfolio.clock import SettableClock
 from memfolio.serve.cli.call import PERSON
 from memfolio.serve.hooks.desk import Desk
 from memfolio.serve.hooks.door import PROMPT
@@ -229,8 +230,8 @@ def test_watching_notes_and_hiding_one_are_told_in_words(cli: Run, cli_json: Run
     assert note not in back
 
 
-def test_session_begins_with_what_was_said_and_without_unanswered_questions(home: Path) -> None:
-    with Memory.open(home, background=False) as memory:
+def test_session_begins_with_what_was_said_and_without_unanswered_questions(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, clock=clock, background=False) as memory:  # all turns are of the same millisecond
         for number in range(8):
             memory.observe("user", f"Where is the door number {number}?", session=f"s-{number}")
         memory.observe("user", "When is the launch?", session="s-20")

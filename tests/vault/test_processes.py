@@ -20,7 +20,7 @@ from memfolio.vault.disk import Disk, FileLock
 from memfolio.vault.journal import TrailLine
 from memfolio.vault.paths import state_ledger
 from memfolio.vault.vault import Vault
-from tests.disks import Crash, CrashingDisk
+from tests.disks import Crash, CrashingDisk, RecordingDisk
 from tests.vault.conftest import Tally
 from tests.vault.proof import BOT, appended, check_git, check_home, configured, fork, item, kill, wait
 
@@ -335,3 +335,31 @@ def test_handle_of_a_dead_process_is_nobodys_to_close(tmp_path: Path) -> None:
         lock.reset_after_fork()
         file.write("still open")
     assert path.read_text() == "still open"
+
+
+def test_a_lock_that_cannot_be_reset_keeps_no_other_from_a_forked_process(tmp_path: Path) -> None:
+    dead = RecordingDisk()
+    broken = [FileLock(tmp_path / f"broken {number}", dead, timeout=1.0) for number in range(20)]
+    for lock in broken:
+        with lock():
+            pass
+    dead.die()
+    good = FileLock(tmp_path / "good", Disk(), timeout=1.0)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with good():
+            held.set()
+            done.wait(10)
+
+    def take() -> None:
+        with good(0.5):
+            pass
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(10)
+    pid = fork(lambda: done.wait(1) or take())  # while it waits, the parent lets go
+    done.set()
+    thread.join()
+    assert wait(pid) == 0

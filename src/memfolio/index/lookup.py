@@ -246,7 +246,9 @@ MEMORIES = ("memory",)
 
 def recent(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:
     """Return what happened with this user or no particular one, or with anybody, latest first."""
-    return _items_for(db, replace(wanted, forms=MEMORIES), user, "m.happened_at DESC", limit)
+    # Turns of the same millisecond follow each other as they were written.
+    order = "m.happened_at DESC, m.file DESC, m.ordinal DESC"
+    return _items_for(db, replace(wanted, forms=MEMORIES), user, order, limit)
 
 
 def active_facts(db: Connection, wanted: Filter, user: str | None, limit: int) -> list[MemoryItem]:

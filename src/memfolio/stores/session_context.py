@@ -235,7 +235,7 @@ def _lines(name: str, texts: Iterable[str]) -> tuple[ContextLine, ...]:
 def _telling(recent: Iterable[MemoryItem]) -> Iterator[MemoryItem]:
     """What was said lately, the last first, without questions that nobody answered: they tell nothing."""
     later: dict[str | None, MemoryItem] = {}
-    for each in sorted(recent, key=lambda item: (item.event_time or item.created_at, item.id), reverse=True):
+    for each in recent:
         following = later.get(each.session)
         is_answered = following is not None and following.role == "assistant"
         later[each.session] = each

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -687,8 +687,10 @@ _LOCKS: WeakSet[FileLock] = WeakSet()
 
 
 def _reset_after_fork() -> None:
-    for lock in list(_LOCKS):
-        lock.reset_after_fork()
+    # An exit stack calls all of them even if one raises: the locks after it would stay held for ever.
+    with ExitStack() as stack:
+        for lock in list(_LOCKS):
+            stack.callback(lock.reset_after_fork)
 
 
 if hasattr(os, "register_at_fork"):
