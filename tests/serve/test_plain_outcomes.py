@@ -234,13 +234,15 @@ def test_session_begins_with_what_was_said_and_without_unanswered_questions(home
     with Memory.open(home, clock=clock, background=False) as memory:  # all turns are of the same millisecond
         for number in range(8):
             memory.observe("user", f"Where is the door number {number}?", session=f"s-{number}")
-        memory.observe("user", "When is the launch?", session="s-20")
-        memory.observe("assistant", "The launch is on Thursday.", session="s-20")
+        for thing in ("launch", "fair", "exam", "review"):
+            memory.observe("user", f"When is the {thing}?", session=f"s-{thing}")
+            memory.observe("assistant", f"The {thing} is on Thursday.", session=f"s-{thing}")
         memory.observe("user", "The vault is green", session="s-21")
         told = memory.load_context(session="s-30").to_prompt()
         assert "The vault is green" in told
-        assert "When is the launch?" in told
-        assert "The launch is on Thursday." in told
+        for thing in ("launch", "fair", "exam", "review"):
+            assert f"When is the {thing}?" in told
+            assert f"The {thing} is on Thursday." in told
         assert "the door" not in told
         for number in range(30):
             memory.observe("user", f"Statement number {number}", session=f"t-{number}")
