@@ -32,7 +32,7 @@ from memfolio.config import Config
 from memfolio.errors import MemfolioError
 from memfolio.memory import Memory
 from memfolio.serve.hooks.pause import check_unpaused
-from memfolio.serve.http.errors import RESPONSES, Refusal, answer_to, document_of, error_document, reply
+from memfolio.serve.http.errors import RESPONSES, SCHEMAS, Refusal, answer_to, document_of, error_document, reply
 from memfolio.serve.http.gate import (
     AGENT,
     Metrics,
@@ -505,6 +505,6 @@ def described(app: FastAPI) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # defaults of our own values that JSON has no form for
             document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        document["components"]["securitySchemes"] = {"bearer": BEARER}
+        document["components"] = {"schemas": SCHEMAS, "securitySchemes": {"bearer": BEARER}}
         app.openapi_schema = document
     return app.openapi_schema

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import create_model
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -84,10 +83,23 @@ def answer_to(error: Exception) -> Response:
     return reply(500, error_document("internal", "something went wrong here", "the server's log has more"))
 
 
-Error = create_model("Error", code=(str, ...), message=(str, ...), hint=(str, ...), policy=(str, ""))
-Failure = create_model("Failure", error=(Error, ...))
-Proposed = create_model("Proposed", proposed=(str, ...), policy=(str, ...), hint=(str, ...))
+def _schema(title: str, *optional: str, **fields: Any) -> dict[str, Any]:
+    required = [name for name in fields if name not in optional]
+    return {"title": title, "type": "object", "properties": fields, "required": required}
+
+
+def _ref(schema: str) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
+
+
+TEXT = {"type": "string"}
+# Schemas and not models: the framework makes a validator of its own for each model of each route, a second's work.
+SCHEMAS = {
+    "Error": _schema("Error", "policy", code=TEXT, message=TEXT, hint=TEXT, policy=TEXT | {"default": ""}),
+    "Failure": _schema("Failure", error={"$ref": "#/components/schemas/Error"}),
+    "Proposed": _schema("Proposed", proposed=TEXT, policy=TEXT, hint=TEXT),
+}
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    202: {"model": Proposed, "description": "It needs approval, and was proposed."},
-    **{status: {"model": Failure} for status in (400, 401, 403, 404, 408, 409, 413, 422, 424, 431, 503)},
+    202: _ref("Proposed") | {"description": "It needs approval, and was proposed."},
+    **{status: _ref("Failure") for status in (400, 401, 403, 404, 408, 409, 413, 422, 424, 431, 503)},
 }
