@@ -179,19 +179,19 @@ def test_no_verb_tells_it_over_http(whole: Memory) -> None:
     _, bobs = tokens.create("bob", "main", "admin", now=now, audience="bob")
     _, anybodys = tokens.create("any", "main", "admin", now=now)
     texts = known(whole)[2:4]
-    with serving(whole.vault.config.home) as served:
+    with serving(whole.vault.config.home) as served, httpx2.Client(base_url=served.address, timeout=60) as client:
         for head in ({"Authorization": f"Bearer {bobs}"}, {"Authorization": f"Bearer {anybodys}", AUDIENCE: "bob"}):
             for verb in verbs_at("http").values():
                 for arguments in calls_of(verb, texts)[-2:]:
-                    answer = httpx2.post(f"{served.address}{verb.route}", headers=head, json=arguments, timeout=60)
+                    answer = client.post(verb.route, headers=head, json=arguments)
                     assert SECRET not in answer.text, (verb.name, arguments)
                     assert answer.status_code != 500, (verb.name, arguments, answer.text)
-            assert httpx2.get(f"{served.address}/v1/events", headers=head).status_code == 403
+            assert client.get("/v1/events", headers=head).status_code == 403
         other = {"Authorization": f"Bearer {bobs}", AUDIENCE: "alice"}
-        answer = httpx2.post(f"{served.address}/v1/recall", headers=other, json={"query": "Zorblatt"})
+        answer = client.post("/v1/recall", headers=other, json={"query": "Zorblatt"})
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign-audience")
         own = {"Authorization": f"Bearer {anybodys}", AUDIENCE: "alice"}
-        answer = httpx2.post(f"{served.address}/v1/recall", headers=own, json={"query": WORDS[2]})
+        answer = client.post("/v1/recall", headers=own, json={"query": WORDS[2]})
         assert SECRET in answer.text
 
 

@@ -240,7 +240,7 @@ def test_a_server_says_that_the_disk_is_full_and_goes_on_when_there_is_room(smal
         headers = {"Authorization": f"Bearer {served.secrets['write']}"}
 
         def post(verb: str, **body: object) -> httpx.Response:
-            return httpx.post(f"{served.address}/v1/{verb}", json=body, headers=headers, timeout=30)
+            return httpx.post(f"{served.address}/v1/{verb}", json=body, headers=headers, timeout=30, verify=False)
 
         free = fill_up(small_disk)
         for _ in range(2):

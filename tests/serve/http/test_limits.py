@@ -22,7 +22,7 @@ from tests.serve.http.conftest import QUICK, Served, serving, until
 
 def post(served: Served, path: str, content: bytes, **more: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {served.secrets['admin']}", "Content-Type": "application/json", **more}
-    return httpx.post(served.address + path, headers=headers, content=content)
+    return httpx.post(served.address + path, headers=headers, content=content, verify=False)
 
 
 def files(served: Served) -> dict[str, bytes]:
