@@ -45,6 +45,7 @@ LEVELS = (
         "exchange",
         "serve",
         "testing",
+        "__main__",
     ),
 )
 """A room may import itself and what stands before it."""

@@ -524,3 +524,15 @@ def test_person_is_asked_before_several_changes_are_taken_back(
     assert "Take back 2 changes of agents/main/" in said
     assert "-tea" in said
     assert today(home).exists() is kept
+
+
+def test_the_module_is_the_same_program(home: Path, cli_json: RunJson) -> None:
+    cli_json("remember", "Alex prefers tea")
+    asked = [sys.executable, "-m", "memfolio", "recall", "tea", "--json"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    assert [hit["content"] for hit in json.loads(done.stdout)["hits"]] == ["Alex prefers tea"]
+    wrong = subprocess.run([*asked[:3], "recal"], capture_output=True, text=True, timeout=60, check=False)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (
+        2,
+        "memfolio: No such command 'recal'. Did you mean 'recall'?",
+    )
