@@ -353,13 +353,14 @@ def test_a_lock_that_cannot_be_reset_keeps_no_other_from_a_forked_process(tmp_pa
             done.wait(10)
 
     def take() -> None:
+        done.wait(1)  # meanwhile the parent lets go
         with good(0.5):
             pass
 
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait(10)
-    pid = fork(lambda: done.wait(1) or take())  # while it waits, the parent lets go
+    pid = fork(take)
     done.set()
     thread.join()
     assert wait(pid) == 0
