@@ -15,7 +15,7 @@ from memfolio.config import Config, again, load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import MemfolioError, RefusedError
 from memfolio.govern.gate import Gate, once_for_agents, proposable
-from memfolio.govern.proposals import PROPOSER, Proposal, ProposedCall, carry_out, intent_of
+from memfolio.govern.proposals import PROPOSER, ProposableVerbs, Proposal
 from memfolio.index.index import Progress
 from memfolio.index.lookup import Located
 from memfolio.index.rows import to_us
@@ -25,7 +25,7 @@ from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import Query, check_number, telling
 from memfolio.recall.searcher import Searcher
-from memfolio.rooms import Rooms, for_owner
+from memfolio.rooms import Rooms, for_owner, method_named
 from memfolio.state import Op
 from memfolio.status import Cost, Status, cost_of, status_of
 from memfolio.stores import edit
@@ -89,8 +89,9 @@ class Memory(Rooms):
         self.whole: Memory = self
         """The same memory as its owner hears it."""
         self._heard: dict[str, Self] = {}
-        self.gate = Gate(vault, self.agent, find=lambda ids: self.searcher.known(ids), speaker=speaker)
-        # The searcher comes later and needs the vault: it is looked up when a path is asked about.
+        # The searcher comes later and needs the vault: it is looked up when memories or a path are asked about.
+        find, proposable = (lambda ids: self.searcher.known(ids)), ProposableVerbs(partial(method_named, Memory))
+        self.gate = Gate(vault, self.agent, find=find, proposable=proposable, speaker=speaker)
         scope = (lambda path: self.searcher.may_read(path)) if self.gate.is_limited else None
         self.vault = vault.under(self.gate, scope, speaker=speaker, place=self._placed if project else None)
         """The vault as this agent may use it; others may share the one that it was given."""
@@ -151,9 +152,6 @@ class Memory(Rooms):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _carry_out(self, intent: ProposedCall) -> object:
-        return carry_out(self, intent)
 
     # Noting and finding.
 
@@ -818,7 +816,7 @@ class Memory(Rooms):
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
         """Propose that something is remembered, with the fields of `remember`, for the agent that decides on it."""
-        intent = intent_of("remember", {"text": text_of(text), **fields})
+        intent = self.proposals.call("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 
     @for_owner
@@ -830,8 +828,8 @@ class Memory(Rooms):
 
         self.searcher.prepare()
         by = replace(check_attribution(by), trigger="undo")
-        undone = partial(undo_source, self.vault, self.searcher, check_token("source", source), by)
-        return undone(every_agent=every_agent, dry_run=dry_run)
+        undone = partial(undo_source, self.vault, self.searcher, self.gate.proposable)
+        return undone(check_token("source", source), by, every_agent=every_agent, dry_run=dry_run)
 
     def alerts(self) -> list[TrailLine]:
         """What the owner must know and has not acknowledged yet, oldest first."""
