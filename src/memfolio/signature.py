@@ -26,10 +26,10 @@ def verb_rows() -> dict[str, dict[str, dict[str, Any]]]:
     return packaged_table("verbs/data/verbs.toml")
 
 
-def signature_of(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a method, with the JSON types behind the names in it."""
-    names = ModuleNames(inspect.unwrap(method).__globals__ | _FORMS)
-    return inspect.signature(method, eval_str=True, locals=names)
+def signature_of(function: Callable[..., Any], forms: Mapping[str, Any] | None = None) -> inspect.Signature:
+    """The signature of a function, by default with the JSON types behind the names in that of a method."""
+    names = inspect.unwrap(function).__globals__ | (FORMS if forms is None else forms)
+    return inspect.signature(function, eval_str=True, locals=_ModuleNames(names))
 
 
 def parameters_of(signature: inspect.Signature, left_out: Collection[str]) -> dict[str, inspect.Parameter]:
@@ -55,7 +55,7 @@ def _unpacked(fields: Any) -> list[inspect.Parameter]:
     ]
 
 
-class ModuleNames(dict[str, Any]):
+class _ModuleNames(dict[str, Any]):
     """The names of a module; one that it knows for type checkers only stands for anything."""
 
     def __missing__(self, name: str) -> Any:
@@ -66,7 +66,7 @@ def _literal(kind: type[Enum]) -> Any:
     return Literal[tuple(each.value for each in kind)]
 
 
-_FORMS = {
+FORMS = {
     "Iterable": list,
     "Sequence": list,
     "Mapping": dict,

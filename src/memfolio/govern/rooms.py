@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Unpack
 
 from memfolio.errors import PolicyError
@@ -16,7 +16,7 @@ from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
 from memfolio.knowledge.ontology.term import Term, TermFields, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
-from memfolio.knowledge.rules import RULER, RuleInput, Rules, as_rule
+from memfolio.knowledge.rules import Rules, as_rule
 from memfolio.knowledge.verify import Evidence, related_memories
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
@@ -83,15 +83,17 @@ class GovernedFacts(ProposingRoom, Facts):
 class GovernedRules(ProposingRoom, Rules):
     """Rules under the policy."""
 
+    create = proposable("rules.create")(Rules.create)
     toggle = proposable("rules.toggle")(Rules.toggle)
     delete = proposable("rules.delete")(Rules.delete)
-    _create = proposable("rules.create")(Rules.create)
 
-    @wraps(Rules.create)
-    def create(self, rule: RuleInput, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
-        # A proposal has the rule's text.
-        text = rule if isinstance(rule, str) else render(as_rule(rule))
-        return self._create(text, **fields, by=by, dry_run=dry_run)
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
+        def propose_text(verb: str, given: Mapping[str, Any], error: PolicyError) -> Proposal:
+            rule = given.get("rule", "")
+            text = rule if isinstance(rule, str) else render(as_rule(rule))
+            return propose(verb, {**given, "rule": text} if rule else given, error)
+
+        super().__init__(*args, propose=propose_text, **kwargs)
 
 
 class GovernedOntology(ProposingRoom, Ontology):

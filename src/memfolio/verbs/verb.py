@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin
 
 from memfolio.arguments import check_known
 from memfolio.errors import InputError, PolicyError
-from memfolio.signature import ModuleNames, fits, in_words, parameters_of, shape_of, signature_of, verb_rows
+from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
 from memfolio.text import packaged_table
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents
@@ -129,10 +129,7 @@ class Verb:
 
     @cached_property
     def _signature(self) -> inspect.Signature:
-        if isinstance(self.does, str):
-            return signature_of(self._function)
-        # Rows name the memory for type checkers only, so that listing them does not load it.
-        return inspect.signature(self.does, eval_str=True, locals={"Memory": Any})
+        return signature_of(self._function) if isinstance(self.does, str) else signature_of(self.does, {})
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -183,8 +180,8 @@ class Verb:
     @cached_property
     def output(self) -> dict[str, Any]:
         """The JSON schema of what it answers, as far as its signature tells."""
-        given = _returned(self._function, {"Memory": Any} if self._function is self.does else None)
-        shape = shape_of(_returned(self.shows) if self.shows else given)
+        given = signature_of(self._function, {}).return_annotation
+        shape = shape_of(signature_of(self.shows, {}).return_annotation if self.shows else given)
         return {"type": "array", "items": shape} if self.shows and get_origin(given) is list else shape
 
     def __call__(self, memory: Memory, arguments: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
@@ -241,12 +238,6 @@ class Verb:
             raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {in_words(shape)}")
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if self.parameters[name].annotation is datetime else value
-
-
-def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
-    """Return the return annotation of a function."""
-    known = ModuleNames(inspect.unwrap(function).__globals__) if names is None else names
-    return inspect.signature(function, eval_str=True, locals=known).return_annotation
 
 
 @cache
