@@ -562,7 +562,7 @@ class Memory(Rooms):
         session: str | None = None,
         limit: int = 40,
     ) -> Lesson:
-        """Learn from conversations by reading them yourself: hands out turns that nobody has learned from.
+        """Learn from conversations by reading them yourself: hands out turns that no agent or model has read.
 
         Each of the `statements` has a `text` that is understood by itself, a `type`, and the `turns` that tell it, by
         their ids; with `corrects` it takes the place of a memory, with `due` it is a reminder. `through` is the last
@@ -581,7 +581,8 @@ class Memory(Rooms):
         is_said = bool(statements) or through is not None
         done = take_in(self.vault, self.searcher, statements, through, doors) if is_said else None
         session = session if session is None else check_token("session", session)
-        lesson = hand_out(self.searcher, known, session=session, limit=check_number("limit", limit, 1, 200))
+        now, limit = self.vault.home.now(), check_number("limit", limit, 1, 200)
+        lesson = hand_out(self.searcher, known, now, session=session, limit=limit)
         return replace(lesson, learned=done.learned, proposed=done.proposed, refused=done.refused) if done else lesson
 
     def should_flush(

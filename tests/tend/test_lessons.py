@@ -33,11 +33,11 @@ def texts(lesson: Lesson) -> list[str]:
 
 
 def test_agent_is_handed_turns_with_what_is_known_and_they_are_read_once(memory: Memory) -> None:
-    say(memory, "My gym is in Harlow Street.")
+    first = say(memory, "My gym is in Harlow Street.")
     memory.end_session("s-1")
     turn, answer = say(memory, "The gym by the canal is mine now.", "s-2"), say(memory, "Noted.", "s-2", "assistant")
     lesson = memory.learn()
-    assert [each.id for each in lesson.turns] == [turn.id, answer.id]
+    assert [each.id for each in lesson.turns] == [first.id, turn.id, answer.id]
     [known] = lesson.known
     assert "Harlow" in known.content
     done = memory.learn([told(turn, "Alex's gym is by the canal", corrects=known.id)], through=answer.id)

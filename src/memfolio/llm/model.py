@@ -31,7 +31,10 @@ class Model(Protocol):
         """
 
     def questions(self, turns: int) -> int:
-        """How many questions may be asked about so many turns of a conversation, which are counted by that."""
+        """How many questions may be asked about so many turns of a conversation, which are counted by that.
+
+        ModelError says why it cannot be asked at all.
+        """
 
     def drop(self, why: str, count: int) -> None:
         """Count statements that were rejected."""
@@ -147,6 +150,11 @@ class PaidModel:
             raise
 
     def questions(self, turns: int) -> int:
+        try:
+            self._check()
+        except ModelError:  # whoever asks hears why; the turns are saved up until it can be asked
+            self._allowance.usage.save_up(turns, self._allowance.turns)
+            raise
         return self._allowance.usage.questions(turns, self._allowance.turns)
 
     def drop(self, why: str, count: int) -> None:

@@ -139,10 +139,20 @@ class Usage:
 
         A home begins with one question saved up, so that its first conversation need not wait.
         """
+        return self._count(turns, per_question, is_asked=True)
+
+    def save_up(self, turns: int, per_question: int) -> None:
+        """Count turns for later questions."""
+        self._count(turns, per_question, is_asked=False)
+
+    def _count(self, turns: int, per_question: int, *, is_asked: bool) -> int:
         with self._locked():
-            saved = min(self._saved(per_question) + turns, max(MOST_SAVED, turns))
-            asked = saved // per_question
-            self._add("turns", count=turns, saved=saved - asked * per_question)
+            before = self._saved(per_question)
+            saved = min(before + turns, max(MOST_SAVED, turns))
+            asked = saved // per_question if is_asked else 0
+            left = saved - asked * per_question
+            if turns or left != before:
+                self._add("turns", count=turns, saved=left)
         return asked
 
     def _saved(self, first: int) -> int:
