@@ -86,7 +86,8 @@ def read_by_model(model: Model, turns: Sequence[Turn], counted: int) -> tuple[Le
     task = LEXICON.table("prompt")["task"].format(types=", ".join(Type), entity_types=", ".join(ENTITY_TYPES))
     by_rules = learn(turns)
     shown = [place for place, turn in enumerate(turns) if turn.content.strip() and not gives_orders(turn.content)]
-    portions = list(_split(turns, shown, model.questions(counted))) if shown else []
+    wanted = sum(1 for _ in _split(turns, shown, len(shown)))
+    portions = list(_split(turns, shown, model.questions(counted, wanted))) if shown else []
     read = {place for places in portions for place in places}
     found = [
         _checked(model.ask(task, _material(turns, places), ModelReading), turns, places, model) for places in portions

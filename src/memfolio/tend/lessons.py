@@ -20,7 +20,7 @@ from memfolio.index.maintenance import Conversation, turns_of, unheard
 from memfolio.index.mind_pages import ItemStatus
 from memfolio.learn.ask import ModelStatement, learn_from
 from memfolio.learn.learned import Learned, Statement, drafted, moment
-from memfolio.learn.resolve import Reference, Resolution
+from memfolio.learn.resolve import Reference, Resolution, plain_words
 from memfolio.llm.prompt import gives_orders
 from memfolio.mind.reminders import Ending, intentions
 from memfolio.recall.dates import moment_of
@@ -224,7 +224,15 @@ def _learn(
             held[number] = judged
     learned = _beside(learned, held, said, turns, conversation.by_rules, searcher)
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
-    resolution = resolved(searcher.index, dated, changes.vault.config.learn.conflicts)
+    # In the same words it is known; in others that mean the same it takes the place of what it names.
+    besides = {
+        said[number].corrects
+        for number, each in held.items()
+        if (named := said[number].corrects)
+        and (old := searcher.find(named))
+        and plain_words(old.item.content) != plain_words(each.text)
+    }
+    resolution = resolved(searcher.index, dated, changes.vault.config.learn.conflicts, besides=besides)
     corrected = {said[number].corrects: _ref(resolution, each) for number, each in held.items()}
     change = _change(changes, searcher, conversation, turns, learned, resolution, corrected)
     try:
@@ -263,7 +271,7 @@ def _beside(
     searcher: Searcher,
 ) -> Learned:
     """What was learned beside what the rules made of these turns before: what says the same adds nothing."""
-    before = learned_before(searcher.index, by_rules)
+    before = learned_before(searcher.index, by_rules, holds=False)
     told = [each for number, each in held.items() if said[number].corrects or not says_again(each, turns, before)]
     rest = replace(learned, statements=[each for each in learned.statements if each not in held.values()])
     further = only_new(rest, turns, by_rules)

@@ -398,7 +398,7 @@ def _hear(
         return None  # the rules have read all of it, and no model did
     learned = _wanted(learned, refused(changes.vault, changes.agent))
     learned = naming_known(learned, turns, index.read(lambda db: list(nodes(db))))
-    before = learned_before(index, conversation.by_rules)
+    before = learned_before(index, conversation.by_rules, holds=False)
     learned = replace(learned, statements=[each for each in learned.statements if not says_again(each, turns, before)])
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, dated, settings.conflicts)
@@ -490,19 +490,26 @@ def only_new(learned: Learned, turns: Sequence[MemoryItem], old: Collection[str]
     )
 
 
-def learned_before(index: Index, turns: Collection[str]) -> list[MemoryItem]:
-    """What was learned from these turns and holds."""
-    return index.read(partial(learned_from, turns=turns)) if turns else []
+def learned_before(index: Index, turns: Collection[str], *, holds: bool = True) -> list[MemoryItem]:
+    """What was learned from these turns; with `holds`, what of it holds."""
+    return index.read(partial(learned_from, turns=turns, holds=holds)) if turns else []
 
 
 def says_again(statement: Statement, turns: Sequence[MemoryItem], before: Iterable[MemoryItem]) -> bool:
-    """Whether a statement says nothing but what was learned from one of its turns before."""
-    told, sources = keys(statement.text), {turns[place].id for place in statement.turns}
-    return any(
-        told <= keys(each.content) and has_denial(statement.text) == has_denial(each.content)
-        for each in before
-        if not sources.isdisjoint(each.derived_from)
-    )
+    """Whether a statement says nothing but what was learned from one of its turns before.
+
+    Of what was forgotten or replaced since, it need not say more in other words either.
+    """
+    sources = [turns[place] for place in statement.turns]
+    told, names = keys(statement.text), keys(" ".join(turn.user or "user" for turn in sources))
+    for each in before:
+        shared = told & keys(each.content)
+        is_gone = each.forgotten_at is not None or each.superseded_by is not None
+        is_same = bool(told) and (shared == told or (is_gone and 2 * len(shared - names) > len(told - names)))
+        is_alike = is_same and has_denial(statement.text) == has_denial(each.content)
+        if is_alike and any(turn.id in each.derived_from for turn in sources):
+            return True
+    return False
 
 
 def naming_known(learned: Learned, turns: Sequence[MemoryItem], known: Iterable[Node]) -> Learned:

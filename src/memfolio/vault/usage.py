@@ -134,25 +134,17 @@ class Usage:
             with self._locked():
                 self._add("dropped", why=why, count=count)
 
-    def questions(self, turns: int, per_question: int) -> int:
-        """How many questions may be asked about so many turns, which are counted; what is left over is saved up.
+    def questions(self, turns: int, per_question: int, most: int) -> int:
+        """How many questions, at most so many, may be asked about turns, which are counted; the rest is saved up.
 
         A home begins with one question saved up, so that its first conversation need not wait.
         """
-        return self._count(turns, per_question, is_asked=True)
-
-    def save_up(self, turns: int, per_question: int) -> None:
-        """Count turns for later questions."""
-        self._count(turns, per_question, is_asked=False)
-
-    def _count(self, turns: int, per_question: int, *, is_asked: bool) -> int:
         with self._locked():
             before = self._saved(per_question)
             saved = min(before + turns, max(MOST_SAVED, turns))
-            asked = saved // per_question if is_asked else 0
-            left = saved - asked * per_question
-            if turns or left != before:
-                self._add("turns", count=turns, saved=left)
+            asked = min(saved // per_question, most)
+            if turns or asked:
+                self._add("turns", count=turns, saved=saved - asked * per_question)
         return asked
 
     def _saved(self, first: int) -> int:
