@@ -176,7 +176,7 @@ def test_what_only_the_rules_have_read_is_handed_out_once_with_what_they_made_of
     [page] = memory.vault.names("agents/main/sessions")
     shown = memory.vault.page(f"agents/main/sessions/{page}")
     assert shown is not None
-    assert (better in shown.text, by_rules.id in shown.text) == (True, False)
+    assert (f"- {better} (" in shown.text, "- Alex lives in Berlin (" in shown.text) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +201,15 @@ def test_what_the_rules_missed_is_learned_from_turns_that_they_read(memory: Memo
     new = "Alex misses the rye bread of the bakery downstairs when travelling"
     assert texts(memory.learn([told(turn, new, type="preference")], through=turn.id)) == [new]
     assert statements(memory) == before | {new}
+
+
+def test_what_the_rules_made_is_known_however_many_turns_are_handed_out(memory: Memory) -> None:
+    for number in range(20):
+        memory.remember(f"The weather was fine on day {number}", type="fact")
+        say(memory, f"Question {number}: what is the weather like today?")
+    turn = say(memory, "I play the cello in the orchestra of Graz.")
+    memory.end_session("s-1")
+    assert (turn.id,) in [each.derived_from for each in memory.learn().known]
 
 
 @pytest.mark.parametrize(

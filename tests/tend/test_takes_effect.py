@@ -98,6 +98,18 @@ def test_model_reads_what_only_the_rules_have_read_and_that_once(home: Path, clo
         assert (memory.vault.head, len(model.requests)) == (head, 1)
 
 
+def test_what_nobody_has_read_comes_before_what_the_rules_have(home: Path, clock: SettableClock) -> None:
+    with opened(home, clock) as memory:
+        memory.observe("user", TEA, session="a", user="Alex")
+        memory.end_session("a")
+    clock.advance(days=1)
+    with ScriptedModel(reading) as model, opened(home, clock, model, model_turns=20) as memory:
+        memory.observe("user", "I sing in a choir, and the loft is home.", session="b", user="Alex")
+        memory.tend(jobs=["sessions"])
+        [request] = model.requests
+        assert ("choir" in json.dumps(request), "bakery" in json.dumps(request)) == (True, False)
+
+
 def test_model_does_not_read_an_old_home_as_a_whole(home: Path, clock: SettableClock) -> None:
     with opened(home, clock) as memory:
         memory.observe("user", TEA, session="a", user="Alex")
