@@ -28,7 +28,7 @@ LEVELS = (
         "config",
         "state",
     ),
-    *("redact", "vault", "arguments", "index", "embed", "llm", "learn", "graph", "recall", "stores"),
+    *("redact", "vault", "arguments", "signature", "index", "embed", "llm", "learn", "graph", "recall", "stores"),
     *(
         "knowledge",
         "procedures",

@@ -182,7 +182,7 @@ def _attributes(name: str, value: object) -> Mapping[str, Any]:
 CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "content": _content,
     **{each.__name__.lower(): partial(choose, each) for each in (Type, Kind, Store, Origin)},
-    **dict.fromkeys(("importance", "confidence"), check_fraction),
+    **dict.fromkeys(("importance", "confidence", "factor"), check_fraction),
     **dict.fromkeys(("role", "session", "source", "project"), _token),
     "audience": _audience,
     **dict.fromkeys(("user", "key"), check_string),

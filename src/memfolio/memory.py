@@ -15,7 +15,7 @@ from memfolio.config import Config, again, load_config
 from memfolio.embed.embedder import Embedder
 from memfolio.errors import MemfolioError, RefusedError
 from memfolio.govern.gate import Gate, once_for_agents, proposable
-from memfolio.govern.proposals import PROPOSER, Proposal, ProposedCall, carry_out, intent_of
+from memfolio.govern.proposals import PROPOSER, ProposableVerbs, Proposal
 from memfolio.index.index import Progress
 from memfolio.index.lookup import Located
 from memfolio.index.rows import to_us
@@ -25,7 +25,7 @@ from memfolio.recall.explain import Explanation
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import Query, check_number, telling
 from memfolio.recall.searcher import Searcher
-from memfolio.rooms import Rooms, for_owner
+from memfolio.rooms import Rooms, for_owner, method_named
 from memfolio.state import Op
 from memfolio.status import Cost, Status, cost_of, status_of
 from memfolio.stores import edit
@@ -89,8 +89,9 @@ class Memory(Rooms):
         self.whole: Memory = self
         """The same memory as its owner hears it."""
         self._heard: dict[str, Self] = {}
-        self.gate = Gate(vault, self.agent, find=lambda ids: self.searcher.known(ids), speaker=speaker)
-        # The searcher comes later and needs the vault: it is looked up when a path is asked about.
+        # The searcher comes later and needs the vault: it is looked up when memories or a path are asked about.
+        find, proposable = (lambda ids: self.searcher.known(ids)), ProposableVerbs(partial(method_named, Memory))
+        self.gate = Gate(vault, self.agent, find=find, proposable=proposable, speaker=speaker)
         scope = (lambda path: self.searcher.may_read(path)) if self.gate.is_limited else None
         self.vault = vault.under(self.gate, scope, speaker=speaker, place=self._placed if project else None)
         """The vault as this agent may use it; others may share the one that it was given."""
@@ -151,9 +152,6 @@ class Memory(Rooms):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _carry_out(self, intent: ProposedCall) -> object:
-        return carry_out(self, intent)
 
     # Noting and finding.
 
@@ -564,7 +562,7 @@ class Memory(Rooms):
         session: str | None = None,
         limit: int = 40,
     ) -> Lesson:
-        """Learn from conversations by reading them yourself: hands out turns that nobody has learned from.
+        """Learn from conversations by reading them yourself: hands out turns that no agent or model has read.
 
         Each of the `statements` has a `text` that is understood by itself, a `type`, and the `turns` that tell it, by
         their ids; with `corrects` it takes the place of a memory, with `due` it is a reminder. `through` is the last
@@ -583,7 +581,8 @@ class Memory(Rooms):
         is_said = bool(statements) or through is not None
         done = take_in(self.vault, self.searcher, statements, through, doors) if is_said else None
         session = session if session is None else check_token("session", session)
-        lesson = hand_out(self.searcher, known, session=session, limit=check_number("limit", limit, 1, 200))
+        now, limit = self.vault.home.now(), check_number("limit", limit, 1, 200)
+        lesson = hand_out(self.searcher, known, now, session=session, limit=limit)
         return replace(lesson, learned=done.learned, proposed=done.proposed, refused=done.refused) if done else lesson
 
     def should_flush(
@@ -818,7 +817,7 @@ class Memory(Rooms):
 
     def propose(self, text: str, /, *, to: str | None = None, by: Attribution = PROPOSER, **fields: Any) -> Proposal:
         """Propose that something is remembered, with the fields of `remember`, for the agent that decides on it."""
-        intent = intent_of("remember", {"text": text_of(text), **fields})
+        intent = self.proposals.call("remember", {"text": text_of(text), **fields})
         return self.proposals.add(intent, by=check_attribution(by), to=to)
 
     @for_owner
@@ -830,8 +829,8 @@ class Memory(Rooms):
 
         self.searcher.prepare()
         by = replace(check_attribution(by), trigger="undo")
-        undone = partial(undo_source, self.vault, self.searcher, check_token("source", source), by)
-        return undone(every_agent=every_agent, dry_run=dry_run)
+        undone = partial(undo_source, self.vault, self.searcher, self.gate.proposable)
+        return undone(check_token("source", source), by, every_agent=every_agent, dry_run=dry_run)
 
     def alerts(self) -> list[TrailLine]:
         """What the owner must know and has not acknowledged yet, oldest first."""

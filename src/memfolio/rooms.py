@@ -11,9 +11,9 @@ from operator import attrgetter
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
-from memfolio.errors import PolicyError, RefusedError
+from memfolio.errors import InputError, PolicyError, RefusedError
 from memfolio.govern.gate import Gate
-from memfolio.govern.proposals import Proposal, Proposals, ProposedCall, propose_instead
+from memfolio.govern.proposals import LEFT_OUT, Proposal, Proposals, ProposedCall, carry_out, propose_instead
 from memfolio.learn.rules import says_of_speaker
 from memfolio.llm.model import Model, open_model
 from memfolio.recall.query import telling
@@ -187,8 +187,16 @@ class Rooms:
         with cast(Any, type(self)).open(config, agent, clock=clock, background=False, **given) as memory:
             yield memory.proposals
 
-    def _propose(self, intent: ProposedCall, error: PolicyError) -> Proposal:
+    def _carry_out(self, intent: ProposedCall) -> object:
+        return carry_out(self, intent)
+
+    def _propose(self, verb: str, arguments: Mapping[str, Any], error: PolicyError) -> Proposal:
         """Propose what a verb was kept from doing, to the agent whose memory it is about."""
+        try:
+            given = {name: each for name, each in arguments.items() if name not in LEFT_OUT}
+            intent = self.gate.proposable.call(verb, given)
+        except InputError:  # no page can hold this call
+            raise error from None
         return propose_instead(self.proposals, self.searcher, intent, error)
 
     def _reminded(self, about: str = "") -> list[tuple[str, str]]:
@@ -267,3 +275,10 @@ class Rooms:
         if not self.searcher.hears_session(session, room):
             hint = "name a session of your own, or none"
             raise RefusedError(f"{self.audience} does not take part in {session or room}", hint=hint)
+
+
+def method_named(memory: type[Rooms], path: str) -> Callable[..., Any]:
+    """The method at a path such as "core.read", of a memory or of one of its rooms."""
+    room, _, method = path.rpartition(".")
+    found: Callable[..., Any] = getattr(vars(Rooms)[room].kind if room else memory, method)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ from memfolio.errors import (
     ProposedError,
     RefusedError,
 )
-from memfolio.govern.proposals import VERBS, Proposal, Proposals, ProposalStatus, ProposedCall, intent_of, parse, render
+from memfolio.govern.proposals import ProposableVerbs, Proposal, Proposals, ProposalStatus, ProposedCall, parse, render
 from memfolio.memory import Memory
+from memfolio.rooms import method_named
 from memfolio.types import Action, Attribution, MemoryItem, Origin
 from memfolio.vault.change import Change, PutPage
 
 AGENT = Attribution(actor="bot:trigger-remember", trigger="remember")
 PERSON = Attribution(actor="human", trigger="cli")
+VERBS = ProposableVerbs(partial(method_named, Memory))
+intent_of = VERBS.call
 
 
 @pytest.fixture
@@ -91,12 +95,12 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "kind": st.just("semantic"),
     "type": st.just("fact"),
     "origin": st.just("untrusted"),
-    **dict.fromkeys(("confidence", "importance"), st.floats(0, 1)),
+    **dict.fromkeys(("confidence", "importance", "factor"), st.floats(0, 1)),
     **dict.fromkeys(("at", "valid_from", "valid_until"), st.datetimes(timezones=st.just(UTC))),
-    "pinned": st.booleans(),
+    **dict.fromkeys(("pinned", "enabled", "functional"), st.booleans()),
     "what": st.just("M-1-00000000"),
     **dict.fromkeys(("session", "source"), st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True)),
-    "tags": st.lists(TEXT),
+    **dict.fromkeys(("tags", "synonyms", "memories"), st.lists(TEXT)),
     "lines": st.lists(TEXT),
     "attributes": st.dictionaries(TEXT, JSON),
 }
@@ -136,21 +140,21 @@ def test_page_reads_back_as_what_was_written(
         proposer="researcher",
         at=at,
         intent=intent,
-        about=about if VERBS[intent.verb].names_memory else "",
+        about=about if intent.how.names_memory else "",
         row="remember by subagent: propose",
         status=status,
         conflicts=tuple(conflicts),
         expires=expires,
     )
     text = render(proposal)
-    assert parse(proposal.path, text.encode()) == proposal
-    assert parse(proposal.path, text.replace("\n", "\r\n").encode()) == proposal
+    assert parse(VERBS, proposal.path, text.encode()) == proposal
+    assert parse(VERBS, proposal.path, text.replace("\n", "\r\n").encode()) == proposal
 
 
 @given(st.binary() | TEXT.map(str.encode))
 def test_no_page_does_more_than_raise_a_typed_error(content: bytes) -> None:
     with pytest.raises(ContentError, match=r"proposals/P-1-00000000\.md, line \d+"):
-        parse("agents/main/memory/meta/proposals/P-1-00000000.md", content)
+        parse(VERBS, "agents/main/memory/meta/proposals/P-1-00000000.md", content)
 
 
 def test_committed_proposal_is_one_change_that_names_its_proposer(world: World) -> None:

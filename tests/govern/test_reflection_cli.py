@@ -11,7 +11,6 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.govern.proposals import intent_of
 from memfolio.govern.reflection.reflections import Pending
 from memfolio.serve.cli import reflect as commands
 from memfolio.serve.cli.call import PERSON, Answer, Options
@@ -157,7 +156,7 @@ def test_proposal_that_cannot_be_carried_out_does_not_keep_the_others_waiting(
     memory: Memory, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [sam] = [hit.memory for hit in memory.recall("Rome", limit=1)]
-    gone = memory.proposals.add(intent_of("confirm", {"id": sam.id}), by=PERSON)
+    gone = memory.proposals.add(memory.proposals.call("confirm", {"id": sam.id}), by=PERSON)
     other = memory.propose("Kim likes rain")
     memory.forget(sam.id, by=PERSON)
     monkeypatch.setattr("sys.stdin", Terminal("y\ny\n"))

@@ -9,7 +9,6 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, NotFoundError, PolicyError, UndoConflictError
-from memfolio.govern.proposals import intent_of
 from memfolio.govern.undo import Undone
 from memfolio.memory import Memory
 from memfolio.tend.tend import JOBS
@@ -221,7 +220,7 @@ def test_all_of_a_large_batch_in_the_name_of_the_source_goes(memory: Memory) -> 
 def test_what_waits_for_leave_to_use_it_is_withdrawn(memory: Memory) -> None:
     lie = evil(memory, "Zorblax is the boss")
     memory.propose("Zorblax owns the house", source=EVIL)
-    memory.proposals.add(intent_of("pin", {"id": lie.id}), by=BOT)
+    memory.proposals.add(memory.proposals.call("pin", {"id": lie.id}), by=BOT)
     fine = memory.propose("Kim owns the house", source="web:good")
     folder = "agents/main/memory/meta/reflections"
     for name, cited in (("2026-01-01-000000", lie.id), ("2026-01-02-000000", "M-1-00000000")):

@@ -18,7 +18,7 @@ class FailingModel:
 
     name = "failing"
 
-    def questions(self, turns: int) -> int:
+    def questions(self, turns: int, most: int) -> int:
         return 100
 
     def drop(self, why: str, count: int) -> None:

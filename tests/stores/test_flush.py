@@ -198,7 +198,7 @@ def test_model_that_fails_loses_nothing_and_is_told(memory: Memory) -> None:
     class FailingModel:
         name = "failing"
 
-        def questions(self, turns: int) -> int:
+        def questions(self, turns: int, most: int) -> int:
             return 100
 
         def drop(self, why: str, count: int) -> None:

@@ -21,7 +21,7 @@ class ScriptedModel:
         self.answer = answer
         self.material = ""
 
-    def questions(self, turns: int) -> int:
+    def questions(self, turns: int, most: int) -> int:
         return 100
 
     def drop(self, why: str, count: int) -> None:

@@ -438,7 +438,7 @@ class Speaking:
         self.text = text
         self.asked = 0
 
-    def questions(self, turns: int) -> int:
+    def questions(self, turns: int, most: int) -> int:
         return 100
 
     def drop(self, why: str, count: int) -> None:

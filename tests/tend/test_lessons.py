@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from memfolio.clock import SettableClock
+from memfolio.govern.proposals import state_lines
 from memfolio.memory import Memory
+from memfolio.state import Op
 from memfolio.tend.lessons import BY, Lesson
 from memfolio.types import MemoryItem, Origin
 
@@ -33,11 +35,11 @@ def texts(lesson: Lesson) -> list[str]:
 
 
 def test_agent_is_handed_turns_with_what_is_known_and_they_are_read_once(memory: Memory) -> None:
-    say(memory, "My gym is in Harlow Street.")
+    first = say(memory, "My gym is in Harlow Street.")
     memory.end_session("s-1")
     turn, answer = say(memory, "The gym by the canal is mine now.", "s-2"), say(memory, "Noted.", "s-2", "assistant")
     lesson = memory.learn()
-    assert [each.id for each in lesson.turns] == [turn.id, answer.id]
+    assert [each.id for each in lesson.turns] == [first.id, turn.id, answer.id]
     [known] = lesson.known
     assert "Harlow" in known.content
     done = memory.learn([told(turn, "Alex's gym is by the canal", corrects=known.id)], through=answer.id)
@@ -147,3 +149,132 @@ def test_other_projects_are_not_handed_out(home: Path, tmp_path: Path, monkeypat
             say(memory, f"The server of {name} is called heron.", f"s-{name}")
     with Memory.open(home, background=False, project=tmp_path / "two") as memory:
         assert [each.session for each in memory.learn().turns] == ["s-two"]
+
+
+# What the rules have read in the night, an agent that learns reads again, and learns more from it.
+
+
+def statements(memory: Memory) -> set[str]:
+    return {each.content for each in memory.vault.entries("main") if each.source == "extraction"}
+
+
+def test_what_only_the_rules_have_read_is_handed_out_once_with_what_they_made_of_it(memory: Memory) -> None:
+    turn = say(memory, "I live in Berlin, and the flat above the bakery is home since May.")
+    memory.end_session("s-1")
+    lesson = memory.learn()
+    assert [each.id for each in lesson.turns] == [turn.id]
+    assert "Alex lives in Berlin" in [each.content for each in lesson.known]
+    better = "Alex lives in Berlin, in the flat above the bakery, since May"
+    by_rules = next(each for each in lesson.known if each.content == "Alex lives in Berlin")
+    done = memory.learn([told(turn, better, corrects=by_rules.id)], through=turn.id)
+    assert (texts(done), done.turns) == ([better], ())
+    old = memory.get(by_rules.id)
+    assert old is not None
+    assert old.superseded_by == done.learned[0].id
+    assert memory.learn().turns == ()
+    assert memory.end_session("s-1") is None
+    [page] = memory.vault.names("agents/main/sessions")
+    shown = memory.vault.page(f"agents/main/sessions/{page}")
+    assert shown is not None
+    assert (f"- {better} (" in shown.text, "- Alex lives in Berlin (" in shown.text) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "said", ["Alex lives in Berlin", "Alex lives in Berlin now", "Alex's sister Mia lives in Graz"]
+)
+def test_what_the_rules_said_already_adds_nothing(memory: Memory, said: str) -> None:
+    turn = say(memory, "I live in Berlin now. My sister Mia lives in Graz with her cat.")
+    memory.end_session("s-1")
+    before, uses = statements(memory), {each.id: each.access_count for each in memory.learn().known}
+    assert before
+    memory.learn([told(turn, said)], through=turn.id)
+    assert statements(memory) == before
+    assert {each: found.access_count for each in uses if (found := memory.get(each))} == uses
+    *_, last = state_lines(memory.vault, "main", Op.SESSION)
+    assert (last["mentions"], last["relations"]) == ([], [])
+
+
+def test_what_the_rules_missed_is_learned_from_turns_that_they_read(memory: Memory) -> None:
+    turn = say(memory, "I live in Berlin. The bakery downstairs sells the rye bread that I miss when I travel.")
+    memory.end_session("s-1")
+    before = statements(memory)
+    new = "Alex misses the rye bread of the bakery downstairs when travelling"
+    assert texts(memory.learn([told(turn, new, type="preference")], through=turn.id)) == [new]
+    assert statements(memory) == before | {new}
+
+
+def test_what_the_rules_made_is_known_however_many_turns_are_handed_out(memory: Memory) -> None:
+    for number in range(20):
+        memory.remember(f"The weather was fine on day {number}", type="fact")
+        say(memory, f"Question {number}: what is the weather like today?")
+    turn = say(memory, "I play the cello in the orchestra of Graz.")
+    memory.end_session("s-1")
+    assert (turn.id,) in [each.derived_from for each in memory.learn().known]
+
+
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [("Alex lives in Berlin, and the flat above the bakery is home", 1), ("alex lives in Berlin.", 0)],
+)
+def test_better_words_for_the_same_replace_what_they_name(memory: Memory, said: str, learned: int) -> None:
+    turn = say(memory, "I live in Berlin, and the flat above the bakery is home.")
+    memory.end_session("s-1")
+    [known] = memory.learn().known
+    done = memory.learn([told(turn, said, corrects=known.id)], through=turn.id)
+    old = memory.get(known.id)
+    assert old is not None
+    assert (len(done.learned), old.superseded_by is not None) == (learned, bool(learned))
+
+
+def test_what_was_forgotten_or_corrected_is_not_learned_from_its_turn_in_other_words(memory: Memory) -> None:
+    turn = say(memory, "My gym is in Harlow Street. I live in Berlin.")
+    memory.end_session("s-1")
+    gym, home = sorted(memory.learn().known, key=lambda each: "Berlin" in each.content)
+    memory.forget(gym.id)
+    memory.correct(home.id, "Alex lives in Bergen")
+    words = ["Alex goes to a gym in Harlow Street", "Alex's home is in Berlin", "Alex lives in Berlin at present"]
+    done = memory.learn([told(turn, each) for each in words], through=turn.id)
+    assert texts(done) == ["Alex's home is in Berlin"]  # what is said in wholly other words is not recognised
+
+
+def test_turns_that_the_rules_have_read_wait_a_week_and_others_for_ever(memory: Memory, clock: SettableClock) -> None:
+    say(memory, "I live in Berlin.", "old")
+    memory.end_session("old")
+    unread = say(memory, "I drink green tea.", "unread")
+    clock.advance(days=6)
+    read = say(memory, "I work at Acme.", "new")
+    memory.end_session("new")
+    assert [each.session for each in memory.learn().turns] == ["old", "unread", "new"]
+    clock.advance(days=2)
+    assert [each.id for each in memory.learn().turns] == [unread.id, read.id]
+
+
+def test_reminder_that_the_rules_noted_comes_up_once(memory: Memory, clock: SettableClock) -> None:
+    turn = say(memory, "Can you remind me to book the boiler check on 20 November?")
+    memory.end_session("s-1")
+    [noted] = memory.mind.items("intention")
+    asked = told(turn, "Alex wants to book the boiler check", type="task", due="2026-11-20T09:00")
+    memory.learn([asked], through=turn.id)
+    assert [each.id for each in memory.mind.items("intention")] == [noted.id]
+
+
+def test_turn_that_is_read_again_ends_nothing_that_was_asked_for_since(memory: Memory) -> None:
+    turn = say(memory, "I called the plumber, that is done.")
+    memory.end_session("s-1")
+    say(memory, "Remind me to call the plumber on 20 November.", "s-2")
+    memory.end_session("s-2")
+    [noted] = memory.mind.items("intention")
+    memory.learn(through=turn.id)
+    assert [each.id for each in memory.mind.items("intention")] == [noted.id]
+
+
+def test_lesson_about_turns_that_the_rules_have_read_is_undone_as_one_change(memory: Memory) -> None:
+    turn = say(memory, "I live in Berlin. The flat above the bakery is home.")
+    memory.end_session("s-1")
+    new, before = "Alex's home is the flat above the bakery", statements(memory)
+    assert texts(memory.learn([told(turn, new)], through=turn.id)) == [new]
+    memory.audit.undo(memory.vault.head, by=BY)
+    assert (statements(memory), [each.id for each in memory.learn().turns]) == (before, [turn.id])
+    assert new not in [each.content for each in memory.learn().known]
+    other = "Alex calls the flat above the bakery home"
+    assert texts(memory.learn([told(turn, other)], through=turn.id)) == [other]

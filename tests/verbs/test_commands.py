@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
+from memfolio.memory import Memory
+from memfolio.rooms import method_named
 from memfolio.serve.cli.derive import below, command, listed, parameters_of, rows
-from memfolio.verbs.verb import method_named, verbs_at
+from memfolio.verbs.verb import verbs_at
 
 PATHS = [path for name in listed() for path in below(name) or [name]]
 WORDS = {
@@ -63,7 +65,9 @@ def test_help_loads_no_room(args: list[str]) -> None:
 
 @pytest.mark.parametrize("path", sorted({row["does"] for row in rows().values() if "does" in row}))
 def test_what_a_method_takes_is_read_from_its_source(path: str) -> None:
-    loaded = {name: each for name, each in inspect.signature(method_named(path)).parameters.items() if name != "self"}
+    loaded = {
+        name: each for name, each in inspect.signature(method_named(Memory, path)).parameters.items() if name != "self"
+    }
     read = parameters_of(path)
     assert [(name, each.kind, each.annotation) for name, each in read.items()] == [
         (name, each.kind, each.annotation) for name, each in loaded.items()

@@ -6,27 +6,37 @@ import ast
 import asyncio
 import inspect
 import json
-from collections.abc import Iterator
-from functools import cached_property
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memfolio import memory as memory_module
 from memfolio.aio import AsyncMemory
-from memfolio.govern import proposals as proposal
-from memfolio.knowledge.rules import Rules
+from memfolio.arguments import draft_of
+from memfolio.clock import SettableClock
+from memfolio.errors import ContentError, InputError, ProposedError
+from memfolio.govern import rooms as govern_rooms
+from memfolio.govern.gate import proposable
+from memfolio.govern.proposals import ProposableVerbs
 from memfolio.memory import Memory
-from memfolio.rooms import Rooms
+from memfolio.rooms import Rooms, method_named
 from memfolio.serve.cli.app import run
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.mcp.server import described
+from memfolio.signature import verb_rows
+from memfolio.types import Attribution, MemoryItem
 from memfolio.verbs.verb import SETS, Verb, rows, table, tools_of
 from tests.serve.http.conftest import serving
 
 ALL = table()
+BY = Attribution(actor="human", trigger="test")
+ANNOUNCER = Attribution(actor="bot:announce", trigger="announce")
 
 
 def shout(memory: Memory, text: str, times: int = 1) -> dict[str, str]:
@@ -130,24 +140,61 @@ def test_who_may_only_read_writes_through_no_other_tool(home: Path, caller: Call
         assert answer.use_tool(name="fact_query")["facts"] == []
 
 
-def test_a_proposal_carries_what_its_verb_takes(home: Path) -> None:
-    own = {"by", "dry_run", "tier"}  # who decides, and another name for store
-    by_words = {"every", "subject", "predicate", "object", "below", "base"}
-    """What may mean something else by the time it is approved."""
-    with Memory.open(home, background=False) as memory:
-        for verb, how in proposal.VERBS.items():
-            if verb == "ontology.commit":
-                continue  # takes one term, which is carried field by field
-            method = Rules.create if verb == "rules.create" else attrgetter(verb)(memory)
-            signature = inspect.signature(method).parameters
-            taken = set(signature) - {"self"}
-            carried = {how.body, *how.names} - {""}
-            assert carried <= taken, verb
-            assert taken - carried - own <= by_words, verb
-            required = {name for name in carried if signature[name].default is inspect.Parameter.empty}
-            # Another argument could take the place of these ids; a proposal names what it means.
-            assert how.needed - required == ({"id"} if verb in ("archive", "facts.retract") else set()), verb
-            assert required <= how.needed, verb
+def announce(
+    self: Memory,
+    words: str,
+    *,
+    times: int = 1,
+    to: Iterable[str] = (),
+    at: datetime | None = None,
+    by: Attribution = ANNOUNCER,
+) -> MemoryItem:
+    """Say something again and again."""
+    return self._add([draft_of(content=" ".join([words] * times), tags=tuple(to), at=at)], by)[0]
+
+
+@pytest.fixture
+def proposable_toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A method under the policy, and its row."""
+    monkeypatch.setattr(Memory, "announce", proposable("announce")(announce), raising=False)
+    row = {"effect": "add", "renamed": {"count": "times"}, "proposal": {"says": "Announce", "body": "words"}}
+    monkeypatch.setitem(verb_rows()["memory"], "announce", row)
+    rows.cache_clear()
+    yield
+    rows.cache_clear()
+
+
+@pytest.mark.usefixtures("proposable_toy")
+def test_a_verb_of_one_row_is_proposed_edited_and_carried_out(home: Path, clock: SettableClock) -> None:
+    (home / "agents/helper").mkdir(parents=True)
+    (home / "agents/helper/agent.toml").write_text('policy = "proposes"\nproposes_to = "main"\n')
+    at = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
+    with Memory.open(home, clock=clock, background=False) as main:
+        with Memory.open(home, "helper", clock=clock, background=False) as helper:
+            call = {"words": "tea is ready", "to": ["kitchen"], "at": at.isoformat()}
+            with pytest.raises(ProposedError):
+                tools_of("memory")["announce"](helper, call | {"times": 2})
+            for wrong in ({"times": "often"}, {"loud": True}, {"at": "tea time"}, {"words": ""}, {"to": [1]}):
+                with pytest.raises((InputError, ContentError)):
+                    helper.proposals.call("announce", call | wrong)
+            assert helper.proposals.call("announce", {"words": "tea", "count": 2}).arguments["times"] == 2
+        [found] = main.proposals.pending()
+        assert found.title == "Announce: tea is ready"
+        page = home / found.path
+        fields = ["- **Do**: announce", "- **Times**: 2", '- **To**: ["kitchen"]', f"- **At**: {at.isoformat()}"]
+        assert page.read_text().splitlines()[2:6] == fields
+        page.write_text(page.read_text().replace("**Times**: 2", "**Times**: many"))
+        assert "line 4: times is 'many' (pass a value of type integer)" in main.proposals.broken()[0].message
+        page.write_text(page.read_text().replace("**Times**: many", "**Times**: 3"))
+        made = main.proposals.commit(found.id, shown=main.proposals.get(found.id).shown, by=BY)
+        assert isinstance(made, MemoryItem)
+        assert (made.content, made.tags, made.event_time) == (" ".join(["tea is ready"] * 3), ("kitchen",), at)
+
+
+def test_each_method_under_the_policy_has_a_row_that_says_how_it_is_proposed() -> None:
+    code = (Path(inspect.getfile(module)).read_text("utf-8") for module in (memory_module, govern_rooms))
+    under_policy = set(re.findall(r'proposable\("([\w.]+)"\)', "".join(code)))
+    assert under_policy <= set(ProposableVerbs(partial(method_named, Memory)))
 
 
 def test_type_checkers_see_the_verbs_and_rooms_that_an_async_memory_has() -> None:

@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from hashlib import blake2b
 from itertools import count
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from memfolio.errors import (
     ConflictError,
     ContentError,
     DiskError,
-    InputError,
     MemfolioError,
     PageChangedError,
     PolicyError,
@@ -50,6 +49,9 @@ from memfolio.vault.lines import is_packed, read_lines, text_of
 from memfolio.vault.paths import SHARED, Form, Ledger, Sensitivity, agent_of, form_of, sensitivity, state_ledger
 from memfolio.vault.sections import BEGIN, OURS
 from memfolio.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from memfolio.govern.proposals import ProposableVerbs
 
 # What a change does, in the words of the policy. Pure.
 
@@ -359,12 +361,13 @@ class Gate:
         agent: str,
         *,
         find: Callable[[Collection[str]], Mapping[str, MemoryItem]],
+        proposable: ProposableVerbs,
         speaker: str | None = None,
     ) -> None:
         config = vault.config
         own = MANUAL if config.proposals.review == "manual" else ()
         self.policy = Policy.of(config.policy.preset, (*config.policy.rows, *own))
-        self._vault, self._agent, self._find = vault, agent, find
+        self._vault, self._agent, self._find, self.proposable = vault, agent, find, proposable
         self._speaker = config.speaker if speaker is None else speaker
         self._rows: dict[tuple[Deed, Role, Origin | None], PolicyRow] = {}
         # Threads share a memory, and each carries out decisions of its own.
@@ -520,7 +523,8 @@ class Gate:
 
         before = self._vault.content(operation.path)
         try:
-            page, was = parse(operation.path, operation.content or b""), before and parse(operation.path, before)
+            read = partial(parse, self.proposable, operation.path)
+            page, was = read(operation.content or b""), before and read(before)
         except ContentError:
             return False
         # A new page must say nothing but what it would say if memfolio had written it.
@@ -602,14 +606,12 @@ def _joined(change: Change, decision: Decision) -> Change:
 P = ParamSpec("P")
 R = TypeVar("R")
 Remember = Callable[..., MemoryItem]
-LEFT_OUT = ("self", "by", "dry_run")
-"""Parameters of a call that are not part of a proposal."""
 DISTINCT = ("kind", "user", "at", "valid_from", "valid_until", "attributes")
 """Fields that make two memories with the same text, type and store different, if given."""
 
 
 def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Propose the call of a method if the policy requires approval; its object has `_propose(intent, error)`.
+    """Propose the call of a method if the policy requires approval; its object has `_propose(verb, arguments, error)`.
 
     If the proposal is committed at once, its result is returned as if the call had been made; otherwise ProposedError
     names the proposal.
@@ -623,15 +625,9 @@ def proposable(verb: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except PolicyError as error:
                 if not error.can_propose or kwargs.get("dry_run"):
                     raise
-                from memfolio.govern.proposals import intent_of
-
                 given = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
                 given |= given.pop("fields", {})
-                try:
-                    intent = intent_of(verb, {name: each for name, each in given.items() if name not in LEFT_OUT})
-                except InputError:  # no page can hold this call
-                    raise error from None
-                proposal = cast(Any, args[0])._propose(intent, error)
+                proposal = cast(Any, args[0])._propose(verb, given, error)
                 if proposal.made is None:
                     raise ProposedError(
                         proposal.id, row=error.row, to=proposal.to, proposer=proposal.proposer

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache, partial
+from inspect import Parameter
 from itertools import dropwhile, takewhile
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from memfolio.arguments import CHECKS, check_known, choose, nearest
 from memfolio.errors import (
@@ -28,8 +29,9 @@ from memfolio.govern.gate import FOREIGN, OWNER, Gate
 from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
 from memfolio.policy import Deed, Role
 from memfolio.recall.searcher import Searcher
+from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
 from memfolio.state import Op, moment
-from memfolio.text import clip, packaged_table, printable
+from memfolio.text import clip, printable
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store, check_token, frozen
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
@@ -51,35 +53,119 @@ from memfolio.vault.vault import Vault
 
 WORDS = 80
 """Characters of a text that its title shows."""
-TIMES = ("at", "valid_from", "valid_until")
+LEFT_OUT = ("self", "by", "dry_run", "on_progress")
+"""Parameters that are no part of a call that waits."""
 
 
 _LIKE_ID = re.compile(r"[A-Za-z]-[0-9a-f-]{4,}")
 
 
-class ProposableVerb(NamedTuple):
-    """A verb that can be proposed: its title, the argument that is its text, and its other arguments."""
+@dataclass(frozen=True, slots=True)
+class ProposableVerb:
+    """A verb whose call can be proposed: what its row in the table of verbs says, and the signature of its method.
 
+    Its row `says` how the title begins, names the argument that is the `body` of the page, and those that a proposal
+    `takes`, if not all: these are needed.
+    """
+
+    path: str
+    """The method, such as "core.add"."""
+    effect: str
     says: str
     body: str
-    names: tuple[str, ...]
+    parameters: Mapping[str, Parameter]
     needed: frozenset[str]
-    """The arguments that a call cannot leave out."""
+    renamed: Mapping[str, str]
+    """Other spellings of arguments."""
 
     @classmethod
-    def from_row(cls, says: str, names: str, body: str = "") -> ProposableVerb:
-        """A verb as `proposals.toml` has it."""
-        needed = frozenset(each for each in (*body.split(), *names.split()) if each[-1] != "?")
-        return cls(says, body.rstrip("?"), tuple(names.replace("?", "").split()), needed)
+    def of(cls, path: str, method: Callable[..., Any], row: Mapping[str, Any]) -> ProposableVerb:
+        how, renamed = row["proposal"], row.get("renamed", {})
+        given = parameters_of(signature_of(method), (*LEFT_OUT, *renamed))
+        taken = {name: given[name] for name in how["takes"].split()} if "takes" in how else given
+        needed = frozenset(name for name, each in taken.items() if "takes" in how or each.default is each.empty)
+        return cls(path, row["effect"], how["says"], how.get("body", ""), taken, needed, renamed)
+
+    @property
+    def names(self) -> list[str]:
+        """The arguments that are fields of a page, in their order there."""
+        # What a person may want to change comes first.
+        return sorted((each for each in self.parameters if each != self.body), key=lambda name: name not in LABELS)
 
     @property
     def names_memory(self) -> bool:
         return not {"id", "what"}.isdisjoint(self.names)
 
+    def is_time(self, name: str) -> bool:
+        return self.parameters[name].annotation is datetime or CHECKS.get(name) is CHECKS["at"]
+
+    def checked(self, name: str, value: Any) -> Any:
+        """An argument in its normal form, as JSON has it."""
+        check_known(f"{self.path} has no", [name], self.parameters)
+        value = self._read(name, value)
+        if self.path == "forget" and not (isinstance(value, str) and _LIKE_ID.fullmatch(value)):
+            raise InputError(
+                "a description may mean something else by the time it is approved", hint="name it by its id"
+            )
+        if isinstance(value, datetime):
+            return iso_of(value)
+        value = plain(value.value if isinstance(value, StrEnum) else value, name)
+        encoded(json.dumps(value, ensure_ascii=False))  # refuses what no file can hold
+        return value
+
+    def _read(self, name: str, value: Any) -> Any:
+        shape = shape_of(self.parameters[name].annotation)
+        if name == self.body:
+            return _lines(value) if shape.get("type") == "array" else CHECKS["content"](name, value)
+        if self.is_time(name):
+            return CHECKS["at"](name, (read_moment(value, UTC) or value) if isinstance(value, str) else value)
+        if name in CHECKS:
+            return CHECKS[name](name, value)
+        value = list(value) if isinstance(value, tuple | set | frozenset) else value
+        if not fits(value, shape):
+            raise InputError(f"{name} is {str(value)[:40]!r}", hint=f"pass {in_words(shape)}")
+        return value
+
+
+class ProposableVerbs:
+    """The verbs whose calls can be proposed, by their paths; `method_named` finds the method at one."""
+
+    def __init__(self, method_named: Callable[[str], Callable[..., Any]]) -> None:
+        self._method_named = method_named
+        self._known: dict[str, ProposableVerb] = {}
+
+    def __getitem__(self, path: str) -> ProposableVerb:
+        if path not in self._known:
+            rows = self._rows()
+            if path not in rows:
+                raise InputError(f"{path[:40]!r} cannot be proposed", hint=nearest(path, list(rows)))
+            # Each when it is asked for: its method's module may not be loaded yet.
+            self._known[path] = ProposableVerb.of(path, self._method_named(path), rows[path])
+        return self._known[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows())
+
+    @staticmethod
+    def _rows() -> dict[str, Mapping[str, Any]]:
+        found = ((name, row) for rows in verb_rows().values() for name, row in rows.items() if "proposal" in row)
+        return {row.get("does", name): row for name, row in found}
+
+    def call(self, path: str, arguments: Mapping[str, Any]) -> ProposedCall:
+        """A call with its arguments checked, in the form a page can hold; raises InputError if invalid."""
+        return _call(self[path], arguments)
+
+
+def _call(how: ProposableVerb, arguments: Mapping[str, Any]) -> ProposedCall:
+    given = {how.renamed.get(name, name): value for name, value in arguments.items() if value is not None}
+    checked = {name: how.checked(name, value) for name, value in given.items()}
+    if missing := how.needed - checked.keys():
+        raise InputError(f"{how.path} lacks its {min(missing)}", hint="say what is meant")
+    told = {name: value for name, value in checked.items() if value != [] or name == how.body}
+    return ProposedCall(how.path, told, how)
+
 
 _TRIPLE = ("subject", "predicate", "object")
-VERBS = {verb: ProposableVerb.from_row(**row) for verb, row in packaged_table("govern/data/proposals.toml").items()}
-"""Calls that can be proposed."""
 
 
 class ProposalStatus(StrEnum):
@@ -92,15 +178,16 @@ class ProposalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProposedCall:
-    """A call of a verb, with arguments as JSON has them; `intent_of` makes and checks it."""
+    """A call of a verb, with arguments as JSON has them; `ProposableVerbs.call` makes and checks it."""
 
     verb: str
     arguments: Mapping[str, Any]
+    how: ProposableVerb = field(repr=False, compare=False)
 
     @property
     def text(self) -> str:
         """What it is about, in words."""
-        given = (VERBS[self.verb].body, "text", "what", "id", "keep")
+        given = (self.how.body, "text", "what", "id", "keep")
         # The body first; a call without one is told by what it names.
         value = next((self.arguments[name] for name in given if self.arguments.get(name)), "")
         return "\n".join(value) if isinstance(value, list) else str(value)
@@ -146,7 +233,7 @@ class Proposal:
 
     @property
     def title(self) -> str:
-        return f"{VERBS[self.intent.verb].says}: {first_words(self.about or self.intent.named or self.intent.text)}"
+        return f"{self.intent.how.says}: {first_words(self.about or self.intent.named or self.intent.text)}"
 
 
 def first_words(text: str) -> str:
@@ -154,62 +241,9 @@ def first_words(text: str) -> str:
     return clip(printable(text[: 4 * WORDS]), WORDS)
 
 
-def intent_of(verb: str, arguments: Mapping[str, Any]) -> ProposedCall:
-    """Return the call with its arguments checked, in the form a page can hold; raises InputError if invalid."""
-    known_verb(verb)
-    given = {"store" if name == "tier" else name: value for name, value in arguments.items() if value is not None}
-    checked = {name: checked_argument(verb, name, value) for name, value in given.items()}
-    if missing := VERBS[verb].needed - checked.keys():
-        raise InputError(f"{verb} lacks its {min(missing)}", hint="say what is meant")
-    return ProposedCall(verb, {name: value for name, value in checked.items() if value != [] or name == "lines"})
-
-
-def known_verb(verb: str) -> str:
-    """`verb` if it can be proposed."""
-    if verb not in VERBS:
-        raise InputError(f"{verb[:40]!r} cannot be proposed", hint=nearest(verb, list(VERBS)))
-    return verb
-
-
-def checked_argument(verb: str, name: str, value: Any) -> Any:
-    """An argument in its normal form, as JSON has it."""
-    names = (VERBS[verb].body, *VERBS[verb].names)
-    check_known(f"{verb} has no", [name], names)
-    value = _CHECKS.get(name, CHECKS["user"])(name, value)
-    if verb == "forget" and not _LIKE_ID.fullmatch(value):
-        raise InputError("a description may mean something else by the time it is approved", hint="name it by its id")
-    if isinstance(value, datetime):
-        return iso_of(value)
-    value = plain(value.value if isinstance(value, StrEnum) else value, name)
-    encoded(json.dumps(value, ensure_ascii=False))  # refuses what no file can hold
-    return value
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is {str(value)[:40]!r}", hint="say true or false")
-    return value
-
-
-def _lines(_: str, value: Any) -> list[str]:
+def _lines(value: Any) -> list[str]:
     text = value if isinstance(value, str) else "\n".join(map(str, value))
     return [line for each in text.split("\n") if (line := " ".join(each.split()))]
-
-
-def _time(name: str, value: object) -> object:
-    return CHECKS[name](name, (read_moment(value, UTC) or value) if isinstance(value, str) else value)
-
-
-_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
-    **CHECKS,
-    **dict.fromkeys(("text", "new"), CHECKS["content"]),
-    **dict.fromkeys(("pinned", "enabled", "functional"), _flag),
-    **dict.fromkeys(("rule", "definition"), CHECKS["content"]),
-    "factor": CHECKS["confidence"],
-    **dict.fromkeys(("synonyms", "memories"), CHECKS["tags"]),
-    **dict.fromkeys(TIMES, _time),
-    "lines": _lines,
-}
 
 
 # The page of a proposal, which people read and edit: a title, a field a line, a rule, and below it the memory that is
@@ -251,7 +285,7 @@ FIELDS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
 
 def render(proposal: Proposal) -> str:
     """The page of a proposal."""
-    intent, how = proposal.intent, VERBS[proposal.intent.verb]
+    intent, how = proposal.intent, proposal.intent.how
     fields = {_label(name): _say(name, intent.arguments[name]) for name in how.names if name in intent.arguments}
     fields |= {label: say(value) for label, (name, say, _) in FIELDS.items() if (value := getattr(proposal, name))}
     lines = "\n".join(f"- **{label}**: {value}" for label, value in {"Do": intent.verb, **fields}.items())
@@ -295,7 +329,7 @@ def read_value(name: str, text: str) -> Any:
     return list(read_tags(text)) if name == "tags" and not isinstance(value, list) else value
 
 
-def parse(path: str, content: bytes) -> Proposal:
+def parse(verbs: ProposableVerbs, path: str, content: bytes) -> Proposal:
     """The proposal on a page; ContentError names the line that makes no sense."""
     match, to = PATH.fullmatch(path), agent_of(path)
     with _line(path, content.count(b"\n")):
@@ -308,24 +342,24 @@ def parse(path: str, content: bytes) -> Proposal:
     rule = lines.index(RULE)
     fields = _fields(path, lines[:rule])
     take = partial(_take_field, path, fields)
-    verb = take("Do", known_verb)
-    given = {name: take(_label(name), partial(_argument, verb, name)) for name in VERBS[verb].names}
+    how = take("Do", verbs.__getitem__)
+    given = {name: take(_label(name), partial(_argument, how, name)) for name in how.names}
     fields_read = {name: take(label, read) for label, (name, _, read) in FIELDS.items()}
     for label, (number, _) in fields.items():
         with _line(path, number):
             raise InputError(f"there is no field {label[:40]!r} here")
     with _line(path, rule + 2):
-        about, below = _unquoted(lines[rule + 1 :]) if VERBS[verb].names_memory else ("", lines[rule + 1 :])
-        text, body = normalise_content("\n".join(below)), VERBS[verb].body
-        if text and not body:
-            raise InputError(f"{verb} takes no text")
-        intent = intent_of(verb, {**given, body: text} if body else given)
+        about, below = _unquoted(lines[rule + 1 :]) if how.names_memory else ("", lines[rule + 1 :])
+        text = normalise_content("\n".join(below))
+        if text and not how.body:
+            raise InputError(f"{how.path} takes no text")
+        intent = _call(how, {**given, how.body: text} if how.body else given)
     known = {name: each for name, each in fields_read.items() if each is not None}
     return Proposal(id=match[1], to=to, intent=intent, about=about, **known)
 
 
-def _argument(verb: str, name: str, text: str) -> Any:
-    return checked_argument(verb, name, read_value(name, text))
+def _argument(how: ProposableVerb, name: str, text: str) -> Any:
+    return how.checked(name, read_value(name, text))
 
 
 def _fields(path: str, lines: list[str]) -> dict[str, tuple[int, str]]:
@@ -419,7 +453,7 @@ def _claim(text: str) -> KnownStatementAbout:
 
 def carry_out(memory: object, intent: ProposedCall) -> object:
     """Call the verb of a `Memory` that an intent names."""
-    given = {name: moment(value) if name in TIMES else value for name, value in intent.arguments.items()}
+    given = {name: moment(value) if intent.how.is_time(name) else value for name, value in intent.arguments.items()}
     return attrgetter(intent.verb)(memory)(**given)
 
 
@@ -434,8 +468,6 @@ COMMITTED, REJECTED, EXPIRED = "committed", "rejected", "expired"
 TENDER = Attribution(actor="system:tend", trigger="expire")
 REVIEWER = Attribution(actor="system:review", trigger="review")
 PROPOSER = Attribution(actor="bot:propose", approval=Approval.PENDING, trigger="propose")
-ADDING = ("remember", "facts.assert_", "rules.create", "ontology.commit")
-"""Verbs that add something, which is for the agent that decides on it."""
 DEFAULT_CONFIDENCE = 0.7
 """How sure an agent counts as that does not say."""
 MOST = 100
@@ -449,8 +481,10 @@ def propose_instead(proposals: Proposals, searcher: Searcher, intent: ProposedCa
     """Propose a call that the policy refused, to the agent whose memory it is about."""
     named = intent.arguments.get("id") or intent.arguments.get("what")
     found = searcher.find(named) if named else None
-    mine = searcher.agent if intent.verb.startswith(("core.", "graph.")) or not found else found.agent
-    to = None if intent.verb in ADDING or mine == SHARED else mine
+    is_own = intent.verb.startswith(("core.", "graph."))
+    mine = searcher.agent if is_own or not found else found.agent
+    # What is added is for the agent that decides on it.
+    to = None if (intent.how.effect == "add" and not is_own) or mine == SHARED else mine
     return proposals.add(intent, by=replace(PROPOSER, trigger=intent.verb), row=error.row, to=to)
 
 
@@ -470,6 +504,10 @@ class Proposals:
         self._vault, self._searcher, self._agent, self._gate = vault, searcher, agent, gate
         self._do, self._elsewhere, self._settings = do, elsewhere, vault.config.proposals
 
+    def call(self, verb: str, arguments: Mapping[str, Any]) -> ProposedCall:
+        """A call that can be proposed, with its arguments checked; InputError says why this one cannot."""
+        return self._gate.proposable.call(verb, arguments)
+
     def add(
         self, intent: ProposedCall, *, by: Attribution, row: str = "", to: str | None = None, note: str = ""
     ) -> Proposal:
@@ -477,7 +515,7 @@ class Proposals:
 
         `note` is for whoever decides.
         """
-        intent, role, target = intent_of(intent.verb, intent.arguments), self._gate.role_of(by), self._target(to)
+        intent, role, target = _call(intent.how, intent.arguments), self._gate.role_of(by), self._target(to)
         is_lesser = role is not Role.OWNER and (self._gate.is_lesser or target != self._agent)
         by = replace(by, actor=f"subagent:{self._agent}" if is_lesser else by.actor, approval=Approval.PENDING)
         now, lasts = self._vault.home.now(), self._settings.expire
@@ -704,7 +742,7 @@ class Proposals:
 
     def _read(self, path: str) -> Proposal | None:
         page = self._vault.page(path)
-        return replace(parse(path, page.content), hash=page.hash) if page else None
+        return replace(parse(self._gate.proposable, path, page.content), hash=page.hash) if page else None
 
     def _mark(self, intent: ProposedCall) -> str:
         """A hash that identifies a content without revealing it."""
@@ -753,4 +791,4 @@ def _approved(proposal: Proposal, overrides: Mapping[str, Any]) -> ProposedCall:
     is_untrusted = intent.arguments.get("origin") == Origin.UNTRUSTED
     attributes = {**intent.arguments.get("attributes", {}), "proposed_by": proposal.proposer}
     origin = Origin.UNTRUSTED if is_untrusted else Origin.AGENT
-    return intent_of("remember", {**intent.arguments, **overrides, "origin": origin, "attributes": attributes})
+    return _call(intent.how, {**intent.arguments, **overrides, "origin": origin, "attributes": attributes})

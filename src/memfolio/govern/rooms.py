@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from memfolio.errors import PolicyError
 from memfolio.govern.gate import Gate, proposable
-from memfolio.govern.proposals import Proposal, Proposals, ProposedCall, intent_of
+from memfolio.govern.proposals import Proposal, Proposals
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
-from memfolio.knowledge.ontology.term import Term, as_fields, term_from
+from memfolio.knowledge.ontology.term import Term, TermFields, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
-from memfolio.knowledge.rules import RULER, RuleInput, Rules, as_rule
+from memfolio.knowledge.rules import Rules, as_rule
 from memfolio.knowledge.verify import Evidence, related_memories
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
@@ -24,7 +24,7 @@ from memfolio.stores.core import BY, Core, CoreEdit
 from memfolio.types import Attribution, Origin
 from memfolio.vault.vault import Vault
 
-Propose = Callable[[ProposedCall, PolicyError], Proposal]
+Propose = Callable[[str, Mapping[str, Any], PolicyError], Proposal]
 
 
 class ProposingRoom:
@@ -83,14 +83,17 @@ class GovernedFacts(ProposingRoom, Facts):
 class GovernedRules(ProposingRoom, Rules):
     """Rules under the policy."""
 
+    create = proposable("rules.create")(Rules.create)
     toggle = proposable("rules.toggle")(Rules.toggle)
     delete = proposable("rules.delete")(Rules.delete)
-    _create = proposable("rules.create")(Rules.create)
 
-    def create(self, rule: RuleInput, *, by: Attribution = RULER, dry_run: bool = False, **fields: Any) -> Rule:
-        """See `Rules.create`; a proposal has the rule's text."""
-        text = rule if isinstance(rule, str) else render(as_rule(rule))
-        return self._create(text, **fields, by=by, dry_run=dry_run)
+    def __init__(self, *args: Any, propose: Propose, **kwargs: Any) -> None:
+        def propose_text(verb: str, given: Mapping[str, Any], error: PolicyError) -> Proposal:
+            rule = given.get("rule", "")
+            text = rule if isinstance(rule, str) else render(as_rule(rule))
+            return propose(verb, {**given, "rule": text} if rule else given, error)
+
+        super().__init__(*args, propose=propose_text, **kwargs)
 
 
 class GovernedOntology(ProposingRoom, Ontology):
@@ -101,7 +104,7 @@ class GovernedOntology(ProposingRoom, Ontology):
         return self.commit(**as_fields(self.resolved(term)), by=by, dry_run=dry_run)
 
     @proposable("ontology.commit")
-    def commit(self, *, by: Attribution = TERMER, dry_run: bool = False, **fields: Any) -> Added:
+    def commit(self, *, by: Attribution = TERMER, dry_run: bool = False, **fields: Unpack[TermFields]) -> Added:
         """Add the term with these fields, those of `as_fields`; `rationale` says on a proposal why it is needed."""
         return super().add(term_from(fields), by=by, dry_run=dry_run)
 
@@ -124,8 +127,8 @@ def propose_term(proposals: Proposals, ontology: Ontology, term: Term, rationale
     # The proposal must hold the term as it would be written, not as it was abbreviated.
     term = ontology.resolved(term)
     warnings = ontology.fitting(term).warnings
-    intent = intent_of("ontology.commit", as_fields(term) | {"rationale": rationale or None})
-    return proposals.add(intent, by=by, note="; ".join(warnings))
+    call = proposals.call("ontology.commit", as_fields(term) | {"rationale": rationale or None})
+    return proposals.add(call, by=by, note="; ".join(warnings))
 
 
 def evidence(vault: Vault, searcher: Searcher, ontology: Ontology, inference: Inference) -> Evidence:

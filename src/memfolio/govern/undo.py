@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from memfolio.errors import ContentError, HistoryError, NotFoundError, RefusedError
-from memfolio.govern.proposals import PATH, parse
+from memfolio.govern.proposals import PATH, ProposableVerbs, parse
 from memfolio.graph.grow import shrink
 from memfolio.index.facts import RETRACT
 from memfolio.index.graph import made_of
@@ -58,6 +58,7 @@ class Undone:
 def undo_source(
     vault: Vault,
     searcher: Searcher,
+    proposable: ProposableVerbs,
     source: str,
     by: Attribution,
     *,
@@ -71,7 +72,7 @@ def undo_source(
     """
     alone = nullcontext() if dry_run else vault.exclusive()
     with _indexes(vault, searcher, every_agent=every_agent) as indexes, alone:
-        return _Undo(vault, indexes, source, by).make(dry_run=dry_run)
+        return _Undo(vault, indexes, proposable, source, by).make(dry_run=dry_run)
 
 
 @contextmanager
@@ -91,6 +92,7 @@ def _indexes(vault: Vault, searcher: Searcher, *, every_agent: bool) -> Iterator
 class _Undo:
     vault: Vault
     indexes: Sequence[Index]
+    proposable: ProposableVerbs
     source: str
     by: Attribution
     going: Found = field(default_factory=dict)
@@ -275,7 +277,7 @@ class _Undo:
         if not PATH.fullmatch(page.path):
             return any(each in self.going for each in _ID.findall(to_text(page.content)))
         with suppress(ContentError):  # nobody can approve it either
-            given = parse(page.path, page.content).intent.arguments
+            given = parse(self.proposable, page.path, page.content).intent.arguments
             sources = (given.get("source"), given.get("attributes", {}).get("source"))
             return self.source in sources or any(given.get(name) in self.going for name in ("id", "what"))
         return False

@@ -33,6 +33,7 @@ from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import (
     CURRENT,
     LIVE,
+    NOT_UNDONE,
     OUT_OF_SIGHT_WHERE,
     TRUSTED,
     Condition,
@@ -206,11 +207,14 @@ def by_ids(db: Connection, ids: Collection[str]) -> list[Located]:
     return list(located(db, "WHERE m.id IN carray(?)", (carray(tuple(ids)),))) if ids else []
 
 
-def learned_from(db: Connection, turns: Collection[str]) -> list[MemoryItem]:
-    """What was learned from these turns and holds, in the order in which it was."""
+def learned_from(db: Connection, turns: Collection[str], *, holds: bool = True) -> list[MemoryItem]:
+    """What was learned from these turns and, unless `holds` is false, holds, in the order in which it was."""
     sql = "SELECT source FROM edges WHERE type = 'derived_from' AND target IN carray(?)"
     made = tuple({str(each) for (each,) in of_ids(db, sql, turns)})
-    rest = f"WHERE m.id IN carray(?) AND m.source = '{LEARNED}' AND m.superseded_by IS NULL AND m.forgotten_at IS NULL"
+    # What was undone was never learned; what was forgotten was.
+    there = f"({NOT_UNDONE} OR m.forgotten_at IS NOT NULL)"
+    current = " AND m.superseded_by IS NULL AND m.forgotten_at IS NULL" if holds else ""
+    rest = f"WHERE m.id IN carray(?) AND m.source = '{LEARNED}' AND {there}{current}"
     found = located(db, f"{rest} ORDER BY m.created_at, m.id", (carray(made),)) if made else ()
     return [each.item for each in found]
 

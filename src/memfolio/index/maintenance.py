@@ -293,13 +293,15 @@ SPOKEN = Filter(forms=("memory",))
 _TURNS = "m.session IS NOT NULL AND m.role IS NOT NULL AND m.id < 'M-:' AND m.id > 'M-'"
 MARK = 8
 """With how many characters, the last of its id, a turn is marked as read: they depend on its text, time and agent."""
+NEVER = 1 << 62
+"""A time that no memory has."""
 MOST = 1000
 """The most memories compared with what was said, the newest ones."""
 
 
 @frozen
 class Conversation:
-    """A conversation with turns that nobody has learned from."""
+    """A conversation with turns that are to be learned from."""
 
     session: str
     unread: frozenset[str]
@@ -308,6 +310,8 @@ class Conversation:
     """When its last turn was written down."""
     page: str | None = None
     """The path of the page about it, if there is one."""
+    by_rules: frozenset[str] = frozenset()
+    """Those of these turns that the rules have read."""
 
 
 class About(NamedTuple):
@@ -327,37 +331,45 @@ def placeholders(ids: Iterable[str]) -> str:
     return "".join(each[-MARK:] for each in ids)
 
 
-def unheard(db: Connection, only: Collection[str] = ()) -> list[Conversation]:
+def unheard(db: Connection, only: Collection[str] = (), *, since: datetime | None = None) -> list[Conversation]:
     """Return conversations with turns that nobody has learned from, the one that ended first in front.
 
-    Returns all of them, or those that are named.
+    Returns all of them, or those that are named. With `since`, turns written down since then count as unread, too, if
+    only the rules have read them: a model or the agent learns more from them.
     """
-    named = clean(tuple(only))
-    read, pages = _read(db, named)
+    named, after = clean(tuple(only)), to_us(since) if since else NEVER
+    read, closely, pages = _read(db, named)
     condition, values = SPOKEN.where()
-    sql = f"""SELECT m.session, group_concat(m.id, ' '), max(m.created_at) FROM memories m
-        WHERE {_TURNS} AND {_among("m.session", named)} AND {condition} GROUP BY m.session ORDER BY 3, 1"""
+    late = "coalesce(group_concat(m.id, ' ') FILTER (WHERE m.created_at >= ?), '')"
+    sql = f"""SELECT m.session, group_concat(m.id, ' '), {late}, max(m.created_at) FROM memories m
+        WHERE {_TURNS} AND {_among("m.session", named)} AND {condition} GROUP BY m.session ORDER BY 4, 1"""
     found = []
-    for session, ids, last_us in db.execute(sql, (*named, *values)):
-        known = read.get(session, ())
-        if unread := frozenset(each for each in ids.split() if each[-MARK:] not in known):
-            found.append(Conversation(session=session, unread=unread, last_us=last_us, page=pages.get(session)))
+    for session, ids, lately, last_us in db.execute(sql, (after, *named, *values)):
+        known, learned = read.get(session, set()), closely.get(session, set())
+        by_rules = frozenset(each for each in lately.split() if each[-MARK:] in known - learned)
+        if unread := by_rules.union(each for each in ids.split() if each[-MARK:] not in known):
+            page = pages.get(session)
+            found.append(Conversation(session=session, unread=unread, last_us=last_us, page=page, by_rules=by_rules))
     return found
 
 
-def _read(db: Connection, named: Sequence[str]) -> tuple[dict[str, set[str]], dict[str, str]]:
-    """Return hashes of the turns read in each conversation, and the paths of the pages about them."""
-    session = "json_extract(s.line, '$.session')"
-    sql = f"""SELECT {session}, json_extract(s.line, '$.read'), json_extract(s.line, '$.page')
+_Marks = dict[str, set[str]]
+
+
+def _read(db: Connection, named: Sequence[str]) -> tuple[_Marks, _Marks, dict[str, str]]:
+    """Return the marks of the turns read in each conversation, by anybody and closely, and the paths of their pages."""
+    session, fields = "json_extract(s.line, '$.session')", ("read", "closely", "page")
+    sql = f"""SELECT {session}, {", ".join(f"json_extract(s.line, '$.{each}')" for each in fields)}
         FROM states s JOIN files f ON f.number = s.file
         WHERE s.op = 'session' AND {_among(session, named)} ORDER BY length(f.path), f.path, s.ordinal"""
-    read, pages = dict[str, set[str]](), dict[str, str]()
-    for name, mark, page in db.execute(sql, named):
-        if isinstance(mark, str):
-            read.setdefault(name, set()).update(mark[at : at + MARK] for at in range(0, len(mark), MARK))
+    read, closely, pages = _Marks(), _Marks(), dict[str, str]()
+    for name, *marked, page in db.execute(sql, named):
+        for found, marks in zip((read, closely), marked, strict=True):
+            if isinstance(marks, str):
+                found.setdefault(name, set()).update(marks[at : at + MARK] for at in range(0, len(marks), MARK))
         if isinstance(page, str):
             pages[name] = page
-    return read, pages
+    return read, closely, pages
 
 
 def _among(column: str, named: Sequence[str]) -> str:

@@ -78,10 +78,16 @@ def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
 
     What it is not shown is read by the rules.
     """
+    return read_by_model(model, turns, len(turns))[0]
+
+
+def read_by_model(model: Model, turns: Sequence[Turn], counted: int) -> tuple[Learned, set[int]]:
+    """The same, with the places of the turns that the model was shown; so many turns count for what it may be asked."""
     task = LEXICON.table("prompt")["task"].format(types=", ".join(Type), entity_types=", ".join(ENTITY_TYPES))
     by_rules = learn(turns)
     shown = [place for place, turn in enumerate(turns) if turn.content.strip() and not gives_orders(turn.content)]
-    portions = list(_split(turns, shown, model.questions(len(turns)))) if shown else []
+    wanted = sum(1 for _ in _split(turns, shown, len(shown)))
+    portions = list(_split(turns, shown, model.questions(counted, wanted))) if shown else []
     read = {place for places in portions for place in places}
     found = [
         _checked(model.ask(task, _material(turns, places), ModelReading), turns, places, model) for places in portions
@@ -92,7 +98,7 @@ def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     silent = (each for each in by_rules.statements if told.isdisjoint(each.turns))
     statements = [*said, *(each for each in silent if each.predicate in VITAL or not read.intersection(each.turns))]
     unread = [each for each in by_rules.mentions if not read.intersection(each.turns)]
-    return Learned(
+    learned = Learned(
         statements=list({each.text.casefold(): each for each in statements}.values()),
         mentions=_merged(chain(chain.from_iterable(part.mentions for part in found), unread)),
         relations=[
@@ -101,6 +107,7 @@ def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
         ],
         causes=[each for part in found for each in part.causes],
     )
+    return learned, read
 
 
 def learn_from(said: Sequence[ModelStatement], turns: Sequence[Turn]) -> tuple[Learned, list[Statement | str]]:

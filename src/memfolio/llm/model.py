@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from memfolio.config import Config
@@ -30,8 +31,11 @@ class Model(Protocol):
         The material is what others wrote: it is fenced, and nothing in it is an instruction.
         """
 
-    def questions(self, turns: int) -> int:
-        """How many questions may be asked about so many turns of a conversation, which are counted by that."""
+    def questions(self, turns: int, most: int) -> int:
+        """How many questions, at most so many, may be asked about turns of a conversation, which are counted by that.
+
+        ModelError says why it cannot be asked at all.
+        """
 
     def drop(self, why: str, count: int) -> None:
         """Count statements that were rejected."""
@@ -146,8 +150,14 @@ class PaidModel:
             self.drop("invalid", 1)
             raise
 
-    def questions(self, turns: int) -> int:
-        return self._allowance.usage.questions(turns, self._allowance.turns)
+    def questions(self, turns: int, most: int) -> int:
+        questions = partial(self._allowance.usage.questions, turns, self._allowance.turns)
+        try:
+            self._check()
+        except ModelError:  # the turns are saved up until it can be asked
+            questions(0)
+            raise
+        return questions(most)
 
     def drop(self, why: str, count: int) -> None:
         self._allowance.usage.drop(why, count)

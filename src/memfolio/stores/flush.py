@@ -267,15 +267,23 @@ def stated(text: str, speaker: str | None, **further: Any) -> Statement:
 
 
 def resolved(
-    index: Index, said: Sequence[tuple[Statement, datetime]], way: str, since: datetime | None = None
+    index: Index,
+    said: Sequence[tuple[Statement, datetime]],
+    way: str,
+    since: datetime | None = None,
+    besides: Collection[str] = (),
 ) -> Resolution:
-    """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`."""
+    """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`.
+
+    What is known does not count `besides` these memories, which are replaced anyway.
+    """
     # One question to the index for all statements, not one each.
     asked = [
         About(each.text, each.subject, each.predicate, each.object, each.is_single, frame(each)) for each, _ in said
     ]
     found = index.read(partial(known_about, statements=asked)) if asked else []
-    known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in found]
+    there = (each for each in found if each.item.id not in besides)
+    known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in there]
     if since is not None:
         known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
     return resolve(said, Knowledge(known), cast(Way, way))

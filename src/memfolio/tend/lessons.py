@@ -1,4 +1,4 @@
-"""Learning by the agent itself: it gets turns that nobody has learned from, and returns statements.
+"""Learning by the agent itself: it gets turns that neither an agent nor a model has read, and returns statements.
 
 Its statements are checked like a model's: each names its turns, which must support it. Others are refused with a reason
 and counted; the rest is one change per conversation, through the gate.
@@ -7,10 +7,12 @@ and counted; the rest is one change per conversation, through the gate.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from memfolio.errors import MemfolioError, PolicyError, ProposedError
@@ -18,7 +20,7 @@ from memfolio.index.maintenance import Conversation, turns_of, unheard
 from memfolio.index.mind_pages import ItemStatus
 from memfolio.learn.ask import ModelStatement, learn_from
 from memfolio.learn.learned import Learned, Statement, drafted, moment
-from memfolio.learn.resolve import Reference, Resolution
+from memfolio.learn.resolve import Reference, Resolution, plain_words
 from memfolio.llm.prompt import gives_orders
 from memfolio.mind.reminders import Ending, intentions
 from memfolio.recall.dates import moment_of
@@ -27,7 +29,7 @@ from memfolio.state import Op
 from memfolio.stores.flush import resolved, turn_of
 from memfolio.tend.changes import JobChanges
 from memfolio.tend.extract import clipped
-from memfolio.tend.sessions import conversation_page, intend, lines
+from memfolio.tend.sessions import AGAIN, conversation_page, intend, learned_before, lines, only_new, says_again
 from memfolio.tend.tend import tending
 from memfolio.text import estimate_tokens
 from memfolio.types import Action, Attribution, MemoryItem, Origin, Type, frozen
@@ -82,10 +84,10 @@ class Doors:
     count: Callable[[str, int], None]
 
 
-def hand_out(searcher: Searcher, known: Known, *, session: str | None, limit: int) -> Lesson:
-    """Turns that nobody has learned from, the oldest conversation first, as many as are read at once."""
+def hand_out(searcher: Searcher, known: Known, now: datetime, *, session: str | None, limit: int) -> Lesson:
+    """Turns that neither an agent nor a model has read, the oldest conversation first, as many as are read at once."""
     searcher.prepare()
-    waiting = _unread(searcher, session)
+    waiting = _unread(searcher, now, session)
     shown, size = list[MemoryItem](), 0
     for item in waiting:
         size += min(estimate_tokens(item.content), LONGEST)
@@ -94,18 +96,19 @@ def hand_out(searcher: Searcher, known: Known, *, session: str | None, limit: in
         shown.append(replace(item, content=clipped(item.content, LONGEST)))
     told = [turn_of(item) for item in shown]
     asked = [turn.content for turn in told if turn.is_person and not gives_orders(turn.content)][:ASKED_ABOUT]
-    found = {item.id: item for text in asked for item in known(text)}
+    made = learned_before(searcher.index, {item.id for item in shown})  # by the rules, which may be said better
+    found = {item.id: item for item in (*made, *chain.from_iterable(map(known, asked)))}
     # A reminder is a memory and an intention; it is handed over once.
     tasks = [item.content for item in found.values() if item.type is Type.TASK and item.id[0] == "M"]
     once = [item for item in found.values() if item.id[0] == "M" or not any(each in item.content for each in tasks)]
     return Lesson(turns=tuple(shown), known=tuple(once), left=len(waiting) - len(shown))
 
 
-def _unread(searcher: Searcher, session: str | None) -> list[MemoryItem]:
-    """The turns that nobody has learned from and that the project at hand has a part in."""
+def _unread(searcher: Searcher, now: datetime, session: str | None) -> list[MemoryItem]:
+    """The turns that neither an agent nor a model has read and that the project at hand has a part in."""
     only = [session] if session else []
     found = list[MemoryItem]()
-    for each in searcher.index.read(partial(unheard, only=only)):
+    for each in searcher.index.read(partial(unheard, only=only, since=now - AGAIN)):
         turns = searcher.index.read(partial(turns_of, session=each.session))
         found += [turn.item for turn in turns if turn.item.id in each.unread and _is_at_hand(searcher, turn.item)]
     return found
@@ -146,8 +149,9 @@ def take_in(
             taken.refused.append(Refusal(text=clipped(str(each.get("text", "")), 200), why=found))
         else:
             said.append(found)
-    waiting = {each.session: each for each in searcher.index.read(unheard)}
-    at_hand = {item.id: item for item in _unread(searcher, None)} if through else {}
+    now = vault.home.now()
+    waiting = {each.session: each for each in searcher.index.read(partial(unheard, since=now - AGAIN))}
+    at_hand = {item.id: item for item in _unread(searcher, now, None)} if through else {}
     sessions: dict[str, dict[str, MemoryItem]] = {}
     read = (item for id_, item in at_hand.items() if id_ <= (through or ""))
     for item in (*read, *(item for each in said for item in each.items)):
@@ -218,8 +222,17 @@ def _learn(
             taken.refused.append(Refusal(text=clipped(said[number].statement.text, 200), why=judged))
         else:
             held[number] = judged
+    learned = _beside(learned, held, said, turns, conversation.by_rules, searcher)
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
-    resolution = resolved(searcher.index, dated, changes.vault.config.learn.conflicts)
+    # In the same words it is known; in others that mean the same it takes the place of what it names.
+    besides = {
+        said[number].corrects
+        for number, each in held.items()
+        if (named := said[number].corrects)
+        and (old := searcher.find(named))
+        and plain_words(old.item.content) != plain_words(each.text)
+    }
+    resolution = resolved(searcher.index, dated, changes.vault.config.learn.conflicts, besides=besides)
     corrected = {said[number].corrects: _ref(resolution, each) for number, each in held.items()}
     change = _change(changes, searcher, conversation, turns, learned, resolution, corrected)
     try:
@@ -233,10 +246,36 @@ def _learn(
     taken.learned += made
     if receipt:
         ended = _endings(changes, searcher, [(said[number], each) for number, each in held.items()])
-        intend(changes, searcher.index, conversation.session, (), turns, ended)
+        intend(changes, searcher.index, conversation, (), turns, ended)
     for number, each in held.items():
-        if receipt and (due := said[number].due):
+        if receipt and (due := said[number].due) and not _is_awaited(changes, said[number]):
             doors.remind(each.text, due, [item.id for item in said[number].items])
+
+
+def _is_awaited(changes: JobChanges, said: Said) -> bool:
+    """Whether an intention of the same turns comes up on the same day already, as the rules made it of them."""
+    turns, day, zone = {item.id for item in said.items}, said.due[:10], changes.vault.home.zone
+    waiting = (each for each in intentions(changes.vault, changes.agent) if not turns.isdisjoint(each.links("from")))
+    return any(
+        day in each.fields.get("when", "") or (each.deadline and f"{local(each.deadline, zone):%Y-%m-%d}" == day)
+        for each in waiting
+    )
+
+
+def _beside(
+    learned: Learned,
+    held: Mapping[int, Statement],
+    said: Sequence[Said],
+    turns: Sequence[MemoryItem],
+    by_rules: Collection[str],
+    searcher: Searcher,
+) -> Learned:
+    """What was learned beside what the rules made of these turns before: what says the same adds nothing."""
+    before = learned_before(searcher.index, by_rules, holds=False)
+    told = [each for number, each in held.items() if said[number].corrects or not says_again(each, turns, before)]
+    rest = replace(learned, statements=[each for each in learned.statements if each not in held.values()])
+    further = only_new(rest, turns, by_rules)
+    return replace(further, statements=[*told, *further.statements])
 
 
 def _endings(changes: JobChanges, searcher: Searcher, held: Iterable[tuple[Said, Statement]]) -> list[Ending]:
@@ -274,8 +313,10 @@ def _change(
     drafts = [drafted(each, [turns[place] for place in each.turns]) for each in resolution.kept]
     drafts = [each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT) for each in drafts]
     spoken = [each.item for each in searcher.index.read(partial(turns_of, session=conversation.session))]
-    page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution)
-    records = list(lines(turns, learned, resolution, page.path if page else conversation.page))
+    gone = [old for old, new in corrected.items() if new not in (None, old)]
+    page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution, gone)
+    path, closely = page.path if page else conversation.page, [item.id for item in turns]
+    records = list(lines(turns, learned, resolution, path, closely))
     replaced = {old for old, _ in resolution.replaced}
     for old, new in corrected.items():
         # An intention ends on its page.

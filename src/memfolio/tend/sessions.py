@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -20,6 +20,7 @@ from memfolio.index.lookup import learned_from
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
 from memfolio.index.rows import MACHINES, ROLES, from_us
 from memfolio.learn.clauses import asks_for_help, readable
+from memfolio.learn.contradict import has_denial
 from memfolio.learn.learned import Learned, Mention, Statement, drafted, moment
 from memfolio.learn.resolve import Contradiction, Reference, Resolution
 from memfolio.learn.rules import learn
@@ -232,7 +233,11 @@ def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) 
 
 
 def lines(
-    turns: Sequence[MemoryItem], learned: Learned, resolution: Resolution, page: str | None
+    turns: Sequence[MemoryItem],
+    learned: Learned,
+    resolution: Resolution,
+    page: str | None,
+    closely: Collection[str],
 ) -> Iterator[dict[str, Any]]:
     yield from flush.lines(resolution)
     for known, statement in resolution.repeated:
@@ -244,6 +249,7 @@ def lines(
     yield {  # whose session it is, the writer adds
         "op": Op.SESSION.value,
         "read": placeholders(turn.id for turn in turns),
+        **({"closely": placeholders(closely)} if closely else {}),
         **({"page": page} if page else {}),
         "mentions": [
             {
@@ -298,6 +304,8 @@ class Ended:
 
 
 SILENT = Ended()
+AGAIN = timedelta(days=7)
+"""How long turns that only the rules have read wait for a model or the agent: an old home is not read as a whole."""
 Progress = Callable[[int, int], None]
 
 
@@ -316,7 +324,7 @@ def hear_out(
     The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
     and does not stop the others, unless it was named.
     """
-    due, heard = _due(changes, index, settings, ended), []
+    due, heard = _due(changes, index, settings, ended, has_model=model is not None), []
     for done, each in enumerate(due):
         if enough():
             changes.notes.append(
@@ -345,28 +353,37 @@ def hear_others(
         hear_out(changes, searcher.index, vault.config.learn, ended, model=model, enough=enough)
 
 
-def _due(changes: JobChanges, index: Index, settings: Learning, ended: Ended) -> list[Conversation]:
+def _due(changes: JobChanges, index: Index, settings: Learning, ended: Ended, *, has_model: bool) -> list[Conversation]:
     silent = changes.now - settings.idle
-    waiting = index.read(partial(unheard, only=ended.only))
+    waiting = index.read(partial(unheard, only=ended.only, since=changes.now - AGAIN if has_model else None))
     due = [each for each in waiting if ended.is_over or from_us(each.last_us) <= silent]
     due = [each for each in due if each.session != ended.besides]
+    # What nobody has read comes first: questions to a model are few.
+    due.sort(key=lambda each: each.unread == each.by_rules)
     if ended.again or not due or changes.vault.trouble is not None:
         return due
     with changes.vault.exclusive():
-        rest = [replace(each, unread=_not_undone(changes, each)) for each in due]
-    return [each for each in rest if each.unread]
+        rest = [(each, _not_undone(changes, each)) for each in due]
+    return [replace(each, unread=left, by_rules=each.by_rules & left) for each, left in rest if left]
 
 
 def _not_undone(changes: JobChanges, conversation: Conversation) -> frozenset[str]:
     """The turns behind those that were learned from in a change that a person took back: the trail has its key."""
-    made_under = changes.vault.was_made
-    undone = [each for each in conversation.unread if made_under(_key(changes, conversation, each))]
+    # Turns that the rules have read were learned from in a change that stands; a model's reading has a key of its own.
+    keys = {
+        _key(changes, conversation, each, is_again=is_again): each
+        for each in conversation.unread
+        for is_again in (False, True)
+        if is_again or each not in conversation.by_rules
+    }
+    undone = [each for key, each in keys.items() if changes.vault.was_made(key)]
     return frozenset(each for each in conversation.unread if each > max(undone, default=""))
 
 
-def _key(changes: JobChanges, conversation: Conversation, last: str) -> str:
+def _key(changes: JobChanges, conversation: Conversation, last: str, *, is_again: bool) -> str:
     """What the change that learns from a conversation up to this turn has in the trail, also when it was undone."""
-    return changes.vault.home.key_mark(changes.agent, f"session {conversation.session} {last}")
+    again = " again" if is_again else ""
+    return changes.vault.home.key_mark(changes.agent, f"session {conversation.session} {last}{again}")
 
 
 def _hear(
@@ -376,22 +393,27 @@ def _hear(
     turns = [each for each in all_turns if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned = _wanted(_learn(turns, model, changes), refused(changes.vault, changes.agent))
+    learned, closely = _learn(turns, conversation.by_rules, model, changes)
+    if not closely and len(conversation.by_rules) == len(turns):
+        return None  # the rules have read all of it, and no model did
+    learned = _wanted(learned, refused(changes.vault, changes.agent))
     learned = naming_known(learned, turns, index.read(lambda db: list(nodes(db))))
+    before = learned_before(index, conversation.by_rules, holds=False)
+    learned = replace(learned, statements=[each for each in learned.statements if not says_again(each, turns, before)])
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     resolution = resolved(index, dated, settings.conflicts)
     page = conversation_page(changes, index, conversation, all_turns, turns, resolution)
     path = page.path if page else conversation.page
     operations: list[Operation] = [
         *entries(changes.agent, resolution.kept, turns),
-        AddLines(state_ledger(changes.agent), tuple(lines(turns, learned, resolution, path))),
+        AddLines(state_ledger(changes.agent), tuple(lines(turns, learned, resolution, path, closely))),
         *([page] if page else []),
     ]
     if resolution.contradicting and settings.conflicts != "keep":
         operations.append(conflict_page(changes, resolution, turns))
     if not _make(changes, conversation, turns, operations):
         return None
-    intend(changes, index, conversation.session, resolution.kept, turns)
+    intend(changes, index, conversation, resolution.kept, turns)
     return SessionResult(
         session=conversation.session,
         turns=len(turns),
@@ -404,7 +426,7 @@ def _hear(
 def intend(
     changes: JobChanges,
     index: Index,
-    session: str,
+    conversation: Conversation,
     kept: Sequence[Statement],
     turns: Sequence[MemoryItem],
     ended: Sequence[Ending] = (),
@@ -413,10 +435,12 @@ def intend(
 
     Where the policy forbids that, they stay memories. `ended` are further ones that end.
     """
-    vault, agent = changes.vault, changes.agent
+    vault, agent, session = changes.vault, changes.agent, conversation.session
     known = {each.item.id for each in ended}
     rest = [each for each in intentions(vault, agent) if each.id not in known]
-    over = [*ended, *endings(rest, turns, vault.home.zone)]
+    # What the rules have read ended what was waiting then; what was asked for since goes on waiting.
+    fresh = [each for each in turns if each.id not in conversation.by_rules]
+    over = [*ended, *endings(rest, fresh, vault.home.zone)]
     if (page := reminder_page(vault, agent, kept, turns, changes.now, over)) is None:
         return
     asked = index.read(partial(learned_from, turns={each for end in over for each in end.item.links("from")}))
@@ -434,14 +458,58 @@ def intend(
         changes.notes.append(f"no reminder was made of conversation {session}: {error.message}")
 
 
-def _learn(turns: Sequence[MemoryItem], model: Model | None, changes: JobChanges) -> Learned:
-    """What these turns tell, by the model if there is one that answers, else by rules; words recalled are not new."""
-    spoken = list(map(turn_of, turns))
-    if model is None:
-        return learn(spoken)
-    from memfolio.learn.ask import learn_by_model
+def _learn(
+    turns: Sequence[MemoryItem], by_rules: Collection[str], model: Model | None, changes: JobChanges
+) -> tuple[Learned, list[str]]:
+    """What these turns tell, by the model if there is one that answers, else by rules; and the turns it has read.
 
-    return changes.ask(lambda: learn_by_model(model, spoken), "learned without the model") or learn(spoken)
+    What the rules have read before, they do not read again.
+    """
+    spoken = list(map(turn_of, turns))
+    found: tuple[Learned, Collection[int]] | None = None
+    if model is not None:
+        from memfolio.learn.ask import read_by_model
+
+        fresh = len(turns) - len(by_rules)
+        found = changes.ask(lambda: read_by_model(model, spoken, fresh), "learned without the model")
+    learned, places = found or (learn(spoken), ())
+    closely = [turns[place].id for place in sorted(places)]
+    return only_new(learned, turns, set(by_rules).difference(closely)), closely
+
+
+def only_new(learned: Learned, turns: Sequence[MemoryItem], old: Collection[str]) -> Learned:
+    """What was learned, less what these old turns alone tell."""
+    if not old:
+        return learned
+    places = {place for place, turn in enumerate(turns) if turn.id in old}
+    return Learned(
+        statements=[each for each in learned.statements if not places.issuperset(each.turns)],
+        mentions=[each for each in learned.mentions if not places.issuperset(each.turns)],
+        relations=[each for each in learned.relations if not places.issuperset(each.turns)],
+        causes=[each for each in learned.causes if not places.issuperset((each.cause, each.effect))],
+    )
+
+
+def learned_before(index: Index, turns: Collection[str], *, holds: bool = True) -> list[MemoryItem]:
+    """What was learned from these turns; with `holds`, what of it holds."""
+    return index.read(partial(learned_from, turns=turns, holds=holds)) if turns else []
+
+
+def says_again(statement: Statement, turns: Sequence[MemoryItem], before: Iterable[MemoryItem]) -> bool:
+    """Whether a statement says nothing but what was learned from one of its turns before.
+
+    Of what was forgotten or replaced since, it need not say more in other words either.
+    """
+    sources = [turns[place] for place in statement.turns]
+    told, names = keys(statement.text), keys(" ".join(turn.user or "user" for turn in sources))
+    for each in before:
+        shared = told & keys(each.content)
+        is_gone = each.forgotten_at is not None or each.superseded_by is not None
+        is_same = bool(told) and (shared == told or (is_gone and 2 * len(shared - names) > len(told - names)))
+        is_alike = is_same and has_denial(statement.text) == has_denial(each.content)
+        if is_alike and any(turn.id in each.derived_from for turn in sources):
+            return True
+    return False
 
 
 def naming_known(learned: Learned, turns: Sequence[MemoryItem], known: Iterable[Node]) -> Learned:
@@ -478,7 +546,7 @@ def _make(
     if changes.dry_run:
         changes.make(change)
         return True
-    key = _key(changes, conversation, max(each.id for each in turns))
+    key = _key(changes, conversation, max(each.id for each in turns), is_again=bool(conversation.by_rules))
     with changes.vault.exclusive():
         is_again = changes.vault.was_made(key) is not None
         return changes.make(change if is_again else replace(change, key=key)) is not None
@@ -491,13 +559,15 @@ def conversation_page(
     all_turns: Sequence[MemoryItem],
     turns: Sequence[MemoryItem],
     resolution: Resolution,
+    corrected: Collection[str] = (),
 ) -> PutPage | None:
     """The page about a conversation, of which these turns told something new, where the home wants such pages."""
     if not all_turns or not changes.vault.config.learn.transcripts:
         return None
-    replaced = {old for old, _ in resolution.replaced}
+    replaced = {*corrected, *(old for old, _ in resolution.replaced)}
     spoken = {each.id for each in all_turns}
-    before = index.read(partial(learned_from, turns=spoken)) if len(all_turns) > len(turns) else []
+    is_first = len(all_turns) == len(turns) and not conversation.by_rules
+    before = [] if is_first else learned_before(index, spoken)
     known = [
         PageLine(each.type, each.content, tuple(turn for turn in each.derived_from if turn in spoken))
         for each in before

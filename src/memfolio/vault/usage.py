@@ -134,15 +134,17 @@ class Usage:
             with self._locked():
                 self._add("dropped", why=why, count=count)
 
-    def questions(self, turns: int, per_question: int) -> int:
-        """How many questions may be asked about so many turns, which are counted; what is left over is saved up.
+    def questions(self, turns: int, per_question: int, most: int) -> int:
+        """How many questions, at most so many, may be asked about turns, which are counted; the rest is saved up.
 
         A home begins with one question saved up, so that its first conversation need not wait.
         """
         with self._locked():
-            saved = min(self._saved(per_question) + turns, max(MOST_SAVED, turns))
-            asked = saved // per_question
-            self._add("turns", count=turns, saved=saved - asked * per_question)
+            before = self._saved(per_question)
+            saved = min(before + turns, max(MOST_SAVED, turns))
+            asked = min(saved // per_question, most)
+            if turns or asked:
+                self._add("turns", count=turns, saved=saved - asked * per_question)
         return asked
 
     def _saved(self, first: int) -> int:

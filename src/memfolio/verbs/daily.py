@@ -258,7 +258,7 @@ def learn(
     session: str | None = None,
     limit: int = 40,
 ) -> LearnDocument:
-    """Learn from conversations: hands you turns that nobody has learned from, with what is known about them.
+    """Learn from conversations: hands you turns that no agent or model has read, with what is known about them.
 
     Call it again with what they tell that will matter later, and the last turn as `through`, until none are left.
     """

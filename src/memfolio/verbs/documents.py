@@ -135,8 +135,8 @@ def plain(value: object) -> object:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by their names."""
-    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    """The fields of a dataclass by their names, but for those that are not to be shown."""
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.repr}
 
 
 def document_of(value: Any, key: str | None = None) -> dict[str, Any]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime
-from enum import Enum
-from functools import cache, cached_property, reduce
+from datetime import datetime
+from functools import cache, cached_property
 from importlib import import_module
 from math import isfinite
-from operator import attrgetter, or_
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, Unpack, get_args, get_origin, get_type_hints, is_typeddict
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
 from memfolio.arguments import check_known
 from memfolio.errors import InputError, PolicyError
+from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
 from memfolio.text import packaged_table
-from memfolio.types import Kind, MemoryItem, Store, Type
+from memfolio.types import MemoryItem
 from memfolio.verbs import documents
 from memfolio.verbs.documents import as_document
 
@@ -40,8 +38,6 @@ ON_PROGRESS = "on_progress"
 LEFT_OUT = ("self", "by", ON_PROGRESS, "origin", "tier", "wanted")
 """Parameters of methods that callers cannot set: the speaker and the origin follow from who was admitted."""
 UNSOUND = re.compile("[\0\ud800-\udfff]")
-MOST = 10**15
-"""No whole number is larger; more digits than any count or id needs."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,6 +70,8 @@ class Verb:
     """Arguments that are required although the method has a default for them."""
     short: tuple[str, ...] = ()
     """The arguments shown in the listing of its tool, if not all."""
+    proposal: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """How its call is proposed, if it may be, see `ProposableVerb`."""
     words: str = ""
     """Words that people use for it, by which it is found beside those of its description."""
     lacks: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -117,7 +115,12 @@ class Verb:
 
     @cached_property
     def _function(self) -> Callable[..., Any]:
-        return method_named(self.does) if isinstance(self.does, str) else self.does
+        if not isinstance(self.does, str):
+            return self.does
+        from memfolio.memory import Memory
+        from memfolio.rooms import method_named
+
+        return method_named(Memory, self.does)
 
     @property
     def description(self) -> str:
@@ -126,26 +129,20 @@ class Verb:
 
     @cached_property
     def _signature(self) -> inspect.Signature:
-        if isinstance(self.does, str):
-            return inspect.signature(self._function, eval_str=True, locals=_FORMS)
-        # Rows name the memory for type checkers only, so that listing them does not load it.
-        return inspect.signature(self.does, eval_str=True, locals={"Memory": Any})
+        return signature_of(self._function) if isinstance(self.does, str) else signature_of(self.does, {})
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, by name; the types are those of values that are given at all."""
         left_out = LEFT_OUT if isinstance(self.does, str) else ("memory", ON_PROGRESS)
-        taken = {each.name: each for each in self._signature.parameters.values() if each.name not in left_out}
+        taken = parameters_of(self._signature, left_out)
         if more := next((each for each in taken.values() if each.kind is each.VAR_KEYWORD), None):
-            del taken[more.name]
-            taken |= {name: each for name, each in _unpacked(more).items() if name not in taken}
+            del taken[more.name]  # the fields of a memory
+            taken |= {name: each for name, each in table("core")["remember"].parameters.items() if name not in taken}
         if self.takes:
             taken = {name: taken[parameter].replace(name=name) for name, parameter in self._taken.items()}
         defaults = {**self.defaults, **dict.fromkeys(self.needs.split(), inspect.Parameter.empty)}
-        return {
-            name: each.replace(annotation=_needed(each.annotation), default=defaults.get(name, each.default))
-            for name, each in taken.items()
-        }
+        return {name: each.replace(default=defaults.get(name, each.default)) for name, each in taken.items()}
 
     @cached_property
     def _taken(self) -> dict[str, str]:
@@ -183,8 +180,8 @@ class Verb:
     @cached_property
     def output(self) -> dict[str, Any]:
         """The JSON schema of what it answers, as far as its signature tells."""
-        given = _returned(self._function, {"Memory": Any} if self._function is self.does else None)
-        shape = shape_of(_returned(self.shows) if self.shows else given)
+        given = signature_of(self._function, {}).return_annotation
+        shape = shape_of(signature_of(self.shows, {}).return_annotation if self.shows else given)
         return {"type": "array", "items": shape} if self.shows and get_origin(given) is list else shape
 
     def __call__(self, memory: Memory, arguments: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
@@ -237,41 +234,16 @@ class Verb:
 
     def _read(self, memory: Memory, name: str, value: Any) -> Any:
         shape = self.schema["properties"][name]
-        if not _fits(value, shape):
-            raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {_in_words(shape)}")
+        if not fits(value, shape):
+            raise InputError(f"{name} of {self.name} is {str(value)[:60]!r}", hint=f"pass {in_words(shape)}")
         check_sound(f"{name} of {self.name}", value)
         return as_moment(memory, name, value) if self.parameters[name].annotation is datetime else value
-
-
-def _unpacked(more: inspect.Parameter) -> dict[str, inspect.Parameter]:
-    """Return the parameters behind keyword arguments: the fields of a TypedDict, or those of `remember`."""
-    if get_origin(more.annotation) is not Unpack:
-        return table("core")["remember"].parameters
-    hints, kind = get_type_hints(*get_args(more.annotation)), inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return {name: inspect.Parameter(name, kind, default=None, annotation=each) for name, each in hints.items()}
-
-
-def _returned(function: Callable[..., Any], names: dict[str, Any] | None = None) -> Any:
-    """Return the return annotation of a function."""
-    known = _Names(inspect.unwrap(function).__globals__) if names is None else names
-    return inspect.signature(function, eval_str=True, locals=known).return_annotation
-
-
-def method_named(path: str) -> Callable[..., Any]:
-    """Return the method of `Memory`, or of one of its rooms, at a path such as "core.read"."""
-    from memfolio.memory import Memory
-    from memfolio.rooms import Rooms
-
-    room, _, method = path.rpartition(".")
-    found: Callable[..., Any] = getattr(vars(Rooms)[room].kind if room else Memory, method)
-    return found
 
 
 @cache
 def rows(set: str) -> dict[str, Verb]:
     """The rows of one set of tools by the names of their verbs, as `verbs.toml` has them."""
-    found = packaged_table("verbs/data/verbs.toml")[set]
-    return {name: _read_row(name, SETS[set], **row) for name, row in found.items()}
+    return {name: _read_row(name, SETS[set], **row) for name, row in verb_rows()[set].items()}
 
 
 def _read_row(
@@ -353,104 +325,3 @@ def words_for(verb: str, argument: str) -> str:
     """Return the description of an argument of a verb; empty if there is none."""
     told = _arguments()
     return str(told["tool"].get(verb, {}).get(argument) or told.get(argument, ""))
-
-
-class _Names(dict[str, Any]):
-    """The names of a module; one that it knows for type checkers only stands for anything."""
-
-    def __missing__(self, name: str) -> Any:
-        return getattr(builtins, name, Any)
-
-
-def _literal(kind: type[Enum]) -> Any:
-    return Literal[tuple(each.value for each in kind)]
-
-
-_FORMS = _Names(
-    Iterable=list,
-    Sequence=list,
-    Mapping=dict,
-    object=str | list[dict[str, Any]],
-    datetime=datetime,
-    When=str,
-    RuleType=Literal["inference", "constraint", "policy"],
-    Type=_literal(Type),
-    Kind=_literal(Kind),
-    Store=_literal(Store),
-)
-"""The JSON types behind the names in the signatures of methods."""
-
-_PLAIN: Mapping[Any, dict[str, Any]] = {
-    str: {"type": "string"},
-    float: {"type": "number"},
-    int: {"type": "integer"},
-    bool: {"type": "boolean"},
-    dict: {"type": "object"},
-    NoneType: {"type": "null"},
-}
-
-
-def shape_of(annotation: Any) -> dict[str, Any]:
-    """The JSON schema of a type that a signature names; where it says nothing that JSON knows, anything fits."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
-        shapes = [shape_of(each) for each in args]
-        return {"anyOf": shapes} if all(shapes) else {}
-    if origin is Literal:
-        return {"type": "string", "enum": list(args)}
-    if origin in (list, tuple):
-        return {"type": "array", "items": shape_of(args[0])}
-    if dataclasses.is_dataclass(annotation) or is_typeddict(annotation):
-        return _fields(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, Enum | date):
-        return {"type": "string"}
-    return dict(_PLAIN.get(origin or annotation, {}))
-
-
-def _fields(annotation: Any) -> dict[str, Any]:
-    """An object; a dataclass may leave out what it has not, a TypedDict has everything that it requires."""
-    try:
-        hints = get_type_hints(annotation)
-    except NameError:  # a type that its module knows for type checkers only
-        return {"type": "object"}
-    needed = {"required": sorted(annotation.__required_keys__)} if is_typeddict(annotation) else {}
-    return {"type": "object", "properties": {name: shape_of(each) for name, each in hints.items()}, **needed}
-
-
-def _needed(annotation: Any) -> Any:
-    """What a value must be that is given at all; who takes a name or a time takes no other text."""
-    if get_origin(annotation) is list:
-        return list[_needed(get_args(annotation)[0])]  # type: ignore[misc]
-    if get_origin(annotation) not in (Union, UnionType):
-        return annotation
-    args = [each for each in get_args(annotation) if each is not NoneType]
-    # A method may take any text beside a choice; a schema that says so would tell nothing.
-    if any(get_origin(each) is Literal or each is datetime for each in args):
-        args = [each for each in args if each is not str]
-    return reduce(or_, map(_needed, args))
-
-
-def _fits(value: Any, shape: Mapping[str, Any]) -> bool:
-    """Whether a value is what a schema that `shape_of` made asks for."""
-    if "anyOf" in shape:
-        return any(_fits(value, each) for each in shape["anyOf"])
-    if "enum" in shape:
-        return value in shape["enum"]
-    kind = shape.get("type")
-    if kind == "array":
-        is_enough = isinstance(value, list) and len(value) >= shape.get("minItems", 0)
-        return is_enough and all(_fits(each, shape["items"]) for each in value)
-    if kind in ("integer", "number"):
-        numbers = int if kind == "integer" else int | float
-        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) <= MOST
-    return isinstance(value, next((each for each, known in _PLAIN.items() if known["type"] == kind), object))
-
-
-def _in_words(schema: Mapping[str, Any]) -> str:
-    if "anyOf" in schema:
-        return " or ".join(map(_in_words, schema["anyOf"]))
-    if "enum" in schema:
-        return f"one of {', '.join(schema['enum'])}"
-    if schema.get("type") == "array":
-        return f"a list, each {_in_words(schema['items'])}" if schema["items"] else "a list"
-    return f"a value of type {schema['type']}" if "type" in schema else "another value"

@@ -9,7 +9,7 @@ from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict
 
 from memfolio.errors import NotFoundError, OntologyError
 from memfolio.graph.entities import distance
@@ -108,6 +108,28 @@ def new_term(kind: TermKind | str, id: str, **fields: Any) -> Term:
     fields["range"] = LITERAL_NAMES.get(fields.get("range", ""), fields.get("range", ""))
     fields.setdefault("label", spoken(id.partition(":")[2], chosen))
     return Term(kind=chosen, id=id, parents=parents, synonyms=synonyms, **fields)
+
+
+class NamedTerm(TypedDict):
+    """The fields that every term has."""
+
+    node_id: str
+    node_type: str
+
+
+class TermFields(NamedTerm, total=False):
+    """The fields of a term in a proposal."""
+
+    domain: str
+    label: str
+    parent_class: str
+    domain_class: str
+    range: str
+    synonyms: list[str]
+    functional: bool
+    rule: str
+    rationale: str
+    definition: str
 
 
 def as_fields(term: Term) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def compose(memory: Memory, name: str, given: Mapping[str, str]) -> str:
 
 
 def _unread(memory: Memory) -> str:
-    """The turns that nobody has learned from and what is known about them, fenced: people and strangers wrote them."""
+    """The turns that no agent or model has read and what is known about them, fenced: others wrote them."""
     found = memory.learn()
     turns = [bullet(f"[{each.id}] {each.role}:", each.content) for each in found.turns]
     known = [bullet(f"[{each.id}]", each.content) for each in found.known]

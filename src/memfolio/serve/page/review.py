@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memfolio.errors import ConflictError, ContentError, InputError, MemfolioError
-from memfolio.govern.proposals import VERBS, Proposal
+from memfolio.govern.proposals import Proposal
 from memfolio.govern.reflection.page import SECTIONS
 from memfolio.index.lookup import count_quarantined
 from memfolio.index.search import QUARANTINED, Filter
@@ -72,7 +72,7 @@ def acknowledge(visit: Visit) -> Response:
 
 
 def _proposed(each: Proposal) -> dict[str, Any]:
-    verb, given = VERBS[each.intent.verb], each.intent.arguments
+    verb, given = each.intent.how, each.intent.arguments
     text = each.intent.text if verb.body else each.intent.named
     diff = unified(each.intent.verb, f"{each.about}\n", f"{text}\n") if each.about and text else ""
     fields = {name: value for name, value in given.items() if name not in (verb.body, "id", "what")}
