@@ -9,12 +9,25 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from apsw import Connection, FTS5ExtensionApi, format_sql_value
 
 from memfolio.clock import to_ms
-from memfolio.index.rows import ReadingConnection, clean, column, kept, number, of_kept, rows_array, selected, to_us
+from memfolio.index.rows import (
+    ReadingConnection,
+    all_stored,
+    clean,
+    column,
+    kept,
+    number,
+    of_kept,
+    rows_array,
+    selected,
+    to_us,
+)
+from memfolio.index.schema import MemoryRow
 from memfolio.text import match_expression, name_key
 from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
@@ -299,6 +312,8 @@ def _one_of(name: str, values: Sequence[str]) -> Condition:
 
 # What passes a filter: each memory is looked up once for a whole question.
 
+HANDFUL = 40
+"""Up to how many memories the best of a question are all there are."""
 FEW = 4000
 """Up to how many memories that pass a filter are compared one by one."""
 WIDER = 8
@@ -330,6 +345,7 @@ class TurnColumns(NamedTuple):
 
 
 _TURN = f"{selected(TurnColumns._fields[:-1])}, substr(m.content, 1, {BEGINNING})"
+_of_turn = itemgetter(*map(MemoryRow._fields.index, TurnColumns._fields[1:-1]))
 _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
@@ -379,6 +395,9 @@ class Sieve:
 
     def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         condition, values = self.where
+        if size(self.connection) <= HANDFUL:  # then all of them will be needed as a whole
+            passing = {row: each.columns for row, each in all_stored(self.connection, condition, *values).items()}
+            return {row: _turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()}
         # A join, and not IN, for which SQLite would sort the rows first.
         source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows)]
         if size(self.connection) <= TINY:  # then the rest will be needed as well
