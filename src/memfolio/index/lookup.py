@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -271,6 +272,8 @@ class MemoryColumns(NamedTuple):
     life: DecayInput
 
 
+_columns = partial(tuple.__new__, MemoryColumns)
+_decay_input = partial(tuple.__new__, DecayInput)
 _ranked = itemgetter(*map(MemoryRow._fields.index, MemoryColumns._fields[:-1]))
 _life = itemgetter(*map(MemoryRow._fields.index, DecayInput._fields[:-1]))
 
@@ -280,7 +283,7 @@ def memory_columns(db: Connection, rows: Sequence[int]) -> dict[int, MemoryColum
 
     def read(new: Sequence[int]) -> dict[int, MemoryColumns]:
         return {
-            row: MemoryColumns._make((*_ranked(each.columns), DecayInput._make((*_life(each.columns), each.derived))))
+            row: _columns((*_ranked(each.columns), _decay_input((*_life(each.columns), each.derived))))
             for row, each in stored(db, new).items()
         }
 

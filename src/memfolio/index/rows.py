@@ -200,6 +200,8 @@ class ReadingConnection(Connection):
         super().__init__(*args, **named)
         self._tables: dict[Any, dict[Any, Any]] = {}
         self._basis: tuple[int, int] | None = None
+        self.counts: list[int] = []
+        """How many memories have each phrase of what was weighed last by the function `relevance`."""
 
     def table(self, what: Any) -> dict[Any, Any]:
         """What was read under this name."""
@@ -263,6 +265,9 @@ class StoredRow(NamedTuple):
     columns: MemoryRow
 
 
+# As quick as plain tuples, unlike the classes themselves and their `_make`.
+_row = partial(tuple.__new__, MemoryRow)
+_stored = partial(tuple.__new__, StoredRow)
 _STORED = f"SELECT m.row, f.path, {DERIVED}, {SELECT} FROM memories m JOIN files f ON f.number = m.file WHERE "
 
 
@@ -282,7 +287,7 @@ def all_stored(db: Connection, condition: str, *values: Any) -> dict[int, Stored
 
 def _read_stored(db: Connection, condition: str, *values: Any) -> dict[int, StoredRow]:
     found = db.execute(_STORED + condition, values)
-    return {row: StoredRow(path, derived, MemoryRow._make(columns)) for row, path, derived, *columns in found}
+    return {row: _stored((path, derived, _row(columns))) for row, path, derived, *columns in found}
 
 
 def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:

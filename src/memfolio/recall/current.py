@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
@@ -103,10 +104,15 @@ def _outside_weights() -> tuple[float, ...]:
 
 
 @cache
-def _most_inside(absent: tuple[str, ...]) -> float:
-    """Return the highest possible sum of the features that depend on the texts, without the `absent` ones."""
-    given = (*_OUTSIDE, *absent)
-    return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
+def _most_inside() -> tuple[float, float, float, float]:
+    """The highest possible sums of the features that depend on the texts: without `named`, with it, and the same two
+    without those that say by themselves that something is no longer so."""
+
+    def most(*absent: str) -> float:
+        given = (*_OUTSIDE, *absent)
+        return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
+
+    return most("named"), most(), most(*_ENDINGS, "named"), most(*_ENDINGS)
 
 
 def _plain(text: str) -> str:
@@ -539,13 +545,13 @@ class Matter:
 
     def _may_replace(self, old: Said, new: Said, least: float = 0.0) -> bool:
         """Whether a score above `least` is possible; a bound of it often saves reading the text, which is slow."""
-        outside = self._outside(new)
-        given = math.fsum([weight * value for weight, value in zip(_outside_weights(), outside, strict=True)])
+        outside, weights, most = self._outside(new), _outside_weights(), _most_inside()
+        given = math.fsum(map(mul, weights, outside))
         # Fitting badly does not count if the old value is named, see `features`.
-        fitting = given - _weights()["unfit"] * outside[-1]
-        if max(given + _most_inside(("named",)), fitting + _most_inside(())) <= least:
+        fitting = given - weights[-1] * outside[-1]
+        if max(given + most[0], fitting + most[1]) <= least:
             return False
-        unsigned = max(given + _most_inside((*_ENDINGS, "named")), fitting + _most_inside(_ENDINGS))
+        unsigned = max(given + most[2], fitting + most[3])
         # Who says two things in one breath means both, unless words say that one takes the place of the other.
         if new.at[0] - old.at[0] >= AT_ONCE and unsigned > 0:
             return True
