@@ -71,5 +71,5 @@ def test_question_to_a_small_home_takes_few_statements(quick_path: Path, monkeyp
         memory.observe_many({"role": "user", "content": f"Note {n}: Alex likes tea"} for n in range(10))
         memory.sync(embed=True)
     with Memory.open(quick_path, background=False) as memory:
-        assert count(memory) <= 34
-        assert count(memory) <= 20
+        assert count(memory) <= 22
+        assert count(memory) <= 5

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from memfolio import Memory
-from memfolio.index import rows
+from memfolio.index import rows, search
+from memfolio.index.database import Connection
+from memfolio.text import match_expression
 from tests.index.proof import opened
 
 
@@ -65,3 +67,58 @@ def test_values_are_kept_for_as_long_as_nobody_writes(quick_path: Path) -> None:
         memory.remember("The harbour closes at ten")
         ask()
         assert asked == [1, 2, 1, 2]
+
+
+SAID = (
+    "Alex likes running, C++ and state-of-the-art e-mail",
+    "Alex ran to the harbour of 東京 and back",
+    "где книга про harbour",
+    "the harbour, the harbour and foo_bar",
+)
+ASKED = (
+    ["harbour", "ran"],
+    ["running", "Alex likes"],
+    ["C++", "e-mail", "foo_bar"],
+    ["東 京", "книга"],
+    ["nothing", "at all"],
+)
+
+
+def test_words_that_were_just_weighed_are_not_counted_again(quick_path: Path) -> None:
+    with opened(quick_path / "home") as memory:
+        for text in SAID:
+            memory.remember(text)
+
+        def check(db: Connection) -> None:
+            for wanted in (search.Filter(), search.Filter(session="nowhere")):
+                for words in ASKED:
+                    search.matches_any(words, search.Sieve(db, wanted), 10)
+                    counted = search.frequencies(db, words, 1000)
+                    asked = {
+                        word: search.matches(match_expression([word]), search.Sieve(db, search.Filter()), 10)
+                        for word in words
+                    }
+                    assert counted == {word: len(found) for word, found in asked.items()}
+            search.matches_any(["harbour", "back"], search.Sieve(db, search.Filter()), 10)
+            assert {"harbour", "back"} <= rows.kept(db, ("frequencies", 0)).keys()
+
+        memory.searcher.index.read(check)
+
+
+def test_few_memories_are_answered_from_as_many_ones(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask() -> list[object]:
+        with opened(quick_path / "home") as memory:
+            hits = [
+                *memory.recall("Which pier has the harbour?"),
+                *memory.recall("Where is pier 3?", include="archived"),
+            ]
+            return [(hit, hit.memory) for hit in hits]
+
+    with opened(quick_path / "home") as memory:
+        made = [memory.remember(f"The harbour has pier {n}" + n * " and more", session=f"s-{n % 3}") for n in range(30)]
+        memory.forget(made[2].id)
+        memory.correct(made[3].id, "Pier 3 is gone")
+        memory.remember("long " * 400)
+    with_all = ask()
+    monkeypatch.setattr(search, "HANDFUL", 0)
+    assert ask() == with_all

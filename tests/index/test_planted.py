@@ -185,7 +185,7 @@ BUGS = (
         becomes(vectors, "is_identity", lambda *_: True),
         lambda folder: mix_vectors(folder / "home", 16),
     ),
-    Bug("the chain is not looked at", becomes(Index, "_is_at", lambda self, database, head: True), restore_a_backup),
+    Bug("the chain is not looked at", becomes(database.Database, "is_at", lambda self, head: True), restore_a_backup),
     Bug("equal ones are ranked by row", becomes(Weighing, "best", ranks_by_row), delete_the_index),
 )
 

@@ -14,7 +14,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.recall import current
-from memfolio.recall.current import asks_before, asks_now
+from memfolio.recall.current import Matter, Said, asks_before, asks_now
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 ASIDE = ["Can you suggest a film for tonight?", "it rained all afternoon", "need to water the plants"]
@@ -136,6 +136,17 @@ def test_successor_of_a_plain_statement_is_found_among_many_others(memory: Memor
     memory.sync(embed=True)
     first = {question: memory.recall(question)[0].memory.content for question, *_ in pairs}
     assert [question for question, _, _, value in pairs if value not in first[question]] == []
+
+
+def test_what_cannot_be_a_successor_is_not_compared_word_by_word() -> None:
+    lines = [line.format(thing) for thing in THINGS for line in LIFE]
+    said = [Said("The bins go out on Tuesday.", (0, 0), "user", near=0.9)]
+    said += [Said(text, (day * 86_400_000_000, 0), "user", 0.3, 0.05) for day, text in enumerate(lines, start=1)]
+    before = current._steps.cache_info().misses
+    assert Matter("When do the bins go out?", {"bins": 3.0}, 400).newest(said) is None
+    assert current._steps.cache_info().misses - before < len(lines) / 4
+    said.append(Said("The bins go out on Thursday.", (10**15, 0), "user", 1.0, 0.9, 1.0, 0.9))
+    assert Matter("When do the bins go out?", {"bins": 3.0}, 400).newest(said) == len(said) - 1
 
 
 def test_question_about_the_past_gets_what_was_so_before(memory: Memory) -> None:

@@ -132,10 +132,9 @@ def head_of(connection: apsw.Connection) -> int:
     return found if isinstance(found, int) else -1
 
 
-def is_at(connection: apsw.Connection, head: Head) -> bool:
-    """Whether the index holds every file as it was behind this change."""
-    noted = dict(connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (HEAD, CHAIN)))
-    return noted == {HEAD: head.seq, CHAIN: head.hash}
+def _notes(connection: apsw.Connection) -> dict[str, str | int]:
+    """Everything that an index notes about itself."""
+    return dict(connection.execute("SELECT key, value FROM meta"))
 
 
 def is_whole(connection: apsw.Connection) -> bool:
@@ -297,6 +296,8 @@ class Database:
         self._process = os.getpid()
         self._name = os.fspath(path)  # looked at before each question, for which a Path is slow
         self._inode = 0 if in_memory else self._inode_on_disk()
+        self._noted: dict[str, str | int] | None = None
+        """What it noted about itself when it was opened, until that is asked for."""
 
     @classmethod
     def open(cls, path: Path, basis: str) -> Database:
@@ -304,11 +305,12 @@ class Database:
         database = cls(path)
         if database._inode == CUT_OFF:
             raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
-        version, noted = database.ask(lambda db: (db.pragma("user_version"), get_meta(db, BASIS)))
+        version, noted = database.ask(lambda db: (db.pragma("user_version"), _notes(db)))
         if version != VERSION:
             raise IndexDamagedError(f"{path.name} has the form of another version", hint="it is built again by itself")
-        if noted != basis:
+        if noted.get(BASIS) != basis:
             raise IndexDamagedError(f"{path.name} was built for other settings", hint="it is built again")
+        database._noted = noted
         return database
 
     @classmethod
@@ -354,6 +356,12 @@ class Database:
     def is_current(self) -> bool:
         """Whether the file is still the one that was opened: another process may have built a newer one."""
         return self.in_memory or self._inode_on_disk() == self._inode
+
+    def is_at(self, head: Head) -> bool:
+        """Whether the index holds every file as it was behind this change."""
+        wanted = {HEAD: head.seq, CHAIN: head.hash}.items()
+        noted, self._noted = self._noted, None  # right after it was opened, asking again would tell nothing else
+        return (noted is not None and wanted <= noted.items()) or wanted <= self.ask(_notes).items()
 
     def is_replaced(self) -> bool:
         """Whether somebody cut the file off, or put another one under its name: its journal would not belong to it."""

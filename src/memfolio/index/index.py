@@ -32,7 +32,6 @@ from memfolio.index.database import (
     discard,
     discard_others,
     head_of,
-    is_at,
     is_whole,
     newest,
     predecessor,
@@ -466,7 +465,7 @@ class Index:
         if newest(self._folder, self.agent) is None:
             size = sum(state.size for state in self._vault.states().values())
             return size < EASY_BYTES and not self.notes.roots()
-        return self._is_at(self._opened(), self._vault.newest)
+        return self._opened().is_at(self._vault.newest)
 
     def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
@@ -575,7 +574,7 @@ class Index:
         database = self._opened()
         self._is_behind = False  # first, so that a change that comes meanwhile and cannot be filed says otherwise
         self._epoch, head = self._vault.epoch, self._vault.newest
-        is_at_head = self._is_at(database, head) and self._vault.trouble is None
+        is_at_head = database.is_at(head) and self._vault.trouble is None
         if is_at_head and not (with_notes and self.notes.is_behind):
             return True
         before, states, stale = database.ask(self._indexer.compared)
@@ -587,9 +586,6 @@ class Index:
             self._build()
             return False
         return self._file(database, states, stale, before, head)
-
-    def _is_at(self, database: Database, head: Head) -> bool:
-        return database.ask(lambda db: is_at(db, head))
 
     def _file(
         self, database: Database, states: Mapping[str, FileState], paths: Sequence[str], before: int, head: Head

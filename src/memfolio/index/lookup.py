@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from memfolio.index.rows import (
     of_rows,
     selected,
     spot_of,
+    stored,
 )
 from memfolio.index.schema import NAMELESS, MemoryRow
 from memfolio.index.search import (
@@ -43,7 +45,7 @@ from memfolio.index.search import (
     ordered_by,
     size,
 )
-from memfolio.types import LEARNED, OVERHEARD, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
+from memfolio.types import LEARNED, SUMMED_UP, Kind, MemoryItem, Store, Type, frozen
 from memfolio.vault.paths import agent_of
 
 # Looking memories up by what they are, not by what they say.
@@ -101,35 +103,10 @@ def by_id(db: Connection, id: str) -> Located | None:
 
 def by_rows(db: Connection, rows: Sequence[int]) -> list[Located]:
     """The memories in these rows, as far as they are there, in this order."""
-    return [_located(db, row, each.path, each.columns) for row, each in _stored(db, rows).items()]
+    return [_located(db, row, each.path, each.columns) for row, each in stored(db, rows).items()]
 
 
 LIFE = selected(DecayInput._fields[:-1])
-DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
-    WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
-
-
-class _Stored(NamedTuple):
-    """A full row with its file: `MemoryColumns` and `Located` are made from it, so that both cost one query."""
-
-    path: str
-    derived: int
-    """As in `DecayInput`."""
-    columns: MemoryRow
-
-
-_STORED = f"""SELECT m.row, f.path, {DERIVED}, {SELECT}
-    FROM memories m JOIN files f ON f.number = m.file WHERE m.row IN carray(?)"""
-
-
-def _stored(db: Connection, rows: Sequence[int]) -> dict[int, _Stored]:
-    def read(new: Sequence[int]) -> dict[int, _Stored]:
-        found = of_rows(db, _STORED, new)
-        return {row: _Stored(path, derived, MemoryRow._make(columns)) for row, path, derived, *columns in found}
-
-    return of_kept(db, _stored, rows, read)
-
-
 Place = tuple[int, str]
 """A memory's place in the order of time, the newest first: when it happened, and its id."""
 AFTER = "m.happened_at <= ? AND (m.happened_at < ? OR m.id > ?)"
@@ -299,6 +276,8 @@ class MemoryColumns(NamedTuple):
     life: DecayInput
 
 
+_columns = partial(tuple.__new__, MemoryColumns)
+_decay_input = partial(tuple.__new__, DecayInput)
 _ranked = itemgetter(*map(MemoryRow._fields.index, MemoryColumns._fields[:-1]))
 _life = itemgetter(*map(MemoryRow._fields.index, DecayInput._fields[:-1]))
 
@@ -308,8 +287,8 @@ def memory_columns(db: Connection, rows: Sequence[int]) -> dict[int, MemoryColum
 
     def read(new: Sequence[int]) -> dict[int, MemoryColumns]:
         return {
-            row: MemoryColumns._make((*_ranked(each.columns), DecayInput._make((*_life(each.columns), each.derived))))
-            for row, each in _stored(db, new).items()
+            row: _columns((*_ranked(each.columns), _decay_input((*_life(each.columns), each.derived))))
+            for row, each in stored(db, new).items()
         }
 
     return of_kept(db, memory_columns, rows, read)
@@ -378,11 +357,12 @@ class Overview:
     speakers: Sequence[str]
     """Everybody who speaks under a name of their own, in what is neither forgotten nor archived."""
     has_entities: bool
+    has_edges: bool
 
 
 _OVERVIEW = f"""SELECT (SELECT count(*) FROM waiting), (SELECT value FROM meta WHERE key = 'identity'),
     (SELECT max(happened_at) FROM memories), (SELECT sum(memories) FROM tally), EXISTS (SELECT 1 FROM names),
-    EXISTS (SELECT 1 FROM memories WHERE role NOT IN {NAMELESS})"""
+    EXISTS (SELECT 1 FROM edges), EXISTS (SELECT 1 FROM memories WHERE role NOT IN {NAMELESS})"""
 # From one role to the next by the index, since there are few of them for many memories.
 _SPEAKERS = f"""
 WITH RECURSIVE each(role) AS (
@@ -406,7 +386,7 @@ def overview(db: Connection) -> Overview:
 
 def _read_overview(db: Connection) -> Overview:
     row: tuple[Any, ...] = db.execute(_OVERVIEW).fetchall()[0]
-    waiting, identity, newest, total, has_entities, has_speakers = row
+    waiting, identity, newest, total, has_entities, has_edges, has_speakers = row
     kept(db, size)[0] = total or 0
     roles = column(db, _SPEAKERS) if has_speakers else ()
     return Overview(
@@ -415,6 +395,7 @@ def _read_overview(db: Connection) -> Overview:
         newest=newest,
         speakers=[role for role in roles if role.casefold() not in ROLES],
         has_entities=bool(has_entities),
+        has_edges=bool(has_edges),
     )
 
 

@@ -15,8 +15,8 @@ from apsw import Connection
 from memfolio.clock import EPOCH
 from memfolio.decay import DAY, power
 from memfolio.index.graph import Material, material, successor
-from memfolio.index.lookup import AFTER, DERIVED, Located, Place, by_id, by_rows, located
-from memfolio.index.rows import MACHINES, ROLES, clean, column, from_us, to_us
+from memfolio.index.lookup import AFTER, Located, Place, by_id, by_rows, located
+from memfolio.index.rows import DERIVED, MACHINES, ROLES, clean, column, from_us, to_us
 from memfolio.index.search import (
     ARCHIVED,
     CURRENT,

@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from functools import partial
 from itertools import filterfalse
 from operator import attrgetter, itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from apsw import Connection, carray
 
 from memfolio.clock import EPOCH
 from memfolio.index.schema import MemoryRow
 from memfolio.state import State
-from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Store, Type, frozen
+from memfolio.types import EMPTY, OVERHEARD, Kind, MemoryItem, Origin, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
 K = TypeVar("K", bound=Hashable)
@@ -199,6 +200,8 @@ class ReadingConnection(Connection):
         super().__init__(*args, **named)
         self._tables: dict[Any, dict[Any, Any]] = {}
         self._basis: tuple[int, int] | None = None
+        self.counts: list[int] = []
+        """How many memories have each phrase of what was weighed last by the function `relevance`."""
 
     def table(self, what: Any) -> dict[Any, Any]:
         """What was read under this name."""
@@ -247,6 +250,44 @@ def of_kept(
     table.update(found)
     _kept[0] += len(found)
     return {key: value for key in keys if (value := table[key]) is not None}
+
+
+DERIVED = f"""CASE WHEN m.source IN {OVERHEARD} THEN 2
+    WHEN m.more IS NOT NULL AND instr(m.more, '"derived_from":') > 0 THEN 1 ELSE 0 END"""
+
+
+class StoredRow(NamedTuple):
+    """A full row with its file: all that is asked about a memory is made from it, so that it costs one query."""
+
+    path: str
+    derived: int
+    """As in `DecayInput`."""
+    columns: MemoryRow
+
+
+# As quick as plain tuples, unlike the classes themselves and their `_make`.
+_row = partial(tuple.__new__, MemoryRow)
+_stored = partial(tuple.__new__, StoredRow)
+_STORED = f"SELECT m.row, f.path, {DERIVED}, {SELECT} FROM memories m JOIN files f ON f.number = m.file WHERE "
+
+
+def stored(db: Connection, rows: Collection[int]) -> dict[int, StoredRow]:
+    """These rows, as far as they are there."""
+    read = partial(_read_stored, db, "m.row IN carray(?)")
+    return of_kept(db, stored, rows, lambda new: read(rows_array(new)) if new else {})
+
+
+def all_stored(db: Connection, condition: str, *values: Any) -> dict[int, StoredRow]:
+    """All rows that meet a condition on `memories m`; they are kept for those who ask for them one by one."""
+    found = _read_stored(db, condition, *values)
+    kept(db, stored).update(found)
+    _kept[0] += len(found)
+    return found
+
+
+def _read_stored(db: Connection, condition: str, *values: Any) -> dict[int, StoredRow]:
+    found = db.execute(_STORED + condition, values)
+    return {row: _stored((path, derived, _row(columns))) for row, path, derived, *columns in found}
 
 
 def about(item: MemoryItem, heading: Sequence[str] = ()) -> str:

@@ -9,13 +9,26 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from itertools import accumulate
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from apsw import Connection, FTS5ExtensionApi, format_sql_value
 
 from memfolio.clock import to_ms
-from memfolio.index.rows import ReadingConnection, clean, column, kept, number, of_kept, rows_array, selected, to_us
-from memfolio.text import match_expression, name_key
+from memfolio.index.rows import (
+    ReadingConnection,
+    all_stored,
+    clean,
+    column,
+    kept,
+    number,
+    of_kept,
+    rows_array,
+    selected,
+    to_us,
+)
+from memfolio.index.schema import MemoryRow
+from memfolio.text import MAX_TERM, match_expression, name_key
 from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
@@ -299,6 +312,8 @@ def _one_of(name: str, values: Sequence[str]) -> Condition:
 
 # What passes a filter: each memory is looked up once for a whole question.
 
+HANDFUL = 40
+"""Up to how many memories the best of a question are all there are."""
 FEW = 4000
 """Up to how many memories that pass a filter are compared one by one."""
 WIDER = 8
@@ -330,6 +345,7 @@ class TurnColumns(NamedTuple):
 
 
 _TURN = f"{selected(TurnColumns._fields[:-1])}, substr(m.content, 1, {BEGINNING})"
+_of_turn = itemgetter(*map(MemoryRow._fields.index, TurnColumns._fields[1:-1]))
 _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
@@ -379,6 +395,9 @@ class Sieve:
 
     def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
         condition, values = self.where
+        if size(self.connection) <= HANDFUL:  # then all of them will be needed as a whole
+            passing = {row: each.columns for row, each in all_stored(self.connection, condition, *values).items()}
+            return {row: _turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()}
         # A join, and not IN, for which SQLite would sort the rows first.
         source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows)]
         if size(self.connection) <= TINY:  # then the rest will be needed as well
@@ -426,7 +445,10 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> dict[int, flo
     """
     db = sieve.connection
     if sieve.few is not None or size(db) <= SMALL:
-        return matches(match_expression(words), sieve, limit)
+        found = matches(match_expression(words), sieve, limit)
+        if size(db) <= TINY and isinstance(db, ReadingConnection):
+            _keep_frequencies(db, words, is_of_all=sieve.few is None)
+        return found
     counts = {word: count for word, count in frequencies(db, words, WEIGHED + 1).items() if count}
     expression = match_expression(list(counts))
     if choice := _choice(db, counts, 2 * limit):
@@ -440,6 +462,8 @@ def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> dict
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
     weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
+    if isinstance(db, ReadingConnection):
+        db.counts.clear()
 
     def score(rows: Sequence[int] | None, most: int) -> Mapping[int, float]:
         # The plus keeps SQLite from searching anew for each of the rows.
@@ -464,7 +488,22 @@ def frequencies(db: Connection, words: Collection[str], cap: int) -> dict[str, i
         counts: Sequence[Any] = db.execute(sql, values).fetchall()[0]
         return dict(zip(new, counts, strict=True))
 
-    return of_kept(db, ("frequencies", cap), words, read)
+    return of_kept(db, _frequencies_to(db, cap), words, read)
+
+
+def _frequencies_to(db: Connection, cap: int) -> tuple[str, int]:
+    """Under which name frequencies are kept; up to `TINY` memories no cap matters."""
+    return "frequencies", cap if size(db) > TINY else 0
+
+
+def _keep_frequencies(db: ReadingConnection, words: Sequence[str], *, is_of_all: bool) -> None:
+    """Keep in how many memories the words are that were just weighed, so that it need not be asked again."""
+    counts = db.counts
+    if not counts and is_of_all:  # there was nothing to weigh that has any of them
+        counts = [0] * len(words)
+    # Where several phrases stand for one word, or what begins like it, it is counted by itself.
+    if len(counts) == len(words) and all(len(word) < MAX_TERM and word.replace(" ", "").isalnum() for word in words):
+        kept(db, _frequencies_to(db, 0)).update(zip(words, counts, strict=True))
 
 
 def size(db: Connection) -> int:
@@ -512,12 +551,15 @@ class _Statistics(NamedTuple):
 
 def register(db: Connection) -> None:
     """Give a connection the function `relevance`."""
-    db.register_fts5_function("relevance", _relevance)
+    db.register_fts5_function("relevance", partial(_relevance, db.counts if isinstance(db, ReadingConnection) else []))
 
 
-def _relevance(api: FTS5ExtensionApi, *_: object) -> float:
-    """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them."""
-    statistics: _Statistics = api.aux_data or _statistics(api)
+def _relevance(counts: list[int], api: FTS5ExtensionApi, *_: object) -> float:
+    """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them.
+
+    `counts` is told how many have each phrase.
+    """
+    statistics: _Statistics = api.aux_data or _statistics(api, counts)
     length = 1 - _B + _B * api.column_size(-1) / statistics.mean_length
     score = 0.0
     for phrase, rarity in enumerate(statistics.rarity):
@@ -527,16 +569,16 @@ def _relevance(api: FTS5ExtensionApi, *_: object) -> float:
     return score
 
 
-def _statistics(api: FTS5ExtensionApi) -> _Statistics:
-    having = [0] * api.phrase_count
+def _statistics(api: FTS5ExtensionApi, counts: list[int]) -> _Statistics:
+    counts[:] = [0] * api.phrase_count
     for phrase in range(api.phrase_count):
 
         def count(_: FTS5ExtensionApi, phrase: int) -> None:
-            having[phrase] += 1
+            counts[phrase] += 1
 
         api.query_phrase(phrase, count, phrase)
     total = api.row_count
-    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in having]
+    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in counts]
     api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
     return found
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
@@ -49,6 +50,8 @@ Span = tuple[int, int]
 ALIKE = 0.2
 SURE = 2.0
 """How much must speak for it that something was replaced, where that changes nothing but a note."""
+TINY = 1e-9
+"""More than rounding changes in a sum."""
 AT_ONCE = 3_600_000_000
 """Microseconds within which things are said together."""
 _OUTSIDE = ("base", "size", "like_old", "like_question", "unfit")
@@ -101,10 +104,15 @@ def _outside_weights() -> tuple[float, ...]:
 
 
 @cache
-def _most_inside(absent: tuple[str, ...]) -> float:
-    """Return the highest possible sum of the features that depend on the texts, without the `absent` ones."""
-    given = (*_OUTSIDE, *absent)
-    return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
+def _most_inside() -> tuple[float, float, float, float]:
+    """The highest possible sums of the features that depend on the texts: without `named`, with it, and the same two
+    without those that say by themselves that something is no longer so."""
+
+    def most(*absent: str) -> float:
+        given = (*_OUTSIDE, *absent)
+        return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
+
+    return most("named"), most(), most(*_ENDINGS, "named"), most(*_ENDINGS)
 
 
 def _plain(text: str) -> str:
@@ -320,15 +328,26 @@ def _is_near(span: Span, others: Iterable[Span], most: int = NEAR) -> bool:
     return any(0 <= span[0] - end <= most or 0 <= start - span[1] <= most for start, end in others)
 
 
-def _has(words: Set[str], asked: str) -> bool:
-    """Whether words have this one, or, if they are few, one derived from it: bins, roofer, remortgage."""
-    if asked in words or len(words) > FEW_WORDS:
-        return asked in words
-    if len(asked) < 3:
-        return False
-    start, whole = asked.rstrip("e"), "\n".join(("", *words))
-    is_longer = len(start) > 3 and (f"\n{start}" in whole or f"\nre{start}" in whole)
-    return is_longer or f"{asked}s" in words or f"re{asked}" in words
+def _having(words: Set[str], asked: Iterable[str]) -> frozenset[str]:
+    """Those that the words have, or, if they are few, have something derived from: bins, roofer, remortgage."""
+    if len(words) > FEW_WORDS:
+        return frozenset(filter(words.__contains__, asked))
+    whole = "\n".join(("", *words))
+
+    def has(word: str) -> bool:
+        if word in words or len(word) < 3:
+            return word in words
+        start = word.rstrip("e")
+        is_longer = len(start) > 3 and (f"\n{start}" in whole or f"\nre{start}" in whole)
+        return is_longer or f"{word}s" in words or f"re{word}" in words
+
+    return frozenset(filter(has, asked))
+
+
+@lru_cache(KEPT)
+def _steps(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, int, int, int, int], ...]:
+    """What leads from the words of one statement to those of another: what is equal, replaced, added and left out."""
+    return tuple(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
 
 
 def _words_of(values: Iterable[_Value]) -> set[str]:
@@ -359,16 +378,15 @@ class Matter:
         self._is_for_several = _pattern("asks_several").search(_plain(question)) is not None
         self._rarity = {stem(word): weight for word, weight in rarity.items()}
         self._total = math.fsum(self._rarity.values()) or 1.0
+        self._had: dict[_Passage, frozenset[str]] = {}
         self._size = math.log(max(size, 1)) / math.log(400)
         """1 for a memory of some hundred turns."""
 
     def best(self, texts: Sequence[str]) -> int:
         """Which of these, best first, is about what is asked for; what is somebody else's has only its words."""
         read = (_read(text[:READ]) for text in texts[:BEST])
-        least = self._cover(_read(texts[0][:READ]).words)
-        own = (
-            nth for nth, each in enumerate(read) if self._cover(each.words) >= least and not self._is_of_another(each)
-        )
+        least = self._cover(_read(texts[0][:READ]))
+        own = (nth for nth, each in enumerate(read) if self._cover(each) >= least and not self._is_of_another(each))
         return next(own, 0)
 
     def newest(self, said: Sequence[Said]) -> int | None:
@@ -390,7 +408,7 @@ class Matter:
         if max(len(old.text), len(new.text)) > STATEMENT:
             return False
         before, after = _read(old.text), _read(new.text)
-        return not self._is_named_in(before, after) and any(self._differences(before, after).values())
+        return not self._is_named_in(before, after) and any(self._differences(before, after, is_named=False).values())
 
     def _successor(self, said: Sequence[Said]) -> int | None:
         """Which plain statement takes the place of the first one, also a plain one.
@@ -414,19 +432,17 @@ class Matter:
         return None if new is None or scores[new] <= 0 else new
 
     def _follows(self, old: Said, new: Said, near_lead: float, like_lead: float) -> float:
-        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds."""
-        before, after = _read(old.text), _read(new.text)
+        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds.
+
+        Where that cannot be more than nothing, as most often, the rest is not looked at.
+        """
+        before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
         is_turn = bool(after.signs["changed"] or after.signs["ended"])
         if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
             return -math.inf
         is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
-        evidence = self._evidence(before, before, after)
-        matter = {word: weight for word, weight in self._rarity.items() if _has(before.words, word)} or self._rarity
-        missing = math.fsum(weight for word, weight in matter.items() if not _has(after.words, word))
-        frame = SequenceMatcher(None, before.order, after.order, autojunk=False).get_matching_blocks()
-        share = sum(block.size for block in frame) / max(1, len(before.order))
-        found = {
-            **self._differences(before, after),
+        is_named = self._is_named_in(before, after)
+        found: dict[str, float] = {
             "base": 1.0,
             "near_lead": near_lead,
             "like": new.likeness,
@@ -434,18 +450,30 @@ class Matter:
             "turn": float(is_turn),
             "event": float(not is_turn and not is_still),
             "length": math.log(1 + len(new.text) / 100),
+            "named": float(is_named),
+        }
+        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
+        most = max(0.0, framed) + max(0.0, weights["same_kind"])
+        if most + math.fsum(weights[name] * value for name, value in found.items()) <= -TINY:
+            return -math.inf
+        matter = self._words_in(before) or self._rarity.keys()
+        missing, whole = (
+            math.fsum(map(self._rarity.__getitem__, some)) for some in (matter - self._words_in(after), matter)
+        )
+        equal = sum(end - start for step, start, end, _, _ in _steps(before.order, after.order) if step == "equal")
+        share = equal / max(1, len(before.order))
+        found |= {
+            **self._differences(before, after, is_named=is_named),
             "frame": share,
-            "frame_missing": share * missing / (math.fsum(matter.values()) or 1.0),
+            "frame_missing": share * missing / (whole or 1.0),
             "frame_still": share * is_still,
             "other": float(self._is_of_another(after, before)),
-            **{name: evidence[name] for name in ("asks", "same_kind", "no_value", "named")},
+            **self._about_values(before, after, self._other_values(before, before, after)),
         }
-        weights = _table()["successor"]
         return math.fsum(weights[name] * value for name, value in found.items() if value)
 
-    def _differences(self, old: _Passage, new: _Passage) -> dict[str, bool]:
+    def _differences(self, old: _Passage, new: _Passage, *, is_named: bool) -> dict[str, bool]:
         """By what a statement is seen to be about another thing than one before it, or to add to that."""
-        is_named = self._is_named_in(old, new)
         words = new.words | set(new.order)
         names = {stem(word) for each in self._values if each.kind == "name" for word in _WORD.findall(each.value)}
         names &= set(old.order) - {"i"}
@@ -463,11 +491,11 @@ class Matter:
 
     def _is_another_of_its_kind(self, old: _Passage, new: _Passage) -> bool:
         """Whether only another thing stands where the old one has what was asked for, and both go on alike."""
-        missing = {word for word in self._rarity.keys() & set(old.order) if not _has(new.words, word)}
+        missing = self._missing(set(old.order), new)
         if not missing or max(len(old.order), len(new.order)) > MOST_WORDS:
             return False
         others = new.things - set(old.order) - self._named
-        steps = SequenceMatcher(None, old.order, new.order, autojunk=False).get_opcodes()
+        steps = _steps(old.order, new.order)
         sizes = [end - start if step == "equal" else 0 for step, start, end, _, _ in steps]
         return any(
             (before >= SAME_WORDS and old.order[start] in missing and new.order[begin] in others)
@@ -495,25 +523,35 @@ class Matter:
 
     def _is_near(self, said: Said) -> bool:
         """Whether it has a word of the question or is like the best: else it came by its company, and was never so."""
-        return self._cover(_read(said.text[:READ]).words) > 0 or said.likeness >= ALIKE
+        return self._cover(_read(said.text[:READ])) > 0 or said.likeness >= ALIKE
 
     def _is_one_matter(self, old: Said, new: Said) -> bool:
         """Whether two texts share a word or their meaning, or both are somebody's own; else neither is past."""
         before, after = _read(old.text[:READ]), _read(new.text[:READ])
         return new.likeness >= 2 * ALIKE or bool(before.words & after.words) or (before.is_own and after.is_own)
 
-    def _cover(self, words: Set[str]) -> float:
-        return math.fsum(weight for word, weight in self._rarity.items() if _has(words, word)) / self._total
+    def _words_in(self, passage: _Passage) -> frozenset[str]:
+        """The words of the question that a passage has."""
+        if passage not in self._had:
+            self._had[passage] = _having(passage.words, self._rarity)
+        return self._had[passage]
+
+    def _missing(self, words: Set[str], new: _Passage) -> Set[str]:
+        """The words of the question that are among some and that a passage lacks."""
+        return (self._rarity.keys() & words) - self._words_in(new)
+
+    def _cover(self, passage: _Passage) -> float:
+        return math.fsum(map(self._rarity.__getitem__, self._words_in(passage))) / self._total
 
     def _may_replace(self, old: Said, new: Said, least: float = 0.0) -> bool:
         """Whether a score above `least` is possible; a bound of it often saves reading the text, which is slow."""
-        outside = self._outside(new)
-        given = math.fsum([weight * value for weight, value in zip(_outside_weights(), outside, strict=True)])
+        outside, weights, most = self._outside(new), _outside_weights(), _most_inside()
+        given = math.fsum(map(mul, weights, outside))
         # Fitting badly does not count if the old value is named, see `features`.
-        fitting = given - _weights()["unfit"] * outside[-1]
-        if max(given + _most_inside(("named",)), fitting + _most_inside(())) <= least:
+        fitting = given - weights[-1] * outside[-1]
+        if max(given + most[0], fitting + most[1]) <= least:
             return False
-        unsigned = max(given + _most_inside((*_ENDINGS, "named")), fitting + _most_inside(_ENDINGS))
+        unsigned = max(given + most[2], fitting + most[3])
         # Who says two things in one breath means both, unless words say that one takes the place of the other.
         if new.at[0] - old.at[0] >= AT_ONCE and unsigned > 0:
             return True
@@ -537,7 +575,7 @@ class Matter:
         before, whole = _read(old.text[:READ]), _read(new.text[:READ])
         best, *others = _passages(old.text)
         if others:
-            best = max((best, *others), key=lambda each: (self._cover(each.words), len(each.values)))
+            best = max((best, *others), key=lambda each: (self._cover(each), len(each.values)))
         # To say the same again, however alike, replaces nothing.
         telling = [
             each
@@ -547,7 +585,7 @@ class Matter:
         if not telling:
             return []
         common = dict(zip(_OUTSIDE, self._outside(new), strict=True)) | {
-            "cover": self._cover(whole.words),
+            "cover": self._cover(whole),
             "other": float(self._is_of_another(whole, before)),
             "somebody": float(self._is_somebody_elses(before, whole)),
             "stranger": float(self._has_another_subject(before, whole)),
@@ -569,27 +607,32 @@ class Matter:
     def _evidence(self, old: _Passage, whole: _Passage, new: _Passage) -> dict[str, float]:
         """What a passage says about its being a newer word on what an older one says; `whole` is all of the old one."""
         values = self._other_values(old, whole, new)
-        strong = (*new.signs["changed"], *new.signs["ended"])
-        kinds = old.kinds | ({"name"} if old.subjects else set())
-        is_same_kind = any(each.kind in kinds for each in values)
         is_named = self._is_named_in(old, new)
         return {
+            **self._about_values(old, new, values),
             "changed": float(self._is_said_of_it(new, "changed")),
             "ended": float(self._is_said_of_it(new, "ended")),
             "added": float(bool(new.signs["added"]) and not new.signs["ended"]),
-            # Who says that something became otherwise, and asks about that, has told it nevertheless.
-            "asks": float(bool(new.signs["asks"]) and not any(_is_near(each.span, strong) for each in values)),
-            "same_kind": float(is_same_kind),
-            "no_value": float(self._wanted in ("number", "time") and not values and not new.signs["ended"]),
             "tied": float(any(_is_near(each.span, new.turns) for each in values)),
             "counted": float(any(each.unit in self._rarity for each in values if each.unit)),
             "rival": float(not is_named and self._is_a_rival(old, new)),
             "slot": float(not is_named and self._is_in_place_of_another(old, new)),
             "slight": float(len(new.words) < 3),
             "restated": float(self._is_restated(old, new)),
-            "apart": float(not (self._cover(new.words) or old.things & new.things)),
+            "apart": float(not (self._cover(new) or old.things & new.things)),
             "part": float(not is_named and self._is_about_a_part(old, new, values)),
             "named": float(is_named),
+        }
+
+    def _about_values(self, old: _Passage, new: _Passage, values: Sequence[_Value]) -> dict[str, float]:
+        """The part of the evidence that is about the `values` that may stand in the place of an old one."""
+        strong = (*new.signs["changed"], *new.signs["ended"])
+        kinds = old.kinds | ({"name"} if old.subjects else set())
+        return {
+            # Who says that something became otherwise, and asks about that, has told it nevertheless.
+            "asks": float(bool(new.signs["asks"]) and not any(_is_near(each.span, strong) for each in values)),
+            "same_kind": float(any(each.kind in kinds for each in values)),
+            "no_value": float(self._wanted in ("number", "time") and not values and not new.signs["ended"]),
         }
 
     def _is_said_of_it(self, new: _Passage, sign: str) -> bool:
@@ -615,8 +658,7 @@ class Matter:
         if max(len(old.order), len(new.order)) > MOST_WORDS or old.is_of_many or self._wanted in ("number", "time"):
             return False
         ours, theirs = old.things - set(new.order), new.things - set(old.order) - self._named
-        asked = self._rarity.keys() & old.words
-        missing = {word for word in asked if not _has(new.words, word)}
+        asked, missing = self._rarity.keys() & old.words, self._missing(old.words, new)
         is_about_same = missing <= self._verbal and bool(asked - missing) and old.is_own == new.is_own
         is_said_alike = bool(old.verbs & new.verbs) or not (old.verbs and new.verbs)
         same = len(set(old.order) & set(new.order))
@@ -676,13 +718,13 @@ class Matter:
         told |= old.subjects - self._named if self._wanted == "name" else set()
         spans = [(at, at + len(word)) for word, at in zip(new.order, new.starts, strict=True) if word in told]
         # "Spain instead of Wales" does not answer where the cottage in Wales is.
-        missing = {word for word in self._rarity.keys() & old.things if not _has(new.words, word)}
+        missing = self._missing(old.things, new)
         signs = new.signs["ended"] if missing - self._verbal else (*new.signs["ended"], *new.signs["changed"])
         return any(_is_near(span, signs) for span in spans)
 
     def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
         """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""
-        missing = {word for word in self._rarity.keys() & old.things if not _has(new.words, word)}
+        missing = self._missing(old.things, new)
         if new.turns or new.kinds & {"pace", "share"}:
             missing -= {each.unit for each in old.values}  # "full time" instead of "three days"
         if not missing or len(old.order) > MOST_WORDS or len(new.order) > MOST_WORDS:
@@ -690,8 +732,8 @@ class Matter:
         others = new.things - old.words - self._named
         if missing.isdisjoint(_words_of(old.values)):
             others -= _words_of(each for each in new.values if _FAMILIES[each.kind] != "name")
-        others -= {word for word in others if any(_has({word}, each) for each in missing | self._named)}
-        steps = SequenceMatcher(None, old.order, new.order, autojunk=False).get_opcodes()
+        others -= {word for word in others if _having({word}, missing | self._named)}
+        steps = _steps(old.order, new.order)
         if sum(end - start for step, start, end, _, _ in steps if step == "equal") < SAME_WORDS:
             return False
         return any(

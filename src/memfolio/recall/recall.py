@@ -490,7 +490,8 @@ def _with_predecessors(connection: Connection, rows: Sequence[int]) -> dict[int,
 
     def read(new: Sequence[int]) -> dict[int, tuple[Located, tuple[str, ...]]]:
         found = by_rows(connection, new)
-        before = predecessors(connection, [each.item.id for each in found])
+        ids = [each.item.id for each in found]
+        before = predecessors(connection, ids) if overview(connection).has_edges else {}
         return {each.row: (each, before.get(each.item.id, ())) for each in found}
 
     return of_kept(connection, _with_predecessors, rows, read)

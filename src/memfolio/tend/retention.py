@@ -15,10 +15,10 @@ from memfolio.decay import DecayInput, days_until, relevance
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
 from memfolio.index.database import Connection
 from memfolio.index.index import Index
-from memfolio.index.lookup import DERIVED, LIFE, Located, by_rows, newest_line
+from memfolio.index.lookup import LIFE, Located, by_rows, newest_line
 from memfolio.index.maintenance import IDLE, KEPT, KINDS, USES, Values, by_kind, decay_values, faded, relevance_sql
 from memfolio.index.read_files import page_date
-from memfolio.index.rows import MICROSECOND, day_us, from_us, to_us
+from memfolio.index.rows import DERIVED, MICROSECOND, day_us, from_us, to_us
 from memfolio.index.search import CURRENT
 from memfolio.recall.context import CHECKPOINTS, checkpoints
 from memfolio.recall.searcher import Searcher
