@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from memfolio.learn.words import LEXICON, is_past, lemma_of
+from memfolio.learn.words import LEXICON, is_past, lemma_of, third, verb_forms
 from memfolio.learn.words import words as listed
 
 LONGEST = 300
@@ -25,13 +25,22 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person|bedroom|storey)s?\b)")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
+_PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|\w+ (?:\w+ )?of (?:the|my|our|us|them)\b.*s\b")
 _HOURS = re.compile(r"\b(\w+) hours?\b")
-FILES = ("opposites", "opposites.de", "opposites.zh")
+FILES = ("opposites", "idioms", "opposites.de", "opposites.zh")
+_CONTRACTIONS = (
+    ("won't ", "will not "), ("can't ", "can not "), ("cannot ", "can not "), ("shan't ", "shall not "), ("n't ", " not "),
+    ("'m ", " am "), ("'re ", " are "), ("'ve ", " have "), ("it's ", "it is "), ("that's ", "that is "), (", ", " , "),
+)  # fmt: skip
+_POSSESSIVES = frozenset(("my", "your", "his", "her", "our", "their", "its"))
+_OBJECTS = frozenset(("me", "you", "him", "her", "us", "them", "it", "myself", "i"))
 _APOSTROPHES = str.maketrans("’‘`", "'''")
 
 
 Side = tuple[int, int]
 """The row of opposites that a word is in, and its side."""
+Key = str | int | Side
+"""By what two words are taken for the same: a stem, a row of synonyms, or a side of opposites."""
 
 
 class Opposition(StrEnum):
@@ -77,6 +86,14 @@ class _Sentence(NamedTuple):
     """Whether it says that one is more than another: older than, reports to."""
     owned: frozenset[str]
     """What belongs to somebody: the words after `Ida's`."""
+    is_partial: bool
+    """Whether it is about some of many: some of the guests, two of the tests."""
+    whose: frozenset[str]
+    keys: frozenset[Key]
+    """All by which its words are recognised."""
+    sides: frozenset[Side]
+    against: frozenset[Side]
+    """The sides of opposites that its words are on, and those opposed to them."""
     adjoining: frozenset[tuple[str, str]]
     """Words with those that stand directly behind them."""
     single: tuple[_Single, ...]
@@ -108,38 +125,55 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
         return None  # what was so may be so no more
     if found := _singly(a, b):
         return found
-    if _are_of_different_people(a, b):
+    if _are_of_different_people(a, b) or (a.is_partial and b.is_partial) or (a.whose and b.whose and a.whose.isdisjoint(b.whose)):
         return None
     if a.compares and b.compares and a.is_denied == b.is_denied and (swapped := _is_swapped(a, b)) is not None:
         return Opposition.OPPOSITE if swapped else None
     kinds = [kind for kind in a.values.keys() & b.values.keys() if a.values[kind] != b.values[kind]]
-    opposed = [
-        (x, y) for x in a.words for y in b.words if _are_opposite(x, y) and x not in b.words and y not in a.words
-    ]
-    if len(set(opposed)) > 1 or any(x in a.subject and y in b.subject for x, y in opposed):
-        return None  # the old one is slow, the new one fast
+    opposed = _opposites(a, b)
+    if opposed and (a.is_denied or b.is_denied or not _is_one_matter(a, b, opposed)):
+        return None  # the old one is slow, the new one fast; what is not cheap is expensive
     said = {word for pair in opposed for word in pair}
+    pairs: list[tuple[str, str]] = []
     if a.is_denied != b.is_denied:
         # No pets, but a cat.
         denied, affirmed = (a, b) if a.is_denied else (b, a)
         pairs = [(x, y) for x in denied.words for y in affirmed.words if x in _kinds().get(y, ())]
-        opposed, said = [], {word for pair in pairs for word in pair}
+        said = {word for pair in pairs for word in pair}
     ours, theirs = _left(a, b, said), _left(b, a, said)
-    shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
     for one, other, its in ((a, b, ours), (b, a, theirs)):
         if _is_another(its, one, other) or _is_part_of_name(other, one, its):
             return None
+    shared = len(set(filter(_tells, a.words)) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
+    ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
+    left = ours | theirs
+    if not shared and not pairs or len(left) > MOST_LEFT:
+        return None
     if opposed:
         # It may be another part of the same that is loved there and hated here.
         is_felt = not _words("feelings").isdisjoint(said)
-        is_about_same = shared and not (is_felt and (_next(a, said) in ours or _next(b, said) in theirs))
-        is_same = not (ours and theirs) and len(ours | theirs) <= MOST_LEFT and is_about_same
-        return Opposition.OPPOSITE if is_same and not kinds else None
+        is_of_other = is_felt and (_next(a, said) in ours or _next(b, said) in theirs)
+        return None if (ours and theirs) or is_of_other or kinds else Opposition.OPPOSITE
     if a.is_denied != b.is_denied:
-        left = ours | theirs
-        is_all = not (ours if a.is_denied else theirs) and len(left) <= MOST_LEFT
-        return Opposition.NEGATION if (shared or pairs) and is_all and not kinds else None
+        return None if (ours if a.is_denied else theirs) or kinds else Opposition.NEGATION
     return _by_values(a, b, kinds, ours, theirs, shared)
+
+
+def _opposites(a: _Sentence, b: _Sentence) -> list[tuple[str, str]]:
+    """Return the words of which one says the opposite of the other, and neither is said in both."""
+    if a.against.isdisjoint(b.sides) and (_prefixed(a.words).isdisjoint(b.words) and _prefixed(b.words).isdisjoint(a.words)):
+        return []
+    ours = [x for x in a.words if _keys(x).isdisjoint(b.keys)]
+    theirs = [y for y in b.words if _keys(y).isdisjoint(a.keys)]
+    return [(x, y) for x in ours for y in theirs if _are_opposite(x, y)]
+
+
+def _is_one_matter(a: _Sentence, b: _Sentence, opposed: Sequence[tuple[str, str]]) -> bool:
+    """Whether all opposites are of one thing that is told of one subject."""
+    ours, theirs = ({pair[n] for pair in opposed} for n in (0, 1))
+    if len(opposed) < len(ours) * len(theirs) or any(x in a.subject and y in b.subject for x, y in opposed):
+        return False
+    return not any(_are_opposite(x, y) for some, one in ((ours, a), (theirs, b)) for x in some for y in one.words)
 
 
 def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
@@ -166,7 +200,7 @@ def _by_values(
 
 def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
     """Return the words of one that have no counterpart in the other; a pronoun there may mean the subject here."""
-    left = {word for word in one.words if word not in said and not any(_are_same(word, each) for each in other.words)}
+    left = {word for word in one.words if word not in said and _keys(word).isdisjoint(other.keys)}
     return left - one.subject if other.has_pronoun and one.speaker != "my" else left
 
 
@@ -218,13 +252,18 @@ def _is_swapped(a: _Sentence, b: _Sentence) -> bool | None:
     return sorted(a.words) == sorted(b.words)
 
 
-def _are_same(one: str, other: str) -> bool:
-    """Whether two words are of one stem: deliver and delivery."""
-    if one == other:
-        return True
-    shorter, longer = sorted((one, other), key=len)
-    start = shorter.rstrip("ey")
-    return len(start) > 3 and longer.startswith(start) and longer[len(start) :] in _words("endings_of_words")
+@lru_cache(maxsize=16_384)
+def _keys(word: str) -> frozenset[Key]:
+    """By what a word is taken for another: deliver and delivery are of one stem, sofa and couch of one row."""
+    stems = {word[: -len(end)] for end in _words("endings_of_words") if word.endswith(end)}
+    stems = {word.rstrip("ey"), *stems}
+    return frozenset({word, *(stem for stem in stems if len(stem) > 3), *_synonyms().get(word, ()), *_sides_of(word)})
+
+
+@lru_cache(maxsize=16_384)
+def _tells(word: str) -> bool:
+    """Whether a word tells what is meant; `rather`, `find` and `thing` do not."""
+    return word not in _light() and (not word.endswith("ly") or bool(_sides_of(word)) or word in _words("adverbs"))
 
 
 def has_denial(text: str) -> bool:
@@ -241,10 +280,22 @@ def without_values(text: str) -> str:
 
 
 def _are_opposite(one: str, other: str) -> bool:
-    if any(row == its and side != that for row, side in _sides().get(one, ()) for its, that in _sides().get(other, ())):
+    ours, theirs = _sides_of(one), _sides_of(other)
+    if not ours.isdisjoint(theirs):
+        return False
+    if any(row == its and side != that for row, side in ours for its, that in theirs):
         return True
-    shorter, longer = sorted((one, other), key=len)
-    return len(shorter) > 3 and any(longer == f"{prefix}{shorter}" for prefix in _words("prefixes"))
+    return other in _prefixed((one,)) or one in _prefixed((other,))
+
+
+@lru_cache(maxsize=16_384)
+def _prefixed(words: tuple[str, ...]) -> frozenset[str]:
+    """Words that deny these: unripe, disloyal."""
+    return frozenset(f"{prefix}{word}" for word in words if len(word) > 3 for prefix in _words("prefixes"))
+
+
+def _sides_of(word: str) -> frozenset[Side]:
+    return _sides().get(word, frozenset())
 
 
 def _differ(one: _Single, other: _Single) -> bool:
@@ -275,10 +326,12 @@ def _read(text: str) -> _Sentence:
         if token not in aside and ((at < start and not is_dated) or not _is_value(token))
     ]
     names = {token.lower() for token in _NAME.findall(text)}
+    words = tuple(_lemma(token) for _, token in telling)
+    sides = frozenset(side for word in words for side in _sides_of(word))
     return _Sentence(
-        words=tuple(_meaning(token) for _, token in telling),
-        subject=frozenset(_meaning(token) for at, token in telling if at < start),
-        names=frozenset(_meaning(token) for _, token in telling if token in names and not _is_value(token)),
+        words=words,
+        subject=frozenset(_lemma(token) for at, token in telling if at < start),
+        names=frozenset(_lemma(token) for _, token in telling if token in names and not _is_value(token)),
         values=values,
         is_denied=denials % 2 == 1,
         is_open=not _words("open").isdisjoint(tokens) or tokens[-1:] == ["too"],
@@ -288,8 +341,13 @@ def _read(text: str) -> _Sentence:
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         compares=not _words("one_way").isdisjoint(said),
-        owned=frozenset(_meaning(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
-        adjoining=frozenset((_meaning(one), _meaning(two)) for one, two in pairwise(tokens)),
+        owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
+        is_partial=_PARTIAL.match(text) is not None,
+        whose=frozenset({"my": "my", "our": "my", "your": "your"}[token] for token in tokens if token in ("my", "our", "your")),
+        keys=frozenset(key for word in words for key in _keys(word)),
+        sides=sides,
+        against=frozenset(each for side in sides for each in _opposed_sides()[side]),
+        adjoining=frozenset((_lemma(one), _lemma(two)) for one, two in pairwise(tokens)),
         single=tuple(_single(text)),
     )
 
@@ -307,12 +365,6 @@ def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
     return is_named and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
 
 
-def _meaning(word: str) -> str:
-    """Return the first synonym of a word with one opposite, else its lemma."""
-    sides = _sides().get(word, frozenset()) | _sides().get(_lemma(word), frozenset())
-    return _first()[next(iter(sides))] if len(sides) == 1 else _lemma(word)
-
-
 def _is_value(token: str) -> bool:
     is_day = token.removesuffix("s") in _words("weekdays") or (token in _words("months"))
     return is_day or _number(token)[:1] in tuple("0123456789$€£")
@@ -323,16 +375,54 @@ def _plain(text: str) -> str:
     text = _DASHED.sub(" ", _MAY.sub("maymonth", f" {text.lower()} "))
     for pattern, rewritten in _rewrites():
         text = pattern.sub(rewritten, text)
-    for old, new in _phrases().items():
-        text = text.replace(f" {old} ", f" {new} ")
+    text = _rephrased(_contracted(text))
     text = _HOURS.sub(_minutes, text)
-    return (
-        text.replace("n't ", " not ")
-        .replace("'s ", " ")
-        .replace("'m ", " am ")
-        .replace("'re ", " are ")
-        .replace("'ve ", " have ")
-    )
+    return text.replace("'s ", " ")
+
+
+def _contracted(text: str) -> str:
+    """Return a text with its contractions written out, and commas set apart."""
+    for old, new in _CONTRACTIONS:
+        text = text.replace(old, new)
+    return text
+
+
+def _rephrased(text: str) -> str:
+    """Return a text with the words for its phrases; somebody in the midst of a phrase stays: it drives Ida mad."""
+    said, words, at = [], text.split(), 0
+    while at < len(words):
+        for given, new in _phrases().get(words[at], ()):
+            if (end := _end(words, at + 1, given)) is not None:
+                whom = [word for word in words[at + 1 : end[0]] if word not in given] if end[1] else []
+                said += [*whom, *new]
+                at = end[0]
+                break
+        else:
+            said.append(words[at])
+            at += 1
+    return f" {' '.join(said)} "
+
+
+def _end(words: Sequence[str], at: int, given: Sequence[str]) -> tuple[int, bool] | None:
+    """Return where a phrase ends whose first word was just in front, and whether somebody stands in its midst."""
+    is_whom = False
+    for nth, word in enumerate(given):
+        if at >= len(words):
+            return None
+        if word == "one's":
+            if words[at] not in _POSSESSIVES:
+                if not words[at].endswith("'s"):
+                    return None
+                is_whom = True
+        elif word == "one":
+            if words[at] not in _OBJECTS:
+                if nth + 1 == len(given) or words[at + 1 : at + 2] != [given[nth + 1]]:
+                    return None
+                is_whom = True
+        elif words[at] != word:
+            return None
+        at += 1
+    return at, is_whom
 
 
 def _minutes(found: re.Match[str]) -> str:
@@ -422,9 +512,23 @@ def _words(name: str) -> frozenset[str]:
 
 
 @cache
-def _phrases() -> Mapping[str, str]:
-    given: dict[str, str] = _table()["phrases"]
-    return dict(sorted(given.items(), key=lambda each: -len(each[0])))
+def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
+    """Phrases by their first words, the longest first: their other words, and what is read instead."""
+    given = list(_table()["phrases"].items())
+    given += [(" ".join(each.split()), word) for word, some in _table()["idioms"].items() for each in some.split("|")]
+    found: dict[str, list[tuple[Sequence[str], Sequence[str]]]] = {}
+    for phrase, word in given:
+        first, *others = _contracted(f"{phrase} ").split()
+        for form in _forms(first[1:]) if first[0] == "~" else (first,):
+            found.setdefault(form, []).append((others, word.split()))
+    return {first: sorted(some, key=lambda each: -len(each[0])) for first, some in found.items()}
+
+
+def _forms(verb: str) -> set[str]:
+    stem = verb.removesuffix("e")
+    known = {form for form, lemma in verb_forms().items() if lemma == verb}
+    modals = {"can": {"could"}, "be": {"am", "is", "are", "was", "were", "been"}}.get(verb, set())
+    return known | modals or {verb, third(verb), f"{stem}ed", f"{stem}ing"}
 
 
 @cache
@@ -462,7 +566,7 @@ def _kinds() -> Mapping[str, frozenset[str]]:
         things = table[kind].split()
         for thing in things:  # which grow by those of the kinds among them
             things += [each for each in table.get(thing, "").split() if each not in things]
-            found.setdefault(_meaning(_same().get(thing, thing)), set()).add(_meaning(kind))
+            found.setdefault(_lemma(_same().get(thing, thing)), set()).add(_lemma(kind))
     return {thing: frozenset(some) for thing, some in found.items()}
 
 
@@ -495,10 +599,24 @@ def _sides() -> Mapping[str, frozenset[Side]]:
 
 
 @cache
-def _first() -> Mapping[Side, str]:
-    """The first word on each side of each row."""
-    found: dict[Side, str] = {}
-    for word, sides in _sides().items():
-        for side in sides:
-            found.setdefault(side, word)
-    return found
+def _opposed_sides() -> Mapping[Side, Sequence[Side]]:
+    """The sides in the same row of each side."""
+    rows: dict[int, set[Side]] = {}
+    for side in chain.from_iterable(_sides().values()):
+        rows.setdefault(side[0], set()).add(side)
+    return {side: [each for each in row if each != side] for row in rows.values() for side in row}
+
+
+@cache
+def _synonyms() -> Mapping[str, frozenset[int]]:
+    """The rows of synonyms that a word is in."""
+    found: dict[str, set[int]] = {}
+    for nth, row in enumerate(_table()["synonyms"]["rows"]):
+        for word in row.split():
+            found.setdefault(_lemma(word), set()).add(nth)
+    return {word: frozenset(some) for word, some in found.items()}
+
+
+@cache
+def _light() -> frozenset[str]:
+    return frozenset(_lemma(word) for word in _words("light"))
