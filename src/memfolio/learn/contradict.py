@@ -25,6 +25,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person|bedroom|storey)s?\b)")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
+_ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e)$")
+_INVERTED = re.compile(r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b")
 _PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|\w+ (?:\w+ )?of (?:the|my|our|us|them)\b.*s\b")
 _HOURS = re.compile(r"\b(\w+) hours?\b")
 FILES = ("opposites", "idioms", "opposites.de", "opposites.zh")
@@ -72,8 +74,10 @@ class _Sentence(NamedTuple):
     values: Mapping[str, frozenset[str]]
     """Numbers and dates, by their kinds."""
     is_denied: bool
+    adds: bool
+    """Whether it adds to what was said, or sets a condition."""
     is_open: bool
-    """Whether it is hypothetical, or adds to what was said."""
+    """Whether it is hypothetical; other parts of it need not be."""
     is_past: bool
     tenses: tuple[str, ...]
     """What its verb is, and whether it is told of the past; of verbs that tell how something is."""
@@ -86,6 +90,8 @@ class _Sentence(NamedTuple):
     """Whether it says that one is more than another: older than, reports to."""
     owned: frozenset[str]
     """What belongs to somebody: the words after `Ida's`."""
+    is_inverted: bool
+    """Whether what it tells stands in front: Antwerp is where we met."""
     is_partial: bool
     """Whether it is about some of many: some of the guests, two of the tests."""
     whose: frozenset[str]
@@ -102,7 +108,7 @@ class _Sentence(NamedTuple):
 def contradict(one: str, other: str) -> Opposition | None:
     """Return how two sentences contradict each other; None if both can be true, or nothing shows it."""
     ours, theirs = (_readings(each[:LONGEST]) for each in (one, other))
-    if ours == theirs or ours[0].is_open or theirs[0].is_open:
+    if ours == theirs or ours[0].adds or theirs[0].adds:
         return None
     found = (_opposed(a, b) for a in ours for b in theirs)
     return next(filter(None, found), None)
@@ -121,10 +127,12 @@ def _readings(text: str) -> tuple[_Sentence, ...]:
 
 
 def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
-    if a.is_past != b.is_past or (a.tenses and b.tenses and a.tenses[0] == b.tenses[0] and a.tenses != b.tenses):
+    if a.is_open or b.is_open or a.is_past != b.is_past or (a.tenses and b.tenses and a.tenses[0] == b.tenses[0] and a.tenses != b.tenses):
         return None  # what was so may be so no more
     if found := _singly(a, b):
         return found
+    if _is_of_other_name(a, b):
+        return Opposition.VALUES
     if _are_of_different_people(a, b) or (a.is_partial and b.is_partial) or (a.whose and b.whose and a.whose.isdisjoint(b.whose)):
         return None
     if a.compares and b.compares and a.is_denied == b.is_denied and (swapped := _is_swapped(a, b)) is not None:
@@ -182,6 +190,18 @@ def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
     return Opposition.VALUES if any(_differ(one, other) for one in a.single for other in b.single) else None
 
 
+def _is_of_other_name(a: _Sentence, b: _Sentence) -> bool:
+    """Whether all that differs is a name, told of what there is one of: held in Ghent, Antwerp is where it is held."""
+    if a.is_denied or b.is_denied or not (a.names and b.names) or _words("single").isdisjoint(a.words) or a.values != b.values:
+        return False
+    for one, other in ((a, b), (b, a)):
+        left = {word for word in _left(one, other, set()) if _tells(word)}
+        at = [nth for nth, word in enumerate(one.words) if word in left]
+        if not left or not left <= one.names or at[-1] - at[0] >= len(at) or (left & one.subject and not one.is_inverted):
+            return False
+    return not _words("single").isdisjoint(b.words) or not a.keys.isdisjoint(_words("single"))
+
+
 def _by_values(
     a: _Sentence, b: _Sentence, kinds: Sequence[str], ours: Set[str], theirs: Set[str], shared: int
 ) -> Opposition | None:
@@ -215,9 +235,13 @@ def _are_of_different_people(a: _Sentence, b: _Sentence) -> bool:
 
 
 def _is_part_of_name(one: _Sentence, other: _Sentence, left: Set[str]) -> bool:
-    """Whether the last word of one only tells what kind of thing is meant in the other: a garden, a garden gnome."""
+    """Whether a word of one only tells what kind of thing is meant in the other: a garden, a garden gnome."""
     object_ = set(one.words[-1:]) - one.subject
-    return any(x in object_ and y in left and _is_noun(y) for x, y in other.adjoining)
+    subject = set([word for word in one.words if word in one.subject][-1:])
+    return any(
+        (x in object_ or (x in subject and y in other.subject)) and y in left and _tells(y) and _is_noun(y)
+        for x, y in other.adjoining
+    )
 
 
 def _is_noun(word: str) -> bool:
@@ -228,7 +252,8 @@ def _is_noun(word: str) -> bool:
 def _is_another(left: Set[str], one: _Sentence, other: _Sentence) -> bool:
     """Whether a word in one sentence alone tells that it is about something else: my wife's, the second, Room 4."""
     of_subject = left if one.compares else left & one.subject
-    if of_subject & (one.names | one.owned) or not left.isdisjoint(_words("others")):
+    of_same = one.owned & {word for word in one.words if one.words.count(word) > 1}  # my boss's boss
+    if of_same or of_subject & (one.names | one.owned) or any(map(_is_value, of_subject)) or not left.isdisjoint(_words("others")):
         return True
     is_mine = one.speaker in ("my", "our") and other.speaker in ("i", "we")
     is_whose = not of_subject.isdisjoint(_people()) and (other.subject or other.speaker)
@@ -294,8 +319,9 @@ def _prefixed(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(f"{prefix}{word}" for word in words if len(word) > 3 for prefix in _words("prefixes"))
 
 
+@lru_cache(maxsize=16_384)
 def _sides_of(word: str) -> frozenset[Side]:
-    return _sides().get(word, frozenset())
+    return _sides().get(word) or _sides().get(_ENDED.sub("", word), frozenset())
 
 
 def _differ(one: _Single, other: _Single) -> bool:
@@ -334,7 +360,8 @@ def _read(text: str) -> _Sentence:
         names=frozenset(_lemma(token) for _, token in telling if token in names and not _is_value(token)),
         values=values,
         is_denied=denials % 2 == 1,
-        is_open=not _words("open").isdisjoint(tokens) or tokens[-1:] == ["too"],
+        adds=not _words("adding").isdisjoint(tokens) or tokens[-1:] == ["too"],
+        is_open=not _words("open").isdisjoint(tokens),
         is_past=not _words("past").isdisjoint(tokens),
         tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens),
@@ -342,6 +369,7 @@ def _read(text: str) -> _Sentence:
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         compares=not _words("one_way").isdisjoint(said),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
+        is_inverted=_INVERTED.match(text) is not None,
         is_partial=_PARTIAL.match(text) is not None,
         whose=frozenset({"my": "my", "our": "my", "your": "your"}[token] for token in tokens if token in ("my", "our", "your")),
         keys=frozenset(key for word in words for key in _keys(word)),
@@ -407,6 +435,8 @@ def _end(words: Sequence[str], at: int, given: Sequence[str]) -> tuple[int, bool
     """Return where a phrase ends whose first word was just in front, and whether somebody stands in its midst."""
     is_whom = False
     for nth, word in enumerate(given):
+        while words[at : at + 1] and words[at] != word and words[at] in _words("intensifiers"):
+            at += 1
         if at >= len(words):
             return None
         if word == "one's":
@@ -595,6 +625,8 @@ def _sides() -> Mapping[str, frozenset[Side]]:
             for word in side.split():
                 found.setdefault(word, set()).add((nth, place))
                 found.setdefault(_lemma(word), set()).add((nth, place))
+    for word in list(found):
+        found.setdefault(_ENDED.sub("", word), found[word])
     return {word: frozenset(some) for word, some in found.items()}
 
 
