@@ -152,7 +152,7 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     for one, other, its in ((a, b, ours), (b, a, theirs)):
         if _is_another(its, one, other) or _is_part_of_name(other, one, its):
             return None
-    shared = len(set(filter(_tells, a.words)) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
+    shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
     if not shared and not pairs or len(left) > MOST_LEFT:
@@ -446,7 +446,8 @@ def _end(words: Sequence[str], at: int, given: Sequence[str]) -> tuple[int, bool
                 is_whom = True
         elif word == "one":
             if words[at] not in _OBJECTS:
-                if nth + 1 == len(given) or words[at + 1 : at + 2] != [given[nth + 1]]:
+                is_last = nth + 1 == len(given) or given[-1] in _words("particles")
+                if is_last or words[at + 1 : at + 2] != [given[nth + 1]]:
                     return None
                 is_whom = True
         elif words[at] != word:
