@@ -25,7 +25,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person|bedroom|storey)s?\b)")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
-_ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e)$")
+_ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e|ly)$")
 _INVERTED = re.compile(r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b")
 _PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|\w+ (?:\w+ )?of (?:the|my|our|us|them)\b.*s\b")
 _HOURS = re.compile(r"\b(\w+) hours?\b")
@@ -92,6 +92,8 @@ class _Sentence(NamedTuple):
     """What belongs to somebody: the words after `Ida's`."""
     is_inverted: bool
     """Whether what it tells stands in front: Antwerp is where we met."""
+    counted: frozenset[str]
+    """What there is a number of."""
     is_partial: bool
     """Whether it is about some of many: some of the guests, two of the tests."""
     whose: frozenset[str]
@@ -155,15 +157,19 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
+    is_ours_dated, is_theirs_dated = a.values.keys() - b.values.keys(), b.values.keys() - a.values.keys()
     if not shared and not pairs or len(left) > MOST_LEFT:
         return None
     if opposed:
         # It may be another part of the same that is loved there and hated here.
         is_felt = not _words("feelings").isdisjoint(said)
         is_of_other = is_felt and (_next(a, said) in ours or _next(b, said) in theirs)
-        return None if (ours and theirs) or is_of_other or kinds else Opposition.OPPOSITE
+        is_other = (ours or is_ours_dated) and (theirs or is_theirs_dated)
+        return None if is_other or is_of_other or kinds else Opposition.OPPOSITE
     if a.is_denied != b.is_denied:
-        return None if (ours if a.is_denied else theirs) or kinds else Opposition.NEGATION
+        # Who has no coffee after four may have some before.
+        is_narrower = (ours or is_ours_dated) if a.is_denied else (theirs or is_theirs_dated)
+        return None if is_narrower or kinds else Opposition.NEGATION
     return _by_values(a, b, kinds, ours, theirs, shared)
 
 
@@ -181,7 +187,12 @@ def _is_one_matter(a: _Sentence, b: _Sentence, opposed: Sequence[tuple[str, str]
     ours, theirs = ({pair[n] for pair in opposed} for n in (0, 1))
     if len(opposed) < len(ours) * len(theirs) or any(x in a.subject and y in b.subject for x, y in opposed):
         return False
-    return not any(_are_opposite(x, y) for some, one in ((ours, a), (theirs, b)) for x in some for y in one.words)
+    if any(("for", x) in a.adjoining and ("for", y) in b.adjoining for x, y in opposed):
+        return False
+    sides = ((ours, a.words, b.keys), (theirs, b.words, a.keys))
+    return not any(
+        _are_opposite(x, y) for some, words, keys in sides for x in some for y in words if _keys(y).isdisjoint(keys)
+    )
 
 
 def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
@@ -192,7 +203,9 @@ def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
 
 def _is_of_other_name(a: _Sentence, b: _Sentence) -> bool:
     """Whether all that differs is a name, told of what there is one of: held in Ghent, Antwerp is where it is held."""
-    if a.is_denied or b.is_denied or not (a.names and b.names) or _words("single").isdisjoint(a.words) or a.values != b.values:
+    if a.is_denied or b.is_denied or not (a.names and b.names) or _words("single").isdisjoint(a.words):
+        return False
+    if any(a.values[kind] != b.values[kind] for kind in a.values.keys() & b.values.keys()):
         return False
     for one, other in ((a, b), (b, a)):
         left = {word for word in _left(one, other, set()) if _tells(word)}
@@ -211,6 +224,8 @@ def _by_values(
     alone = all(len(each.values[kind]) == 1 for each in (a, b) for kind in kinds)
     if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
         return None
+    if bool(a.counted) != bool(b.counted) and not (ours | theirs).isdisjoint(a.counted | b.counted):
+        return None  # is thirty, has two children
     if {"weekday", "day"} <= set(kinds) and "month" not in a.values:
         return None  # at four on Fridays, at six on Mondays
     if "weekday" in kinds and len(kinds) == 1 and (a.is_person or b.is_person):
@@ -321,13 +336,14 @@ def _prefixed(words: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def _sides_of(word: str) -> frozenset[Side]:
-    return _sides().get(word) or _sides().get(_ENDED.sub("", word), frozenset())
+    stem = _ENDED.sub("", word) if word not in _light() else word
+    return _sides().get(word, frozenset()) | _sides().get(stem, frozenset())
 
 
 def _differ(one: _Single, other: _Single) -> bool:
     """Whether an attribute has two values; if one only says more than the other, both may be true."""
     ours, theirs = one.value - other.value, other.value - one.value
-    if not one.frame or one[:2] != other[:2] or not ours or not theirs:
+    if not one.frame or one[:2] != other[:2] or not ours or not theirs or one.value & other.value:
         return False
     if not one.is_class:
         return True
@@ -370,6 +386,7 @@ def _read(text: str) -> _Sentence:
         compares=not _words("one_way").isdisjoint(said),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
         is_inverted=_INVERTED.match(text) is not None,
+        counted=frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
         is_partial=_PARTIAL.match(text) is not None,
         whose=frozenset({"my": "my", "our": "my", "your": "your"}[token] for token in tokens if token in ("my", "our", "your")),
         keys=frozenset(key for word in words for key in _keys(word)),
@@ -463,10 +480,14 @@ def _minutes(found: re.Match[str]) -> str:
 
 def _values(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for token in filter(_is_value, tokens):
+    for before, token in pairwise(["", *tokens]):
+        if not _is_value(token):
+            continue
         day = token.removesuffix("s")
         kind = "weekday" if day in _words("weekdays") else "month" if token in _words("months") else "number"
-        found.setdefault(kind, set()).add(_number(token) if kind == "number" else day)
+        value = _number(token) if kind == "number" else day
+        # Which one, rather than how many: room 4.
+        found.setdefault(before if before in _words("numbered") else kind, set()).add(value)
     numbers = found.get("number", set())
     if ("month" in found or "weekday" in found) and (days := {each for each in numbers if len(each) < 3}):
         found["day"] = days  # of a month, or the time of a day
@@ -495,9 +516,8 @@ def _single(text: str) -> Iterator[_Single]:
 
 def _telling(text: str) -> frozenset[str]:
     tokens = (_same().get(token, token) for token in _tokens(_plain(text)))
-    return frozenset(
-        _lemma(token) for token in tokens if token not in _words("fillers") and token not in ("called", "named")
-    )
+    kept = [token for token in tokens if token not in _words("fillers") and token not in ("called", "named")]
+    return frozenset(map(_lemma, kept or _tokens(text.lower())))
 
 
 @lru_cache(maxsize=16_384)
@@ -627,7 +647,7 @@ def _sides() -> Mapping[str, frozenset[Side]]:
                 found.setdefault(word, set()).add((nth, place))
                 found.setdefault(_lemma(word), set()).add((nth, place))
     for word in list(found):
-        found.setdefault(_ENDED.sub("", word), found[word])
+        found.setdefault(_ENDED.sub("", word), set()).update(found[word])
     return {word: frozenset(some) for word, some in found.items()}
 
 
