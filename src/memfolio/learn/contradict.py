@@ -343,7 +343,7 @@ def _sides_of(word: str) -> frozenset[Side]:
 def _differ(one: _Single, other: _Single) -> bool:
     """Whether an attribute has two values; if one only says more than the other, both may be true."""
     ours, theirs = one.value - other.value, other.value - one.value
-    if not one.frame or one[:2] != other[:2] or not ours or not theirs or one.value & other.value:
+    if not one.frame or one[:2] != other[:2] or not ours or not theirs or any(map(_is_value, one.value & other.value)):
         return False
     if not one.is_class:
         return True
@@ -480,16 +480,17 @@ def _minutes(found: re.Match[str]) -> str:
 
 def _values(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
+    named: set[str] = set()
     for before, token in pairwise(["", *tokens]):
         if not _is_value(token):
             continue
         day = token.removesuffix("s")
         kind = "weekday" if day in _words("weekdays") else "month" if token in _words("months") else "number"
-        value = _number(token) if kind == "number" else day
-        # Which one, rather than how many: room 4.
-        found.setdefault(before if before in _words("numbered") else kind, set()).add(value)
+        found.setdefault(kind, set()).add(_number(token) if kind == "number" else day)
+        if before in _words("numbered"):
+            named.add(_number(token))
     numbers = found.get("number", set())
-    if ("month" in found or "weekday" in found) and (days := {each for each in numbers if len(each) < 3}):
+    if ("month" in found or "weekday" in found) and (days := {each for each in numbers - named if len(each) < 3}):
         found["day"] = days  # of a month, or the time of a day
         found["number"] = numbers - days
     if "month" in found and (years := {each for each in found.get("number", ()) if _YEAR.fullmatch(each)}):
