@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import Any, NamedTuple
 
 from memfolio.learn.words import LEXICON, is_past, lemma_of, third, verb_forms
@@ -162,8 +162,7 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
         return None
     if opposed:
         # It may be another part of the same that is loved there and hated here.
-        is_felt = not _words("feelings").isdisjoint(said)
-        is_of_other = is_felt and (_next(a, said) in ours or _next(b, said) in theirs)
+        is_of_other = _is_of_another(a, said, ours) or _is_of_another(b, said, theirs)
         is_other = (ours or is_ours_dated) and (theirs or is_theirs_dated)
         return None if is_other or is_of_other or kinds else Opposition.OPPOSITE
     if a.is_denied != b.is_denied:
@@ -239,9 +238,13 @@ def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
     return left - one.subject if other.has_pronoun and one.speaker != "my" else left
 
 
-def _next(one: _Sentence, said: Set[str]) -> str | None:
-    """Return the word after the opposed one."""
-    return next((then for word, then in pairwise(one.words) if word in said), None)
+def _is_of_another(one: _Sentence, said: Set[str], left: Set[str]) -> bool:
+    """Whether an opposed word is told of what only this sentence names: a white collar, the summary of."""
+    felt = said & _words("feelings")
+    return any(
+        (x in said and y in left and (x in felt or _is_noun(y))) or (x in left & one.subject and y == "of")
+        for x, y in one.adjoining
+    )
 
 
 def _are_of_different_people(a: _Sentence, b: _Sentence) -> bool:
@@ -346,7 +349,8 @@ def _differ(one: _Single, other: _Single) -> bool:
     if not one.frame or one[:2] != other[:2] or not ours or not theirs or any(map(_is_value, one.value & other.value)):
         return False
     if not one.is_class:
-        return True
+        # In Rome in May, in Oslo in June.
+        return not all(any(map(_is_date, some)) and not all(map(_is_value, some)) for some in (ours, theirs))
     found = [_classes().get(word, frozenset()) for word in (*ours, *theirs)]
     return len(found) == 2 and not found[0].isdisjoint(found[1])
 
@@ -410,9 +414,12 @@ def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
     return is_named and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
 
 
+def _is_date(token: str) -> bool:
+    return token.removesuffix("s") in _words("weekdays") or token in _words("months")
+
+
 def _is_value(token: str) -> bool:
-    is_day = token.removesuffix("s") in _words("weekdays") or (token in _words("months"))
-    return is_day or _number(token)[:1] in tuple("0123456789$€£")
+    return _is_date(token) or _number(token)[:1] in tuple("0123456789$€£")
 
 
 def _plain(text: str) -> str:
@@ -570,9 +577,9 @@ def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
     given += [(" ".join(each.split()), word) for word, some in _table()["idioms"].items() for each in some.split("|")]
     found: dict[str, list[tuple[Sequence[str], Sequence[str]]]] = {}
     for phrase, word in given:
-        first, *others = _contracted(f"{phrase} ").split()
-        for form in _forms(first[1:]) if first[0] == "~" else (first,):
-            found.setdefault(form, []).append((others, word.split()))
+        parts = [_forms(part[1:]) if part[0] == "~" else (part,) for part in _contracted(f"{phrase} ").split()]
+        for first, *others in product(*parts):
+            found.setdefault(first, []).append((others, word.split()))
     return {first: sorted(some, key=lambda each: -len(each[0])) for first, some in found.items()}
 
 
