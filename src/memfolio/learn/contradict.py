@@ -27,6 +27,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
 _ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e|ly)$")
 _INVERTED = re.compile(r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b")
+_ONE = re.compile(r"\bone(?:'s)?\b")
 _PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|\w+ (?:\w+ )?of (?:the|my|our|us|them)\b.*s\b")
 _HOURS = re.compile(r"\b(\w+) hours?\b")
 FILES = ("opposites", "idioms", "opposites.de", "opposites.zh")
@@ -85,9 +86,12 @@ class _Sentence(NamedTuple):
     """Whether its subject is a pronoun: it, they, we."""
     speaker: str
     """I, we, my or our, if the sentence begins with it."""
+    is_of_me: bool
     is_person: bool
     compares: bool
     """Whether it says that one is more than another: older than, reports to."""
+    heads: frozenset[str]
+    """The words in front of `of`: the smell of lilies."""
     owned: frozenset[str]
     """What belongs to somebody: the words after `Ida's`."""
     is_inverted: bool
@@ -157,12 +161,18 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
+    heads = [[x for x in one.heads - said if _keys(x).isdisjoint(other.keys)] for one, other in ((a, b), (b, a))]
+    if opposed and all(heads):
+        return None  # the smell of lilies, the look of lilies
     is_ours_dated, is_theirs_dated = a.values.keys() - b.values.keys(), b.values.keys() - a.values.keys()
     if not shared and not pairs or len(left) > MOST_LEFT:
         return None
     if opposed:
         # It may be another part of the same that is loved there and hated here.
         is_of_other = _is_of_another(a, said, ours) or _is_of_another(b, said, theirs)
+        if left and all(map(_are_only_felt, *zip(*opposed, strict=True))) and not (a.is_of_me or b.is_of_me):
+            # Who is happy may be worried about something.
+            is_of_other |= {word for word in a.words if not _keys(word).isdisjoint(b.keys)} <= a.subject
         is_other = (ours or is_ours_dated) and (theirs or is_theirs_dated)
         return None if is_other or is_of_other or kinds else Opposition.OPPOSITE
     if a.is_denied != b.is_denied:
@@ -235,12 +245,20 @@ def _by_values(
 def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
     """Return the words of one that have no counterpart in the other; a pronoun there may mean the subject here."""
     left = {word for word in one.words if word not in said and _keys(word).isdisjoint(other.keys)}
+    left -= {word for word in left if any(_number(word) in some for some in other.values.values())}
     return left - one.subject if other.has_pronoun and one.speaker != "my" else left
+
+
+def _are_only_felt(one: str, other: str) -> bool:
+    """Whether two words are opposite as feelings for something, and in no other way."""
+    return one in _felt() and other in _felt() and not any(
+        row == its and row < _first_of_feelings() for row, _ in _sides_of(one) for its, _ in _sides_of(other)
+    )
 
 
 def _is_of_another(one: _Sentence, said: Set[str], left: Set[str]) -> bool:
     """Whether an opposed word is told of what only this sentence names: a white collar, the summary of."""
-    felt = said & _words("feelings")
+    felt = said & _felt()
     return any(
         (x in said and y in left and (x in felt or _is_noun(y))) or (x in left & one.subject and y == "of")
         for x, y in one.adjoining
@@ -298,9 +316,13 @@ def _is_swapped(a: _Sentence, b: _Sentence) -> bool | None:
 @lru_cache(maxsize=16_384)
 def _keys(word: str) -> frozenset[Key]:
     """By what a word is taken for another: deliver and delivery are of one stem, sofa and couch of one row."""
-    stems = {word[: -len(end)] for end in _words("endings_of_words") if word.endswith(end)}
-    stems = {word.rstrip("ey"), *stems}
-    return frozenset({word, *(stem for stem in stems if len(stem) > 3), *_synonyms().get(word, ()), *_sides_of(word)})
+    stems = _stems(word)
+    return stems.union(_sides_of(word), *(_synonyms().get(stem, ()) for stem in stems))
+
+
+def _stems(word: str) -> frozenset[Key]:
+    stems = {word.rstrip("ey"), *(word[: -len(end)] for end in _words("endings_of_words") if word.endswith(end))}
+    return frozenset({word, *(stem for stem in stems if len(stem) > 3)})
 
 
 @lru_cache(maxsize=16_384)
@@ -386,8 +408,10 @@ def _read(text: str) -> _Sentence:
         tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
+        is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         compares=not _words("one_way").isdisjoint(said),
+        heads=frozenset(_lemma(one) for one, two in pairwise(tokens) if two == "of"),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
         is_inverted=_INVERTED.match(text) is not None,
         counted=frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
@@ -463,12 +487,12 @@ def _end(words: Sequence[str], at: int, given: Sequence[str]) -> tuple[int, bool
             at += 1
         if at >= len(words):
             return None
-        if word == "one's":
+        if word == "{one's}":
             if words[at] not in _POSSESSIVES:
                 if not words[at].endswith("'s"):
                     return None
                 is_whom = True
-        elif word == "one":
+        elif word == "{one}":
             if words[at] not in _OBJECTS:
                 is_last = nth + 1 == len(given) or given[-1] in _words("particles")
                 if is_last or words[at + 1 : at + 2] != [given[nth + 1]]:
@@ -574,7 +598,8 @@ def _words(name: str) -> frozenset[str]:
 def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
     """Phrases by their first words, the longest first: their other words, and what is read instead."""
     given = list(_table()["phrases"].items())
-    given += [(" ".join(each.split()), word) for word, some in _table()["idioms"].items() for each in some.split("|")]
+    for word, some in _table()["idioms"].items():
+        given += [(_ONE.sub(r"{\g<0>}", each.strip()), word) for each in some.replace("\n", " ").split("|")]
     found: dict[str, list[tuple[Sequence[str], Sequence[str]]]] = {}
     for phrase, word in given:
         parts = [_forms(part[1:]) if part[0] == "~" else (part,) for part in _contracted(f"{phrase} ").split()]
@@ -649,7 +674,7 @@ def _same() -> Mapping[str, str]:
 def _sides() -> Mapping[str, frozenset[Side]]:
     """The words with opposites, each with its rows and sides."""
     found: dict[str, set[Side]] = {}
-    for nth, row in enumerate(_table()["opposites"]["rows"]):
+    for nth, row in enumerate(_table()["opposites"]["rows"] + _table()["feelings"]["rows"]):
         for place, side in enumerate(row.split("|")):
             for word in side.split():
                 found.setdefault(word, set()).add((nth, place))
@@ -669,15 +694,25 @@ def _opposed_sides() -> Mapping[Side, Sequence[Side]]:
 
 
 @cache
-def _synonyms() -> Mapping[str, frozenset[int]]:
-    """The rows of synonyms that a word is in."""
-    found: dict[str, set[int]] = {}
+def _synonyms() -> Mapping[Key, frozenset[int]]:
+    """The rows of synonyms that a word is in, by its stems."""
+    found: dict[Key, set[int]] = {}
     for nth, row in enumerate(_table()["synonyms"]["rows"]):
-        for word in row.split():
-            found.setdefault(_lemma(word), set()).add(nth)
-    return {word: frozenset(some) for word, some in found.items()}
+        for stem in chain.from_iterable(_stems(_lemma(word)) for word in row.split()):
+            found.setdefault(stem, set()).add(nth)
+    return {stem: frozenset(some) for stem, some in found.items()}
 
 
 @cache
 def _light() -> frozenset[str]:
     return frozenset(_lemma(word) for word in _words("light"))
+
+
+@cache
+def _felt() -> frozenset[str]:
+    return frozenset(word for word, sides in _sides().items() if any(row >= _first_of_feelings() for row, _ in sides))
+
+
+@cache
+def _first_of_feelings() -> int:
+    return len(_table()["opposites"]["rows"])
