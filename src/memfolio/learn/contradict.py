@@ -446,6 +446,7 @@ def _is_value(token: str) -> bool:
     return _is_date(token) or _number(token)[:1] in tuple("0123456789$€£")
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """Return a text in lower case, with synonymous phrases unified."""
     text = _DASHED.sub(" ", _MAY.sub("maymonth", f" {text.lower()} "))
