@@ -96,6 +96,8 @@ class _Sentence(NamedTuple):
     """What belongs to somebody: the words after `Ida's`."""
     is_inverted: bool
     """Whether what it tells stands in front: Antwerp is where we met."""
+    ordinals: frozenset[str]
+    """Which ones of several are meant."""
     counted: frozenset[str]
     """What there is a number of."""
     is_partial: bool
@@ -129,7 +131,8 @@ def _readings(text: str) -> tuple[_Sentence, ...]:
     implied = [found.expand(told) for each in plain for given, told in _implied() if (found := given.search(each))]
     names = {token.lower() for token in _NAME.findall(text)}
     read = [_read(each) for each in said]
-    return *read, *(_read(" ".join(w.capitalize() if w in names else w for w in each.split())) for each in implied)
+    told = (_read(" ".join(w.capitalize() if w in names else w for w in each.split())) for each in implied)
+    return *read, *(each._replace(tenses=()) for each in told)
 
 
 def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
@@ -162,7 +165,8 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
     heads = [[x for x in one.heads - said if _keys(x).isdisjoint(other.keys)] for one, other in ((a, b), (b, a))]
-    if opposed and all(heads):
+    is_one_of_many = (opposed or a.is_denied != b.is_denied) and a.ordinals != b.ordinals
+    if is_one_of_many or (opposed and all(heads)):
         return None  # the smell of lilies, the look of lilies
     is_ours_dated, is_theirs_dated = a.values.keys() - b.values.keys(), b.values.keys() - a.values.keys()
     if not shared and not pairs or len(left) > MOST_LEFT:
@@ -233,6 +237,9 @@ def _by_values(
     alone = all(len(each.values[kind]) == 1 for each in (a, b) for kind in kinds)
     if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
         return None
+    units = [{_units()[each] for each in one.counted if each in _units()} for one in (a, b)]
+    if all(units) and units[0].isdisjoint(units[1]):
+        return None  # lasts 95 minutes, costs 12 euros
     if bool(a.counted) != bool(b.counted) and not (ours | theirs).isdisjoint(a.counted | b.counted):
         return None  # is thirty, has two children
     if {"weekday", "day"} <= set(kinds) and "month" not in a.values:
@@ -406,7 +413,7 @@ def _read(text: str) -> _Sentence:
         is_open=not _words("open").isdisjoint(tokens),
         is_past=not _words("past").isdisjoint(tokens),
         tenses=_tenses(said),
-        has_pronoun=not _words("pronouns").isdisjoint(tokens),
+        has_pronoun=not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
         is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
@@ -414,6 +421,7 @@ def _read(text: str) -> _Sentence:
         heads=frozenset(_lemma(one) for one, two in pairwise(tokens) if two == "of"),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
         is_inverted=_INVERTED.match(text) is not None,
+        ordinals=frozenset(token for token in tokens if token[0].isdigit() and _ORDINAL.search(token) and "month" not in values),
         counted=frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
         is_partial=_PARTIAL.match(text) is not None,
         whose=frozenset({"my": "my", "our": "my", "your": "your"}[token] for token in tokens if token in ("my", "our", "your")),
@@ -613,7 +621,7 @@ def _forms(verb: str) -> set[str]:
     stem = verb.removesuffix("e")
     known = {form for form, lemma in verb_forms().items() if lemma == verb}
     modals = {"can": {"could"}, "be": {"am", "is", "are", "was", "were", "been"}}.get(verb, set())
-    return known | modals or {verb, third(verb), f"{stem}ed", f"{stem}ing"}
+    return {verb, *modals, *(known or {third(verb), f"{stem}ed", f"{stem}ing"})}
 
 
 @cache
@@ -702,6 +710,12 @@ def _synonyms() -> Mapping[Key, frozenset[int]]:
         for stem in chain.from_iterable(_stems(_lemma(word)) for word in row.split()):
             found.setdefault(stem, set()).add(nth)
     return {stem: frozenset(some) for stem, some in found.items()}
+
+
+@cache
+def _units() -> Mapping[str, int]:
+    """What a unit measures: the number of its row."""
+    return {_lemma(unit): nth for nth, row in enumerate(_table()["units"]["rows"]) for unit in row.split()}
 
 
 @cache
