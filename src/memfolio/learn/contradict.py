@@ -28,13 +28,14 @@ _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
 _ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e|ly)$")
 _INVERTED = re.compile(r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b")
 _ONE = re.compile(r"\bone(?:'s)?\b")
-_PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|\w+ (?:\w+ )?of (?:the|my|our|us|them)\b.*s\b")
+_PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|(?:half|part|one|two|three|four|five|\d+|a couple|a number) (?:of )?(?:the|my|our|us|them)\b")
 _HOURS = re.compile(r"\b(\w+) hours?\b")
 FILES = ("opposites", "idioms", "opposites.de", "opposites.zh")
 _CONTRACTIONS = (
     ("won't ", "will not "), ("can't ", "can not "), ("cannot ", "can not "), ("shan't ", "shall not "), ("n't ", " not "),
     ("'m ", " am "), ("'re ", " are "), ("'ve ", " have "), ("it's ", "it is "), ("that's ", "that is "), (", ", " , "),
 )  # fmt: skip
+_PERSONS = frozenset(("i", "we", "he", "she", "they", "it"))
 _POSSESSIVES = frozenset(("my", "your", "his", "her", "our", "their", "its"))
 _OBJECTS = frozenset(("me", "you", "him", "her", "us", "them", "it", "myself", "i"))
 _APOSTROPHES = str.maketrans("’‘`", "'''")
@@ -86,6 +87,8 @@ class _Sentence(NamedTuple):
     """Whether its subject is a pronoun: it, they, we."""
     speaker: str
     """I, we, my or our, if the sentence begins with it."""
+    first: str
+    """The pronoun that it begins with, else all of it."""
     is_of_me: bool
     is_person: bool
     compares: bool
@@ -161,7 +164,7 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     for one, other, its in ((a, b, ours), (b, a, theirs)):
         if _is_another(its, one, other) or _is_part_of_name(other, one, its):
             return None
-    shared = len(set(a.words) - said - ours) + (a.speaker == b.speaker in ("i", "we"))
+    shared = len(set(a.words) - said - ours) + (a.first == b.first)
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
     heads = [[x for x in one.heads - said if _keys(x).isdisjoint(other.keys)] for one, other in ((a, b), (b, a))]
@@ -415,6 +418,7 @@ def _read(text: str) -> _Sentence:
         tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
+        first=tokens[0] if tokens and tokens[0] in _PERSONS else text,
         is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         compares=not _words("one_way").isdisjoint(said),
@@ -503,8 +507,9 @@ def _end(words: Sequence[str], at: int, given: Sequence[str]) -> tuple[int, bool
                 is_whom = True
         elif word == "{one}":
             if words[at] not in _OBJECTS:
+                then = next((word for word in words[at + 1 :] if word not in _words("intensifiers")), "")
                 is_last = nth + 1 == len(given) or given[-1] in _words("particles")
-                if is_last or words[at + 1 : at + 2] != [given[nth + 1]]:
+                if is_last or then != given[nth + 1]:
                     return None
                 is_whom = True
         elif words[at] != word:
