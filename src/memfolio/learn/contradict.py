@@ -165,6 +165,7 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
         if _is_another(its, one, other) or _is_part_of_name(other, one, its):
             return None
     shared = len(set(a.words) - said - ours) + (a.first == b.first)
+    shared += sum(a.values[kind] == b.values[kind] for kind in a.values.keys() & b.values.keys())
     ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
     left = ours | theirs
     heads = [[x for x in one.heads - said if _keys(x).isdisjoint(other.keys)] for one, other in ((a, b), (b, a))]
@@ -394,7 +395,7 @@ def _read(text: str) -> _Sentence:
     tokens = [_same().get(token, token) for token in said]
     denials = sum(token in _words("denials") for token in tokens)
     # A value in front of the verb tells of what something is said: Python 3.12 is supported.
-    start = next((at for at, token in enumerate(tokens) if at and (token in _words("verbs") or lemma_of(token))), 0)
+    start = next((at for at in range(1, len(tokens)) if _is_verb(tokens, at)), 0)
     is_dated = bool(tokens) and (tokens[0] in ("on", "at", "in") or tokens[0].removesuffix("s") in _words("weekdays"))
     values = _values(tokens if is_dated else tokens[start:])
     aside = _words("fillers") | _words("denials") | _words("past") | _words("present")
@@ -448,6 +449,14 @@ def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
     is_usual = any(token.removesuffix("s") in _words("weekdays") - {token} for token in tokens)
     is_named = tokens[0] in names - _words("fillers") or is_usual
     return is_named and 0 < start < len(tokens) and tokens[start] not in _words("verbs")
+
+
+def _is_verb(tokens: Sequence[str], at: int) -> bool:
+    token = tokens[at]
+    if token in _words("verbs") or lemma_of(token):
+        return True
+    is_form = token.endswith("ed") or (token.endswith("s") and bool(_sides_of(token)))
+    return is_form and tokens[at + 1 : at + 2] != [] and tokens[at + 1] in _words("determiners")
 
 
 def _is_date(token: str) -> bool:
