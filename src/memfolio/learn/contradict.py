@@ -78,6 +78,8 @@ class _Sentence(NamedTuple):
     is_denied: bool
     adds: bool
     """Whether it adds to what was said, or sets a condition."""
+    bounds: frozenset[str]
+    """Whether it tells the least or the most that something may be."""
     is_open: bool
     """Whether it is hypothetical; other parts of it need not be."""
     is_past: bool
@@ -119,7 +121,7 @@ class _Sentence(NamedTuple):
 def contradict(one: str, other: str) -> Opposition | None:
     """Return how two sentences contradict each other; None if both can be true, or nothing shows it."""
     ours, theirs = (_readings(each[:LONGEST]) for each in (one, other))
-    if ours == theirs or ours[0].adds or theirs[0].adds:
+    if ours == theirs or ours[0].adds or theirs[0].adds or ours[0].bounds != theirs[0].bounds:
         return None
     found = (_opposed(a, b) for a in ours for b in theirs)
     return next(filter(None, found), None)
@@ -194,8 +196,11 @@ def _opposites(a: _Sentence, b: _Sentence) -> list[tuple[str, str]]:
     """Return the words of which one says the opposite of the other, and neither is said in both."""
     if a.against.isdisjoint(b.sides) and (_prefixed(a.words).isdisjoint(b.words) and _prefixed(b.words).isdisjoint(a.words)):
         return []
-    ours = [x for x in a.words if _keys(x).isdisjoint(b.keys)]
-    theirs = [y for y in b.words if _keys(y).isdisjoint(a.keys)]
+    # What is said in both has its counterpart: a new one is experienced, a new one is a beginner.
+    ours, theirs = set(a.words) - set(b.words), set(b.words) - set(a.words)
+    keys_of_ours, keys_of_theirs = (frozenset().union(*map(_keys, some)) for some in (ours, theirs))
+    ours = {x for x in ours if _keys(x).isdisjoint(keys_of_theirs)}
+    theirs = {y for y in theirs if _keys(y).isdisjoint(keys_of_ours)}
     return [(x, y) for x in ours for y in theirs if _are_opposite(x, y)]
 
 
@@ -238,7 +243,11 @@ def _by_values(
     """With two values they may be about two matters: what was so in one year, and in another."""
     is_date = set(kinds) <= {"weekday", "month", "day", "year"}
     is_one = len(kinds) == 1 or (kinds and is_date)
-    alone = all(len(each.values[kind]) == 1 for each in (a, b) for kind in kinds)
+    counts = {len(each.values[kind]) for each in (a, b) for kind in kinds}
+    several = [a.values[kind] | b.values[kind] for kind in kinds]
+    # From nine to five, from eight to six; but of two years both are true.
+    are_all_other = all(a.values[kind].isdisjoint(b.values[kind]) for kind in kinds) and not (ours or theirs)
+    alone = counts == {1} or (len(counts) == 1 and are_all_other and not any(map(_YEAR.fullmatch, chain(*several))))
     if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
         return None
     units = [{_units()[each] for each in one.counted if each in _units()} for one in (a, b)]
@@ -414,6 +423,7 @@ def _read(text: str) -> _Sentence:
         values=values,
         is_denied=denials % 2 == 1,
         adds=not _words("adding").isdisjoint(tokens) or tokens[-1:] == ["too"],
+        bounds=_words("bounds").intersection(tokens),
         is_open=not _words("open").isdisjoint(tokens),
         is_past=not _words("past").isdisjoint(tokens),
         tenses=_tenses(said),
