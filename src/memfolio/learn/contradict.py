@@ -89,6 +89,7 @@ class _Sentence(NamedTuple):
     """Whether its subject is a pronoun: it, they, we."""
     speaker: str
     """I, we, my or our, if the sentence begins with it."""
+    verb: str
     first: str
     """The pronoun that it begins with, else all of it."""
     is_of_me: bool
@@ -103,6 +104,8 @@ class _Sentence(NamedTuple):
     """Whether what it tells stands in front: Antwerp is where we met."""
     ordinals: frozenset[str]
     """Which ones of several are meant."""
+    is_clock: bool
+    """Whether it tells the time of a day: at nine."""
     counted: frozenset[str]
     """What there is a number of."""
     is_partial: bool
@@ -188,6 +191,10 @@ def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
     if a.is_denied != b.is_denied:
         # Who has no coffee after four may have some before.
         is_narrower = (ours or is_ours_dated) if a.is_denied else (theirs or is_theirs_dated)
+        # Who teaches children may have none.
+        denied, affirmed, more = (a, b, theirs) if a.is_denied else (b, a, ours)
+        does = affirmed.verb in more and affirmed.verb not in _words("having")
+        is_narrower = is_narrower or (does and denied.verb in ("be", "have"))
         return None if is_narrower or kinds else Opposition.NEGATION
     return _by_values(a, b, kinds, ours, theirs, shared)
 
@@ -234,6 +241,9 @@ def _is_of_other_name(a: _Sentence, b: _Sentence) -> bool:
         at = [nth for nth, word in enumerate(one.words) if word in left]
         if not left or not left <= one.names or at[-1] - at[0] >= len(at) or (left & one.subject and not one.is_inverted):
             return False
+    relations = [{x for x, y in each.adjoining if y in each.names and x in ("with", "from", "to", "for")} for each in (a, b)]
+    if relations[0] != relations[1] and not (a.is_inverted or b.is_inverted):
+        return False
     return not _words("single").isdisjoint(b.words) or not a.keys.isdisjoint(_words("single"))
 
 
@@ -251,6 +261,8 @@ def _by_values(
     if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
         return None
     units = [{_units()[each] for each in one.counted if each in _units()} for one in (a, b)]
+    if (units[0] and b.is_clock and not units[1]) or (units[1] and a.is_clock and not units[0]):
+        return None  # takes two hours, leaves at two
     if all(units) and units[0].isdisjoint(units[1]):
         return None  # lasts 95 minutes, costs 12 euros
     if bool(a.counted) != bool(b.counted) and not (ours | theirs).isdisjoint(a.counted | b.counted):
@@ -266,7 +278,7 @@ def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
     """Return the words of one that have no counterpart in the other; a pronoun there may mean the subject here."""
     left = {word for word in one.words if word not in said and _keys(word).isdisjoint(other.keys)}
     left -= {word for word in left if any(_number(word) in some for some in other.values.values())}
-    return left - one.subject if other.has_pronoun and one.speaker != "my" else left
+    return left - one.subject if other.has_pronoun and one.speaker not in ("my", "our") else left
 
 
 def _are_only_felt(one: str, other: str) -> bool:
@@ -408,6 +420,7 @@ def _read(text: str) -> _Sentence:
     is_dated = bool(tokens) and (tokens[0] in ("on", "at", "in") or tokens[0].removesuffix("s") in _words("weekdays"))
     values = _values(tokens if is_dated else tokens[start:])
     aside = _words("fillers") | _words("denials") | _words("past") | _words("present")
+    aside -= {name.lower() for name in _NAME.findall(text.partition(" ")[2])} & _words("fillers")  # a language is called Go
     telling = [
         (at, token)
         for at, token in enumerate(tokens)
@@ -429,6 +442,7 @@ def _read(text: str) -> _Sentence:
         tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
+        verb=_lemma(tokens[start]) if tokens else "",
         first=tokens[0] if tokens and tokens[0] in _PERSONS else text,
         is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
@@ -436,6 +450,7 @@ def _read(text: str) -> _Sentence:
         heads=frozenset(_lemma(one) for one, two in pairwise(tokens) if two == "of"),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
         is_inverted=_INVERTED.match(text) is not None,
+        is_clock=any(one in ("at", "by", "until") and _is_value(two) for one, two in pairwise(tokens)),
         ordinals=frozenset(token for token in tokens if token[0].isdigit() and _ORDINAL.search(token) and "month" not in values),
         counted=frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
         is_partial=_PARTIAL.match(text) is not None,
@@ -443,7 +458,10 @@ def _read(text: str) -> _Sentence:
         keys=frozenset(key for word in words for key in _keys(word)),
         sides=sides,
         against=frozenset(each for side in sides for each in _opposed_sides()[side]),
-        adjoining=frozenset((_lemma(one), _lemma(two)) for one, two in pairwise(tokens)),
+        adjoining=frozenset(
+            (_lemma(one), _lemma(two))
+            for one, two in pairwise(token for token in tokens if token not in _words("determiners"))
+        ),
         single=tuple(_single(text)),
     )
 
