@@ -278,7 +278,8 @@ def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
     """Return the words of one that have no counterpart in the other; a pronoun there may mean the subject here."""
     left = {word for word in one.words if word not in said and _keys(word).isdisjoint(other.keys)}
     left -= {word for word in left if any(_number(word) in some for some in other.values.values())}
-    return left - one.subject if other.has_pronoun and one.speaker not in ("my", "our") else left
+    is_meant = other.has_pronoun and one.speaker != "my" and one.subject.isdisjoint(_people())
+    return left - one.subject if is_meant else left
 
 
 def _are_only_felt(one: str, other: str) -> bool:
@@ -442,7 +443,7 @@ def _read(text: str) -> _Sentence:
         tenses=_tenses(said),
         has_pronoun=not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
         speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
-        verb=_lemma(tokens[start]) if tokens else "",
+        verb=next((verb for verb in map(lemma_of, tokens[start:]) if verb not in ("", "do")), ""),
         first=tokens[0] if tokens and tokens[0] in _PERSONS else text,
         is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
