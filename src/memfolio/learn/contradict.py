@@ -26,15 +26,22 @@ _DASHED = re.compile(r"(?<=\w)-(?=(?:year|month|week|day|hour|minute|mile|person
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _OWNED = re.compile(r"(?<=\w)(?:'s|s') (\w+)")
 _ENDED = re.compile(r"(?<=\w{4})(?:e?s|e?d|ing|e|ly)$")
-_INVERTED = re.compile(r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b")
+_INVERTED = re.compile(
+    r"[A-ZÀ-Þ][\w.-]*(?: [A-ZÀ-Þ][\w.-]*)* (?:is|was|are|were) (?:where|what|who|the|my|our|his|her|their)\b"
+)
 _ONE = re.compile(r"\bone(?:'s)?\b")
-_PARTIAL = re.compile(r"(?i)(?:some|most|many|several|a few|few)\b|(?:half|part|one|two|three|four|five|\d+|a couple|a number) (?:of )?(?:the|my|our|us|them)\b")
+_PARTIAL = re.compile(
+    r"(?i)(?:some|most|many|several|a few|few)\b"
+    r"|(?:half|part|one|two|three|four|five|\d+|a couple|a number) (?:of )?(?:the|my|our|us|them)\b"
+)
 _HOURS = re.compile(r"\b(\w+) hours?\b")
 FILES = ("opposites", "idioms", "opposites.de", "opposites.zh")
 _CONTRACTIONS = (
-    ("won't ", "will not "), ("can't ", "can not "), ("cannot ", "can not "), ("shan't ", "shall not "), ("n't ", " not "),
-    ("'m ", " am "), ("'re ", " are "), ("'ve ", " have "), ("it's ", "it is "), ("that's ", "that is "), (", ", " , "),
+    ("won't ", "will not "), ("can't ", "can not "), ("cannot ", "can not "), ("shan't ", "shall not "),
+    ("n't ", " not "), ("'m ", " am "), ("'re ", " are "), ("'ve ", " have "), ("it's ", "it is "),
+    ("that's ", "that is "), (", ", " , "),
 )  # fmt: skip
+_MINE_OR_YOURS = {"my": "my", "our": "my", "your": "your"}
 _PERSONS = frozenset(("i", "we", "he", "she", "they", "it"))
 _POSSESSIVES = frozenset(("my", "your", "his", "her", "our", "their", "its"))
 _OBJECTS = frozenset(("me", "you", "him", "her", "us", "them", "it", "myself", "i"))
@@ -90,6 +97,7 @@ class _Sentence(NamedTuple):
     speaker: str
     """I, we, my or our, if the sentence begins with it."""
     verb: str
+    """The lemma of its first verb, other than do."""
     first: str
     """The pronoun that it begins with, else all of it."""
     is_of_me: bool
@@ -144,64 +152,103 @@ def _readings(text: str) -> tuple[_Sentence, ...]:
 
 
 def _opposed(a: _Sentence, b: _Sentence) -> Opposition | None:
-    if a.is_open or b.is_open or a.is_past != b.is_past or (a.tenses and b.tenses and a.tenses[0] == b.tenses[0] and a.tenses != b.tenses):
+    if a.is_open or b.is_open or a.is_past != b.is_past:
+        return None
+    if a.tenses and b.tenses and a.tenses[0] == b.tenses[0] and a.tenses != b.tenses:
         return None  # what was so may be so no more
-    if found := _singly(a, b):
-        return found
-    if _is_of_other_name(a, b):
+    if not (a.is_denied or b.is_denied) and (_is_of_other_value(a, b) or _is_of_other_name(a, b)):
         return Opposition.VALUES
-    if _are_of_different_people(a, b) or (a.is_partial and b.is_partial) or (a.whose and b.whose and a.whose.isdisjoint(b.whose)):
+    if _are_of_different_people(a, b) or (a.is_partial and b.is_partial):
         return None
     if a.compares and b.compares and a.is_denied == b.is_denied and (swapped := _is_swapped(a, b)) is not None:
         return Opposition.OPPOSITE if swapped else None
-    kinds = [kind for kind in a.values.keys() & b.values.keys() if a.values[kind] != b.values[kind]]
     opposed = _opposites(a, b)
     if opposed and (a.is_denied or b.is_denied or not _is_one_matter(a, b, opposed)):
         return None  # the old one is slow, the new one fast; what is not cheap is expensive
-    said = {word for pair in opposed for word in pair}
-    pairs: list[tuple[str, str]] = []
+    said = {word for pair in opposed or _things_of_kind(a, b) for word in pair}
+    rest = _rest(a, b, said, bool(opposed))
+    if rest is None:
+        return None
+    if opposed:
+        return Opposition.OPPOSITE if _is_of_same(a, b, opposed, rest) else None
     if a.is_denied != b.is_denied:
-        # No pets, but a cat.
-        denied, affirmed = (a, b) if a.is_denied else (b, a)
-        pairs = [(x, y) for x in denied.words for y in affirmed.words if x in _kinds().get(y, ())]
-        said = {word for pair in pairs for word in pair}
+        return Opposition.NEGATION if _denies(a, b, rest) else None
+    return _by_values(a, b, rest)
+
+
+class _Rest(NamedTuple):
+    """What tells apart two sentences besides what may be opposed in them."""
+
+    ours: Set[str]
+    theirs: Set[str]
+    """The words that have no counterpart in the other sentence, but for those that say little."""
+    kinds: Sequence[str]
+    """Of what kind the values are that differ."""
+    is_ours_dated: bool
+    is_theirs_dated: bool
+    """Whether one has values of a kind that the other has not."""
+
+
+def _rest(a: _Sentence, b: _Sentence, said: Set[str], is_opposed: bool) -> _Rest | None:
+    """Return what else differs; None if that shows that they are about two matters."""
     ours, theirs = _left(a, b, said), _left(b, a, said)
     for one, other, its in ((a, b, ours), (b, a, theirs)):
         if _is_another(its, one, other) or _is_part_of_name(other, one, its):
             return None
-    shared = len(set(a.words) - said - ours) + (a.first == b.first)
-    shared += sum(a.values[kind] == b.values[kind] for kind in a.values.keys() & b.values.keys())
-    ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
-    left = ours | theirs
-    heads = [[x for x in one.heads - said if _keys(x).isdisjoint(other.keys)] for one, other in ((a, b), (b, a))]
-    is_one_of_many = (opposed or a.is_denied != b.is_denied) and a.ordinals != b.ordinals
-    if is_one_of_many or (opposed and all(heads)):
+    if is_opposed and all(_is_headed_alone(one, other, said) for one, other in ((a, b), (b, a))):
         return None  # the smell of lilies, the look of lilies
-    is_ours_dated, is_theirs_dated = a.values.keys() - b.values.keys(), b.values.keys() - a.values.keys()
-    if not shared and not pairs or len(left) > MOST_LEFT:
+    if (is_opposed or a.is_denied != b.is_denied) and a.ordinals != b.ordinals:
         return None
-    if opposed:
-        # It may be another part of the same that is loved there and hated here.
-        is_of_other = _is_of_another(a, said, ours) or _is_of_another(b, said, theirs)
-        if left and all(map(_are_only_felt, *zip(*opposed, strict=True))) and not (a.is_of_me or b.is_of_me):
-            # Who is happy may be worried about something.
-            is_of_other |= {word for word in a.words if not _keys(word).isdisjoint(b.keys)} <= a.subject
-        is_other = (ours or is_ours_dated) and (theirs or is_theirs_dated)
-        return None if is_other or is_of_other or kinds else Opposition.OPPOSITE
-    if a.is_denied != b.is_denied:
-        # Who has no coffee after four may have some before.
-        is_narrower = (ours or is_ours_dated) if a.is_denied else (theirs or is_theirs_dated)
-        # Who teaches children may have none.
-        denied, affirmed, more = (a, b, theirs) if a.is_denied else (b, a, ours)
-        does = affirmed.verb in more and affirmed.verb not in _words("having")
-        is_narrower = is_narrower or (does and denied.verb in ("be", "have"))
-        return None if is_narrower or kinds else Opposition.NEGATION
-    return _by_values(a, b, kinds, ours, theirs, shared)
+    both = a.values.keys() & b.values.keys()
+    kinds = [kind for kind in both if a.values[kind] != b.values[kind]]
+    are_both_of_kind = bool(said) and not is_opposed
+    has_shared = a.first == b.first or len(kinds) < len(both) or bool(set(a.words) - said - ours)
+    ours, theirs = set(filter(_tells, ours)), set(filter(_tells, theirs))
+    if not (has_shared or are_both_of_kind) or len(ours | theirs) > MOST_LEFT:
+        return None
+    return _Rest(ours, theirs, kinds, bool(a.values.keys() - both), bool(b.values.keys() - both))
+
+
+def _is_headed_alone(one: _Sentence, other: _Sentence, said: Set[str]) -> bool:
+    return any(_keys(head).isdisjoint(other.keys) for head in one.heads - said)
+
+
+def _things_of_kind(a: _Sentence, b: _Sentence) -> list[tuple[str, str]]:
+    """Return what one sentence denies with what the other has of that kind: no pets, but a cat."""
+    if a.is_denied == b.is_denied:
+        return []
+    denied, affirmed = (a, b) if a.is_denied else (b, a)
+    return [(x, y) for x in denied.words for y in affirmed.words if x in _kinds().get(y, ())]
+
+
+def _is_of_same(a: _Sentence, b: _Sentence, opposed: Sequence[tuple[str, str]], rest: _Rest) -> bool:
+    """Whether opposites are said of the same; it may be another part of it that is loved there and hated here."""
+    said = {word for pair in opposed for word in pair}
+    if rest.kinds or _is_of_another(a, said, rest.ours) or _is_of_another(b, said, rest.theirs):
+        return False
+    if (rest.ours or rest.is_ours_dated) and (rest.theirs or rest.is_theirs_dated):
+        return False
+    is_of_me = a.is_of_me or b.is_of_me
+    if is_of_me or not (rest.ours or rest.theirs) or not all(_are_only_felt(x, y) for x, y in opposed):
+        return True
+    # Who is happy may be worried about something.
+    return not {word for word in a.words if not _keys(word).isdisjoint(b.keys)} <= a.subject
+
+
+def _denies(a: _Sentence, b: _Sentence, rest: _Rest) -> bool:
+    """Whether one sentence denies all of the other: who has no coffee after four may have some before."""
+    if not a.is_denied:
+        return _denies(b, a, _Rest(rest.theirs, rest.ours, rest.kinds, rest.is_theirs_dated, rest.is_ours_dated))
+    # Who teaches children may have none.
+    is_done = b.verb in rest.theirs and b.verb not in _words("having") and a.verb in ("be", "have")
+    return not (rest.kinds or rest.ours or rest.is_ours_dated or is_done)
 
 
 def _opposites(a: _Sentence, b: _Sentence) -> list[tuple[str, str]]:
     """Return the words of which one says the opposite of the other, and neither is said in both."""
-    if a.against.isdisjoint(b.sides) and (_prefixed(a.words).isdisjoint(b.words) and _prefixed(b.words).isdisjoint(a.words)):
+    if a.against.isdisjoint(b.sides) and (
+        _prefixed(a.words).isdisjoint(b.words) and _prefixed(b.words).isdisjoint(a.words)
+    ):
         return []
     # What is said in both has its counterpart: a new one is experienced, a new one is a beginner.
     ours, theirs = set(a.words) - set(b.words), set(b.words) - set(a.words)
@@ -224,54 +271,56 @@ def _is_one_matter(a: _Sentence, b: _Sentence, opposed: Sequence[tuple[str, str]
     )
 
 
-def _singly(a: _Sentence, b: _Sentence) -> Opposition | None:
-    if a.is_denied or b.is_denied:
-        return None
-    return Opposition.VALUES if any(_differ(one, other) for one in a.single for other in b.single) else None
+def _is_of_other_value(a: _Sentence, b: _Sentence) -> bool:
+    return any(_differ(one, other) for one in a.single for other in b.single)
 
 
 def _is_of_other_name(a: _Sentence, b: _Sentence) -> bool:
     """Whether all that differs is a name, told of what there is one of: held in Ghent, Antwerp is where it is held."""
-    if a.is_denied or b.is_denied or not (a.names and b.names) or _words("single").isdisjoint(a.words):
+    if not (a.names and b.names) or a.keys.isdisjoint(_words("single")):
         return False
     if any(a.values[kind] != b.values[kind] for kind in a.values.keys() & b.values.keys()):
         return False
     for one, other in ((a, b), (b, a)):
-        left = {word for word in _left(one, other, set()) if _tells(word)}
+        left = set(filter(_tells, _left(one, other, set())))
         at = [nth for nth, word in enumerate(one.words) if word in left]
-        if not left or not left <= one.names or at[-1] - at[0] >= len(at) or (left & one.subject and not one.is_inverted):
+        is_one_name = left and left <= one.names and at[-1] - at[0] < len(at)
+        if not is_one_name or (left & one.subject and not one.is_inverted):
             return False
-    relations = [{x for x, y in each.adjoining if y in each.names and x in ("with", "from", "to", "for")} for each in (a, b)]
-    if relations[0] != relations[1] and not (a.is_inverted or b.is_inverted):
-        return False
-    return not _words("single").isdisjoint(b.words) or not a.keys.isdisjoint(_words("single"))
+    # Ida lives with Ben, and on Oak Street.
+    ours, theirs = (
+        {x for x, y in each.adjoining if y in each.names and x in ("with", "from", "to", "for")} for each in (a, b)
+    )
+    return ours == theirs or a.is_inverted or b.is_inverted
 
 
-def _by_values(
-    a: _Sentence, b: _Sentence, kinds: Sequence[str], ours: Set[str], theirs: Set[str], shared: int
-) -> Opposition | None:
+def _by_values(a: _Sentence, b: _Sentence, rest: _Rest) -> Opposition | None:
     """With two values they may be about two matters: what was so in one year, and in another."""
+    kinds, left = rest.kinds, rest.ours | rest.theirs
     is_date = set(kinds) <= {"weekday", "month", "day", "year"}
-    is_one = len(kinds) == 1 or (kinds and is_date)
-    counts = {len(each.values[kind]) for each in (a, b) for kind in kinds}
-    several = [a.values[kind] | b.values[kind] for kind in kinds]
-    # From nine to five, from eight to six; but of two years both are true.
-    are_all_other = all(a.values[kind].isdisjoint(b.values[kind]) for kind in kinds) and not (ours or theirs)
-    alone = counts == {1} or (len(counts) == 1 and are_all_other and not any(map(_YEAR.fullmatch, chain(*several))))
-    if not is_one or not alone or a.is_denied or not shared or (ours and theirs):
+    if not kinds or (len(kinds) > 1 and not is_date) or a.is_denied or (rest.ours and rest.theirs):
         return None
-    units = [{_units()[each] for each in one.counted if each in _units()} for one in (a, b)]
-    if (units[0] and b.is_clock and not units[1]) or (units[1] and a.is_clock and not units[0]):
-        return None  # takes two hours, leaves at two
-    if all(units) and units[0].isdisjoint(units[1]):
-        return None  # lasts 95 minutes, costs 12 euros
-    if bool(a.counted) != bool(b.counted) and not (ours | theirs).isdisjoint(a.counted | b.counted):
+    several = [(a.values[kind], b.values[kind]) for kind in kinds]
+    if any(len(one) > 1 or len(other) > 1 for one, other in several):
+        # From nine to five, from eight to six; but of two years both are true.
+        are_others = all(len(one) == len(other) and one.isdisjoint(other) for one, other in several)
+        if left or not are_others or any(_YEAR.fullmatch(each) for one, other in several for each in one | other):
+            return None
+    if _measure_others(a, b) or (bool(a.counted) != bool(b.counted) and not left.isdisjoint(a.counted | b.counted)):
         return None  # is thirty, has two children
     if {"weekday", "day"} <= set(kinds) and "month" not in a.values:
         return None  # at four on Fridays, at six on Mondays
-    if "weekday" in kinds and len(kinds) == 1 and (a.is_person or b.is_person):
+    if kinds == ["weekday"] and (a.is_person or b.is_person):
         return None  # somebody may do the same on several days
-    return Opposition.VALUES if len(ours | theirs) <= MOST_LEFT else None
+    return Opposition.VALUES
+
+
+def _measure_others(a: _Sentence, b: _Sentence) -> bool:
+    """Whether two numbers measure different things: takes two hours, costs two euros, leaves at two."""
+    ours, theirs = ({_units()[each] for each in one.counted if each in _units()} for one in (a, b))
+    if ours and theirs:
+        return ours.isdisjoint(theirs)
+    return bool((ours and b.is_clock) or (theirs and a.is_clock))
 
 
 def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
@@ -284,9 +333,8 @@ def _left(one: _Sentence, other: _Sentence, said: Set[str]) -> set[str]:
 
 def _are_only_felt(one: str, other: str) -> bool:
     """Whether two words are opposite as feelings for something, and in no other way."""
-    return one in _felt() and other in _felt() and not any(
-        row == its and row < _first_of_feelings() for row, _ in _sides_of(one) for its, _ in _sides_of(other)
-    )
+    rows = {row for row, _ in _sides_of(one)} & {row for row, _ in _sides_of(other)}
+    return all(row >= _first_of_feelings() for row in rows)
 
 
 def _is_of_another(one: _Sentence, said: Set[str], left: Set[str]) -> bool:
@@ -299,8 +347,9 @@ def _is_of_another(one: _Sentence, said: Set[str], left: Set[str]) -> bool:
 
 
 def _are_of_different_people(a: _Sentence, b: _Sentence) -> bool:
-    ours, theirs = a.names - set(b.words), b.names - set(a.words)
-    return bool(ours and theirs)
+    if a.whose and b.whose and a.whose != b.whose:
+        return True  # my flight, your flight
+    return bool(a.names - set(b.words) and b.names - set(a.words))
 
 
 def _is_part_of_name(one: _Sentence, other: _Sentence, left: Set[str]) -> bool:
@@ -322,7 +371,9 @@ def _is_another(left: Set[str], one: _Sentence, other: _Sentence) -> bool:
     """Whether a word in one sentence alone tells that it is about something else: my wife's, the second, Room 4."""
     of_subject = left if one.compares else left & one.subject
     of_same = one.owned & {word for word in one.words if one.words.count(word) > 1}  # my boss's boss
-    if of_same or of_subject & (one.names | one.owned) or any(map(_is_value, of_subject)) or not left.isdisjoint(_words("others")):
+    if of_same or of_subject & (one.names | one.owned) or not left.isdisjoint(_words("others")):
+        return True
+    if any(map(_is_value, of_subject)):
         return True
     is_mine = one.speaker in ("my", "our") and other.speaker in ("i", "we")
     is_whose = not of_subject.isdisjoint(_people()) and (other.subject or other.speaker)
@@ -421,7 +472,8 @@ def _read(text: str) -> _Sentence:
     is_dated = bool(tokens) and (tokens[0] in ("on", "at", "in") or tokens[0].removesuffix("s") in _words("weekdays"))
     values = _values(tokens if is_dated else tokens[start:])
     aside = _words("fillers") | _words("denials") | _words("past") | _words("present")
-    aside -= {name.lower() for name in _NAME.findall(text.partition(" ")[2])} & _words("fillers")  # a language is called Go
+    # A language is called Go.
+    aside -= {name.lower() for name in _NAME.findall(text.partition(" ")[2])} & _words("fillers")
     telling = [
         (at, token)
         for at, token in enumerate(tokens)
@@ -436,35 +488,41 @@ def _read(text: str) -> _Sentence:
         names=frozenset(_lemma(token) for _, token in telling if token in names and not _is_value(token)),
         values=values,
         is_denied=denials % 2 == 1,
-        adds=not _words("adding").isdisjoint(tokens) or tokens[-1:] == ["too"],
-        bounds=_words("bounds").intersection(tokens),
-        is_open=not _words("open").isdisjoint(tokens),
-        is_past=not _words("past").isdisjoint(tokens),
         tenses=_tenses(said),
-        has_pronoun=not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
-        speaker=tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
         verb=next((verb for verb in map(lemma_of, tokens[start:]) if verb not in ("", "do")), ""),
-        first=tokens[0] if tokens and tokens[0] in _PERSONS else text,
-        is_of_me=not {"i", "me", "we", "us"}.isdisjoint(tokens),
         is_person=bool(tokens) and (tokens[0] in ("i", "we", "he", "she", "they") or _acts(tokens, start, names)),
         compares=not _words("one_way").isdisjoint(said),
-        heads=frozenset(_lemma(one) for one, two in pairwise(tokens) if two == "of"),
         owned=frozenset(_lemma(_same().get(word, word)) for word in _OWNED.findall(text.lower())),
         is_inverted=_INVERTED.match(text) is not None,
-        is_clock=any(one in ("at", "by", "until") and _is_value(two) for one, two in pairwise(tokens)),
-        ordinals=frozenset(token for token in tokens if token[0].isdigit() and _ORDINAL.search(token) and "month" not in values),
-        counted=frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
         is_partial=_PARTIAL.match(text) is not None,
-        whose=frozenset({"my": "my", "our": "my", "your": "your"}[token] for token in tokens if token in ("my", "our", "your")),
+        first=tokens[0] if tokens and tokens[0] in _PERSONS else text,
         keys=frozenset(key for word in words for key in _keys(word)),
         sides=sides,
         against=frozenset(each for side in sides for each in _opposed_sides()[side]),
-        adjoining=frozenset(
-            (_lemma(one), _lemma(two))
-            for one, two in pairwise(token for token in tokens if token not in _words("determiners"))
-        ),
         single=tuple(_single(text)),
+        **_grammar(tokens),
     )
+
+
+def _grammar(tokens: Sequence[str]) -> dict[str, Any]:
+    """What is known of a sentence by its tokens alone."""
+    telling = [_lemma(token) for token in tokens if token not in _words("determiners")]
+    is_in_year = not _words("months").isdisjoint(tokens)
+    return {
+        "adds": not _words("adding").isdisjoint(tokens) or tokens[-1:] == ["too"],
+        "bounds": _words("bounds").intersection(tokens),
+        "is_open": not _words("open").isdisjoint(tokens),
+        "is_past": not _words("past").isdisjoint(tokens),
+        "has_pronoun": not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
+        "speaker": tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
+        "is_of_me": not {"i", "me", "we", "us"}.isdisjoint(tokens),
+        "whose": frozenset(_MINE_OR_YOURS[token] for token in tokens if token in _MINE_OR_YOURS),
+        "heads": frozenset(_lemma(one) for one, two in pairwise(tokens) if two == "of"),
+        "is_clock": any(one in ("at", "by", "until") and _is_value(two) for one, two in pairwise(tokens)),
+        "ordinals": frozenset(token for token in tokens if _ORDINAL.search(token) and not is_in_year),
+        "counted": frozenset(_lemma(two) for one, two in pairwise(tokens) if _is_value(one) and two[0].isalpha()),
+        "adjoining": frozenset(pairwise(telling)),
+    }
 
 
 def _tenses(said: Sequence[str]) -> tuple[str, ...]:
