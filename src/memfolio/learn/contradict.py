@@ -44,6 +44,7 @@ _CONTRACTIONS = (
 _MINE_OR_YOURS = {"my": "my", "our": "my", "your": "your"}
 _PERSONS = frozenset(("i", "we", "he", "she", "they", "it"))
 _POSSESSIVES = frozenset(("my", "your", "his", "her", "our", "their", "its"))
+_ARTICLES = frozenset(("a", "an", "the", "no", "my", "our", "your", "his", "its", "their"))
 _OBJECTS = frozenset(("me", "you", "him", "her", "us", "them", "it", "myself", "i"))
 _APOSTROPHES = str.maketrans("’‘`", "'''")
 
@@ -513,7 +514,10 @@ def _grammar(tokens: Sequence[str]) -> dict[str, Any]:
         "bounds": _words("bounds").intersection(tokens),
         "is_open": not _words("open").isdisjoint(tokens),
         "is_past": not _words("past").isdisjoint(tokens),
-        "has_pronoun": not _words("pronouns").isdisjoint(tokens[tokens[:1] == ["her"] :]),
+        "has_pronoun": any(
+            one in _words("pronouns") and (one not in ("this", "that") or two in _words("verbs"))
+            for one, two in pairwise([*tokens[tokens[:1] == ["her"] :], ""])
+        ),
         "speaker": tokens[0] if tokens and tokens[0] in ("i", "we", "my", "our") else "",
         "is_of_me": not {"i", "me", "we", "us"}.isdisjoint(tokens),
         "whose": frozenset(_MINE_OR_YOURS[token] for token in tokens if token in _MINE_OR_YOURS),
@@ -540,7 +544,11 @@ def _acts(tokens: Sequence[str], start: int, names: Set[str]) -> bool:
 
 def _is_verb(tokens: Sequence[str], at: int) -> bool:
     token = tokens[at]
-    if token in _words("verbs") or lemma_of(token):
+    if token in _words("verbs"):
+        return True
+    if tokens[at - 1] in _ARTICLES or _is_value(tokens[at - 1]):
+        return False  # the park, twelve chairs
+    if lemma_of(token):
         return True
     is_form = token.endswith("ed") or (token.endswith("s") and bool(_sides_of(token)))
     return is_form and tokens[at + 1 : at + 2] != [] and tokens[at + 1] in _words("determiners")
