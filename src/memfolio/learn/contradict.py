@@ -278,7 +278,7 @@ def _is_of_other_value(a: _Sentence, b: _Sentence) -> bool:
 
 def _is_of_other_name(a: _Sentence, b: _Sentence) -> bool:
     """Whether all that differs is a name, told of what there is one of: held in Ghent, Antwerp is where it is held."""
-    if not (a.names and b.names) or a.keys.isdisjoint(_words("single")):
+    if not (a.names and b.names) or (a.keys | b.keys).isdisjoint(_words("single")):
         return False
     if any(a.values[kind] != b.values[kind] for kind in a.values.keys() & b.values.keys()):
         return False
@@ -342,7 +342,8 @@ def _is_of_another(one: _Sentence, said: Set[str], left: Set[str]) -> bool:
     """Whether an opposed word is told of what only this sentence names: a white collar, the summary of."""
     felt = said & _felt()
     return any(
-        (x in said and y in left and (x in felt or _is_noun(y))) or (x in left & one.subject and y == "of")
+        (x in said and y in left and (_is_noun(y) or (x in felt and lemma_of(y))))
+        or (x in left & one.subject and y == "of")
         for x, y in one.adjoining
     )
 
@@ -730,7 +731,7 @@ def _forms(verb: str) -> set[str]:
     stem = verb.removesuffix("e")
     known = {form for form, lemma in verb_forms().items() if lemma == verb}
     modals = {"can": {"could"}, "be": {"am", "is", "are", "was", "were", "been"}}.get(verb, set())
-    return {verb, *modals, *(known or {third(verb), f"{stem}ed", f"{stem}ing"})}
+    return {verb, f"{verb}{verb[-1]}ing", *modals, *(known or {third(verb), f"{stem}ed", f"{stem}ing"})}
 
 
 @cache
