@@ -729,7 +729,7 @@ def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
 
 def _forms(verb: str) -> set[str]:
     stem = verb.removesuffix("e")
-    known = {form for form, lemma in verb_forms().items() if lemma == verb}
+    known = {form for form, lemma in (*verb_forms().items(), *_same().items()) if lemma == verb}
     modals = {"can": {"could"}, "be": {"am", "is", "are", "was", "were", "been"}}.get(verb, set())
     return {verb, f"{verb}{verb[-1]}ing", *modals, *(known or {third(verb), f"{stem}ed", f"{stem}ing"})}
 
