@@ -727,9 +727,17 @@ def _phrases() -> Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]]:
     return {first: sorted(some, key=lambda each: -len(each[0])) for first, some in found.items()}
 
 
+@cache
+def _known_forms() -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for form, lemma in (*verb_forms().items(), *_same().items()):
+        found.setdefault(lemma, []).append(form)
+    return found
+
+
 def _forms(verb: str) -> set[str]:
     stem = verb.removesuffix("e")
-    known = {form for form, lemma in (*verb_forms().items(), *_same().items()) if lemma == verb}
+    known = _known_forms().get(verb)
     modals = {"can": {"could"}, "be": {"am", "is", "are", "was", "were", "been"}}.get(verb, set())
     return {verb, f"{verb}{verb[-1]}ing", *modals, *(known or {third(verb), f"{stem}ed", f"{stem}ing"})}
 
