@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +49,17 @@ START = datetime(2026, 5, 4, tzinfo=UTC)
         ("My visa is valid until 2031.", "My visa expired last year.", "opposite"),
         ("Mia is taller than Jo.", "Jo is taller than Mia.", "opposite"),
         ("The archive is closed to visitors.", "Visitors may use the archive.", "negation"),
+        ("Rosa can't wait for the fair.", "The fair fills Rosa with dread.", "opposite"),
+        ("Flour gets on my nerves.", "I have a soft spot for flour.", "opposite"),
+        ("I feel completely at ease on ladders.", "Ladders make me nervous.", "opposite"),
+        ("The new clerk is experienced.", "The new clerk is a novice.", "opposite"),
+        ("Their quarrel drives Ida mad.", "Ida enjoys their quarrel.", "opposite"),
+        ("The clerk praised the design.", "The clerk criticised the design.", "opposite"),
+        ("Someone in the mill sings.", "No one in the mill sings.", "negation"),
+        ("The sofa is brown.", "Our couch isn't brown.", "negation"),
+        ("The fair is held in Graz.", "Linz is where the fair takes place.", "values"),
+        ("The kiosk is open from nine to five.", "The kiosk is open from eight to six.", "values"),
+        ("Retries are limited to three.", "Up to five retries are allowed.", "values"),
         ("Das Café ist offen.", "Das Café ist geschlossen.", "opposite"),
         ("Lena mag Pilze.", "Lena mag keine Pilze.", "negation"),
         ("Mein Bruder wohnt in Bonn.", "Mein Bruder wohnt in Köln.", "values"),
@@ -84,6 +98,19 @@ def test_contradiction_is_found_in_either_order(one: str, other: str, kind: str)
         ("We live on the third floor.", "My parents live on the sixth floor."),
         ("Tilda is Sven's mother.", "Tilda is Mia's aunt."),
         ("My father is a baker.", "My father is a good dancer."),
+        ("I love Bern.", "I hate the trams in Bern."),
+        ("I hate the smell of lilies.", "I love the look of lilies."),
+        ("Ida is happy.", "Ida is worried about her goat."),
+        ("The tent isn't cheap.", "The tent is expensive."),
+        ("The film lasts 95 minutes.", "The film costs 12 euros."),
+        ("Mira is thirty.", "Mira has two children."),
+        ("Mira teaches children.", "Mira doesn't have children."),
+        ("Some of the guests sing.", "Some of the guests don't sing."),
+        ("My flight lands at nine.", "Your flight lands at eleven."),
+        ("Nina lost the first game.", "Nina won the second game."),
+        ("Ben lives with Ida.", "Ben lives on Oak Street."),
+        ("The pot is in room 4 at ten.", "The pot is in room 4 at my aunt's."),
+        ("I like my boss.", "My boss's boss scares me stiff."),
         ("Lena mag Pilze.", "Lena mag keinen Spinat."),
         ("Mein Bruder wohnt in Bonn.", "Meine Schwester wohnt in Köln."),
         ("小李喜欢游泳。", "小李不喜欢跑步。"),
@@ -92,6 +119,19 @@ def test_contradiction_is_found_in_either_order(one: str, other: str, kind: str)
 )
 def test_what_may_both_be_true_is_no_contradiction(one: str, other: str) -> None:
     assert contradict(one, other) is None
+
+
+LABELLED = [
+    json.loads(line) for line in Path(__file__).with_name("contradictions.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def test_most_contradictions_are_found_and_little_else() -> None:
+    pairs = Counter(pair["kind"] for pair in LABELLED)
+    found = Counter(pair["kind"] for pair in LABELLED if contradict(pair["one"], pair["other"]))
+    shares = {kind: found[kind] / pairs[kind] for kind in pairs}
+    assert shares.pop("compatible") <= 0.02
+    assert min(shares.values()) >= 0.86, shares
 
 
 def said(text: str, *, may_replace: bool = True) -> tuple[Statement, datetime]:
