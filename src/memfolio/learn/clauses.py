@@ -291,7 +291,7 @@ def person_at_end(text: str) -> Antecedent | None:
 
 def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | None:
     """Who does what in a clause; nothing where no subject and verb are found. `last` tells who he or it is."""
-    opinion = pattern("says_so").match(clause) if clause.startswith(("I ", "We ", "we ")) else None
+    opinion = pattern("says_so").match(clause) if clause.startswith(("I", "We", "we")) else None
     bare = clause[opinion.end() :] if opinion else clause
     first, _, after = bare.partition(" ")
     if not after:
@@ -310,7 +310,7 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
     subject = _bare(" ".join(tokens[:size]))
     if (
         not rest
-        or (found := _clause(text, subject, who, seen, rest, bool(stand_in), opinion["verb"] if opinion else ""))
+        or (found := _clause(text, subject, who, seen, rest, bool(stand_in), (opinion and opinion["verb"]) or ""))
         is None
     ):
         return None
@@ -375,7 +375,7 @@ def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
         # Without a determiner, a noun is known by what is said of it, as in `tax return is due`.
         if is_noun and low not in words("kin") and word not in words("auxiliaries"):
             return None, 0
-        return _class(tokens[:size], is_name, lemma_of(word)), size
+        return _class(tokens, size, is_name, lemma_of(word)), size
     return None, 0
 
 
@@ -406,8 +406,9 @@ def _is_plural(tokens: list[str]) -> bool:
     return last in words("plurals") or (last.endswith("s") and not last.endswith(("'s", "ss", "us")))
 
 
-def _class(tokens: list[str], is_name: bool, verb: str) -> Who:
+def _class(told: list[str], size: int, is_name: bool, verb: str) -> Who:
     """Whether a subject is a person or a thing, by its last words, its verb, or its last three words as a name."""
+    tokens = told[:size]
     low = [_bare(token).lower() for token in tokens]
     people, close = words("first_names"), words("kin_or_pets")
     is_capital = tokens[-1][:1].isupper()
@@ -416,7 +417,8 @@ def _class(tokens: list[str], is_name: bool, verb: str) -> Who:
     is_whole_name = is_name and len(tokens) <= 3 and tokens[0].isalpha() and tokens[0][1:].islower() and is_capital
     if not is_whole_name or low[-1] in names("tools") or " ".join(low) in names("places"):
         return Who.THING
-    is_personal = verb in words("personal_verbs") and not low[-1].endswith("s")
+    acts = verb in words("personal_verbs") or pattern("personal_state").match(" ".join(told[size:]))
+    is_personal = acts and not low[-1].endswith("s")
     return Who.PERSON if low[0] in people or is_personal else Who.THING
 
 

@@ -27,7 +27,7 @@ from memfolio.learn.languages import language_of, told_in
 from memfolio.learn.learned import Learned, Relation, Statement, Turn, is_about_person
 from memfolio.learn.names import Names, caused, introduced, kinship, related
 from memfolio.learn.statements import answered, noted, stated, told_plainly, wished
-from memfolio.learn.words import Voice, pattern
+from memfolio.learn.words import Voice, pattern, words
 from memfolio.text import sentences
 
 _UNNAMED = "The user"
@@ -104,7 +104,8 @@ class _Reader:
         self._tell(sentence, voice, place)
         for name, relative, relation in introduced(sentence, voice, place):
             alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
-            self._names.add(name, "person", place, alias=alias, weight=6)
+            kind = "animal" if relative in words("pets") else "person"
+            self._names.add(name, kind, place, alias=alias, weight=6)
             if sentence.endswith("?"):
                 self._last[voice.name] = Antecedent(name=f"{voice.inner}'s {relative} {name}", who=Who.PERSON)
             self._relate(relation)
@@ -137,6 +138,8 @@ class _Reader:
                 continue
             said = take_apart(part, voice, self._last.get(voice.name))
             if said is not None:
+                if said.who is Who.PERSON:
+                    self._names.is_somebody(said.subject)
                 statement = stated(said, place, importance, settled=settled)
                 self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
             else:

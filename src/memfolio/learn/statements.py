@@ -223,7 +223,7 @@ def task(said: Clause) -> Found | None:
         return None
     must = said.verb in ("need", "have") and said.tail.startswith("to ")
     owes = pattern("owes").match(said.text)
-    if must or owes or (said.future and not said.ongoing):
+    if must or owes or (said.future and not said.ongoing and said.verb != "be"):
         return Rule(predicate="has_to", type=Type.TASK, topic="task"), "to" if must else ""
     return None
 
