@@ -26,6 +26,7 @@ def types(content: str) -> dict[str, str]:
         ("My parrot is called Rio.", "Rio"),
         ("Our cat, Minerva, is on a diet.", "Minerva"),
         ("Our dog Bruno hates thunder.", "Bruno"),
+        ("We adopted a puppy yesterday! Her name is Pepper.", "Pepper"),
     ],
 )
 def test_pet_is_an_animal(content: str, name: str) -> None:

@@ -45,6 +45,7 @@ def spelled_out(line: str) -> str:
     """A line as the rules read it: short forms spelled out, and without asides; never to be quoted."""
     formal = LEXICON.table("words")["informal"]
     text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
+    text = pattern("there_of_mine").sub(r"\g<mine>", text)
     return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
 
 
@@ -315,6 +316,27 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
     ):
         return None
     return replace(found, is_bare=not stand_in and _is_bare(first))
+
+
+def naming(clause: str, last: Antecedent | None) -> str:
+    """What the speaker does to him or her, with the name of whom that means where the clause names nobody else."""
+    if last is None or last.who is not Who.PERSON or not clause.startswith(("I", "We", "we")):
+        return clause
+    found = pattern("object_of_verb").search(clause)
+    if found is None or pattern("somebody_before").search(clause, 0, found.start()):
+        return clause
+    name = last.name[0].lower() + last.name[1:] if last.name.startswith("The ") else last.name
+    return f"{clause[: found.start()]}{name}{clause[found.end() :]}"
+
+
+def by_itself(said: Clause, last: Antecedent | None) -> Clause | None:
+    """A clause without a reason or end that tells of another one only by a pronoun; nothing where it hangs on that."""
+    found = pattern("of_another").search(said.tail)
+    is_told = said.who is Who.PERSON and (last is None or last.name == said.subject)
+    if found is None or is_told or pattern("somebody_before").search(f"- {said.tail}", 0, found.start() + 2):
+        return said
+    rest = len(found[0])
+    return None if found["hangs"] else replace(said, text=said.text[:-rest], tail=said.tail[:-rest])
 
 
 def _may_begin(first: str, second: str) -> bool:

@@ -271,7 +271,9 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
-    if pattern("fronted").search(said.subject):
+    if pattern("fronted").search(said.subject) or pattern("unowned").fullmatch(said.subject):
+        return None
+    if said.who in "sw" and said.verb in words("beginning") and pattern("objectless").fullmatch(said.tail):
         return None
     if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
         return None

@@ -1,0 +1,84 @@
+"""What is learned stands by itself: nothing in it hangs on what was said before, and nobody is only `he` or `her`."""
+
+from __future__ import annotations
+
+import pytest
+
+from memfolio.learn.learned import Turn
+from memfolio.learn.rules import learn
+
+
+def texts(*turns: str) -> list[str]:
+    return [each.text for each in learn([Turn(content=turn) for turn in turns]).statements]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("We don't eat lamb either.", ["The user and others don't eat lamb"]),
+        ("The kiln has to be checked by 4 May though, that's Ben's job.", ["The kiln has to be checked by 4 May"]),
+        ("I can't drive on Sundays until she's well again.", ["The user can't drive on Sundays"]),
+        (
+            "Astrid is off sick, Malte Voss is running the kiosk as long as she's away.",
+            ["Astrid is off sick", "Malte Voss is running the kiosk"],
+        ),
+        (
+            "I work in Ghent now, my boss there is Joost Maes.",
+            ["The user works in Ghent now", "The user's boss is Joost Maes"],
+        ),
+        (
+            "Our piano teacher is Delia Marsh, the fee is 32 pounds.",
+            ["The user's piano teacher is Delia Marsh, the fee is 32 pounds"],
+        ),
+        (
+            "We've chosen the blue tiles, so we begin on 3 March.",
+            ["The user and others have chosen the blue tiles, the user and others begin on 3 March"],
+        ),
+        (
+            "I'm allergic to peanuts, so please never suggest recipes with them.",
+            ["The user is allergic to peanuts", "The user wants the assistant never to suggest recipes with peanuts"],
+        ),
+    ],
+)
+def test_what_hangs_on_something_else_is_left_out_or_kept_with_it(content: str, told: list[str]) -> None:
+    assert texts(content) == told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("My aunt Petra moved to Ghent because she loves the sea.", "because she loves the sea"),
+        ("I left the car with my uncle because he has a garage.", "because he has a garage"),
+        ("My brother Finn can't drive since he's broken his arm.", "since he's broken his arm"),
+        ("We finish the course on 3 March.", "finish the course on 3 March"),
+        ("My sister moved to Leeds and works there on Mondays.", "works there on Mondays"),
+    ],
+)
+def test_what_is_clear_within_the_sentence_stays(content: str, told: str) -> None:
+    assert any(told in text for text in texts(content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "The number is 01603 555 019.",
+        "The address is 7 Saltgate Lane, Beccles NR34 9XQ.",
+        "We start on 10 November.",
+        "We go there every Friday.",
+        "Please don't tell Anselm's mother about it if she ever uses this tablet.",
+        "I have to send her the scans by 12 June.",
+        "The time is 4 pm.",
+    ],
+)
+def test_what_means_nothing_alone_is_not_learned(content: str) -> None:
+    assert texts(content) == []
+
+
+def test_him_and_her_are_whom_was_spoken_of() -> None:
+    assert texts("My physio is Runa Holt.", "I have to send her the scans by 12 June.") == [
+        "The user's physio is Runa Holt",
+        "The user has to send the user's physio the scans by 12 June",
+    ]
+    assert texts("Our neighbour Kit is back.", "I'll show Ida her desk on 4 May.")[1:] == [
+        "The user will show Ida her desk on 4 May"
+    ]
