@@ -45,6 +45,7 @@ def spelled_out(line: str) -> str:
     """A line as the rules read it: short forms spelled out, and without asides; never to be quoted."""
     formal = LEXICON.table("words")["informal"]
     text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
+    text = pattern("turned").sub(r"\g<now>\g<thing>", text)
     text = pattern("there_of_mine").sub(r"\g<mine>", text)
     return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
 
@@ -476,6 +477,8 @@ def _clause(
         verb, ongoing, is_known = ("be" if is_being else word), False, not is_being
     elif not is_known:
         verb, ongoing = ("be" if is_being else "have" if has or "had" in seen else ""), False
+        if not verb and not seen.isdisjoint(("do", "does")) and word in words("articles"):
+            verb = "do"
         # Behind I, we or an auxiliary stands a verb, also one that no list has.
         if not verb and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries")) and word.isalpha():
             verb, is_known = word, True

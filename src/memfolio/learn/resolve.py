@@ -213,4 +213,6 @@ def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
             return one.negated != other.negated
         if one.is_single and other.is_single:
             return not (one.negated or other.negated)
+    if {one.predicate, other.predicate} == {"likes", "dislikes"} and _is_same(one, other):
+        return one.negated == other.negated
     return contradict(one.text, other.text) is not None

@@ -203,6 +203,12 @@ def _fits(rule: Rule, said: Clause) -> bool:
         return False
     if (idle := LEXICON.table("rules")["idle"].get(predicate)) and not rule.starts[0] and said.who in "sp":
         return not pattern(idle).match(tail)
+    if said.verb == "go" and predicate == "dislikes":
+        return said.perfect and not pattern("left_for").match(tail[3:])
+    if said.verb == "come" and predicate == "likes":
+        return lemma_of(tail.split()[2]) != tail.split()[2]
+    if said.verb == "do" and predicate == "responsible_for":
+        return not pattern("chore").match(tail)
     if predicate == "lives_in" and tail.startswith("from "):
         return " to " in tail
     if predicate == "plans":
@@ -250,7 +256,7 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
             return rule, ""
     is_coming = (said.future or said.ongoing) and not said.past
     is_refused = said.negated and is_coming and (said.who in "sw" or pattern("when").search(said.text))
-    if (is_refused or (settled and is_coming)) and len(said.tail.split()) > 1:
+    if (is_refused or (settled and (is_coming or tense == "n"))) and len(said.tail.split()) > 1:
         return Rule(predicate="decided", type=Type.DECISION, importance=0.7, topic="decision"), ""
     return None
 
@@ -386,7 +392,7 @@ def _statement(said: Clause, rule: Rule, start: str, turn: int, importance: floa
 def _object(said: Clause, rule: Rule, start: str) -> str:
     if rule.predicate == "status":
         return start
-    thing = object_of(said.tail if start[:1].isdigit() else said.tail[len(start) :].strip())
+    thing = object_of(said.tail if rule.predicate == "age" else said.tail[len(start) :].strip())
     if said.verb in ("move", "relocate") and rule.predicate == "lives_in":
         return re.sub(r"^.* to (?=[A-Z])", "", thing)
     return re.split(r"\s+(?:at|for|in)\s+", thing)[0] if rule.predicate == "job" else thing
@@ -462,7 +468,8 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
-        return None
+        asked = pattern("asked_of_you").fullmatch(sentence) if alone else None
+        return _order(asked["what"], voice, turn) if asked and pattern("lasting_order").search(asked["what"]) else None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 
@@ -510,7 +517,11 @@ def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     is_once = how and not parts["lasting"] and pattern("once").match(what)
     if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None
-    wanted = f"wants {what[0].lower()}{what[1:]}" if found.re is pattern("sparing") else _ordered(how, what)
+    wanted = (
+        f"wants {what[0].lower()}{what[1:]}"
+        if found.re is pattern("sparing") and not lemma_of(what.split()[0].lower())
+        else _ordered(how, what)
+    )
     told = re.sub(r"\byou\b", "the assistant", voice.retell(wanted))
     told = re.sub(r"(?<=the assistant )\w+", lambda verb: _as_done(told, verb), told)
     told = re.sub(r"\byour\b", "its", told)
