@@ -90,3 +90,26 @@ def test_preference_of_the_agent_reaches_user_page_and_persona_in_any_words(life
     pending = life.memory.reflections.pending()
     assert pending is not None
     assert f"+ {text}" in pending.text
+
+
+@pytest.mark.parametrize(
+    ("said", "days", "is_told"),
+    [
+        ("I have to wear a splint for three weeks.", 20, True),
+        ("I have to wear a splint for three weeks.", 22, False),
+        ("I'm on antibiotics for ten days.", 12, False),
+        ("I can't drive for another two weeks.", 16, False),
+        ("I've got an appointment with the optician on 9 March.", 6, True),
+        ("I've got an appointment with the optician on 9 March.", 9, False),
+        ("I'm allergic to penicillin.", 300, True),
+        ("I have worked for Siemens for three months.", 200, True),
+        ("I've been vegetarian for two weeks.", 30, True),
+        ("My birthday is on 9 March.", 20, True),
+        ("I live in Arnhem since 3 March.", 20, True),
+    ],
+)
+def test_user_page_tells_what_lasts_a_time_no_longer_than_that(life: Life, said: str, days: int, is_told: bool) -> None:
+    life.say("I like tea.", said)
+    assert life.user_page().count("\n- ") == 2
+    life.pass_days(days)
+    assert life.user_page().count("\n- ") == 1 + is_told
