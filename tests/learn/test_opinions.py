@@ -130,3 +130,15 @@ def test_wish_for_all_answers_may_be_a_question(content: str, text: str) -> None
 )
 def test_what_is_asked_for_once_is_no_lasting_wish(content: str) -> None:
     assert texts(content) == []
+
+
+@pytest.mark.parametrize("content", ["I can't eat oats.", "My son can't drink milk.", "We cannot eat lupins."])
+def test_what_somebody_cannot_eat_is_no_preference(content: str) -> None:
+    assert (only(content).predicate, only(content).type) == ("restricted", "fact")
+
+
+@pytest.mark.parametrize(
+    "content", ["I don't eat pork.", "I never drink coffee.", "My son eats everything with cheese."]
+)
+def test_what_somebody_does_not_eat_is_a_preference(content: str) -> None:
+    assert only(content).type == "preference"

@@ -61,6 +61,10 @@ class Readable(Protocol):
     def indexes(self) -> list[Index]: ...
 
 
+_SOMEBODY = re.compile(
+    r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?([^\W\d_a-z][\w'-]+(?: [^\W\d_a-z][\w'-]+)*)(?=$|,| at | in | from | of )"
+)
+"""Somebody by name, without the title and where they are found."""
 Present = Callable[[EntityFact, datetime, tzinfo], str]
 """Returns what a fact about the user says at a moment; an empty text where it does not hold."""
 
@@ -204,17 +208,24 @@ class _Gathering:
             ends = ends[::-1]
         # Who was never mentioned by name has no page: not every subject of a sentence is somebody.
         subject = self.names.find(fact.subject, ends[0]) or self.names.find(fact.subject)
+        # `Lene is the user's daughter` and `The vet is Dr Ruiz at the mill` say who Lene and Ruiz are.
+        is_who = (
+            fact.object != ""
+            and fact.predicate != "name"
+            and (fact.text.startswith(fact.object) or f" is {fact.object}" in fact.text)
+        )
+        called = _SOMEBODY.match(fact.object) if is_who else None
+        named = self.names.find(called[1]) if called else None
+        if is_new and named is not None and named is not subject and named.type in ("person", "animal"):
+            named.facts.append(fact)
+            named.is_touched = named.is_subject = True
         if subject is None and is_new and is_user(fact.subject):
             subject = self.names.find_or_add(fact.subject, "person", is_new=is_new)
         if subject is None:
             return
-        # `Lene is the user's daughter` says who Lene is, though it is a fact about the user.
-        is_introduced = is_user(fact.subject) and fact.object != "" and fact.text.startswith(fact.object)
-        named = self.names.find(fact.object) if is_introduced else None
-        for each in (subject, named) if is_new else ():
-            if each is not None:
-                each.facts.append(fact)
-                each.is_touched = each.is_subject = True
+        if is_new:
+            subject.facts.append(fact)
+            subject.is_touched = subject.is_subject = True
         other = self.names.find(fact.object, ends[1]) if predicate and not fact.negated else None
         if predicate is None or other is None or other is subject:
             return

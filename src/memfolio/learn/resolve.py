@@ -181,7 +181,10 @@ def frame(statement: Statement) -> str:
     A statement that something moved shares only its subject with what was said before. Events stay true.
     """
     rest = without_values(statement.text) if statement.subject else ""
-    if rest and pattern("changing").search(statement.text):
+    is_change = statement.predicate in ("ended", "changed") and not plain_words(statement.subject).startswith(
+        "the user"
+    )
+    if is_change or (rest and pattern("changing").search(statement.text)):
         return statement.subject if plain_words(statement.subject) != "the user" else rest
     return rest if statement.type is not Type.EVENT else ""
 

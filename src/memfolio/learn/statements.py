@@ -213,6 +213,8 @@ def _fits(rule: Rule, said: Clause) -> bool:
         return " to " in tail
     if predicate == "plans":
         return not (said.perfect or said.past)
+    if predicate == "eats" and said.could and said.negated:
+        return False
     if predicate == "wants_to":
         return not pattern("asking").match(tail)
     if rule.type is Type.EVENT:

@@ -145,7 +145,8 @@ _COMING = re.compile(r"\b(?:will|is|are) (?:going to\b|\w+ing\b)|\b(?:will|plans
 _PLANNED = frozenset({"plans", "moves_to", "due"})
 """What a fact is about whose day, once over, is history."""
 _LASTS = re.compile(
-    r"\b(?:must|may|can|can't|is|are|has to|have to|live|lives)(?! been)\b.*?\bfor (?=(?:another )?\S+ (?:day|week|month)s?\b)"
+    r"\b(?:must|may|can|can't|is|are|ha(?:s|ve) to|lives?)(?! been)\b.*?"
+    r"\bfor (?=(?:another )?\S+ (?:day|week|month)s?\b)"
 )
 """Words before a time that something takes from the day on which it is said."""
 
