@@ -119,3 +119,31 @@ def test_what_was_told_somebody_is_no_task() -> None:
     assert [(each.text, each.type) for each in learned.statements] == [
         ("The user is leaving the choir at the end of the year", Type.FACT)
     ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "I've been ringing bells for twelve years.",
+        "My aunt has been keeping bees for over twenty years.",
+        "Ulla has been chairing the board since 2015.",
+        "I've been singing in the choir for nine years.",
+        "My cat has been living with us for six years.",
+    ],
+)
+def test_what_somebody_has_long_been_doing_is_learned(content: str) -> None:
+    assert len(texts(content)) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "I've been trying to call for two years.",
+        "I've been having doubts for years.",
+        "We've been talking about it for two years.",
+        "I've been waiting for two years.",
+        "I've been looking for a flat since May.",
+    ],
+)
+def test_what_somebody_only_tries_or_waits_for_is_not(content: str) -> None:
+    assert texts(content) == []

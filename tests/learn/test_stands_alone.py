@@ -82,3 +82,37 @@ def test_him_and_her_are_whom_was_spoken_of() -> None:
     assert texts("Our neighbour Kit is back.", "I'll show Ida her desk on 4 May.")[1:] == [
         "The user will show Ida her desk on 4 May"
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "The main one is a study called Kestrel. It ends on 3 June.",
+            ["Kestrel is a study", "Kestrel ends on 3 June"],
+        ),
+        (
+            "The next thing is a workshop called Paper Moon. It starts on 9 May.",
+            ["Paper Moon is a workshop", "Paper Moon starts on 9 May"],
+        ),
+        (
+            "I'm working on a fair called May Lights. It opens on 2 May.",
+            ["The user is working on a fair called May Lights", "May Lights opens on 2 May"],
+        ),
+        ("The other one is a café called Blue Door.", ["Blue Door is a café"]),
+        (
+            "I have a friend called Berta. She plays the tuba.",
+            ["The user has a friend called Berta", "The user's friend called Berta plays the tuba"],
+        ),
+    ],
+)
+def test_what_is_called_so_is_told_of_by_its_name(content: str, told: list[str]) -> None:
+    assert texts(content) == told
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["The last one is a joke called life.", "The other one is called Max.", "The best one isn't a place called Home."],
+)
+def test_nothing_is_made_of_what_has_no_name(content: str) -> None:
+    assert texts(content) == []

@@ -168,3 +168,11 @@ def test_digest_quotes_nothing_that_hangs_on_what_was_said_before(said: str) -> 
 )
 def test_digest_quotes_what_stands_alone(said: str) -> None:
     assert stands_alone(said)
+
+
+def test_page_of_somebody_has_dates_for_days_that_were_named_from_a_day(life: Life) -> None:
+    life.say("My sister Tabitha is visiting from Leeds next weekend.", "My brother Ole starts at Bosch tomorrow.")
+    life.memory.tend(jobs=["graph"])
+    pages = life.home / "agents/main/memory/graph/entities"
+    assert "on the weekend of 14 March 2026 (M-" in (pages / "person--tabitha.md").read_text("utf-8")
+    assert "starts at Bosch on 3 March 2026 (M-" in (pages / "person--ole.md").read_text("utf-8")

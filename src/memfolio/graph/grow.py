@@ -448,7 +448,8 @@ class _Growth:
             page.add_alias(alias)
             self._wrote["aliases"].append([draft.id, alias, draft.named_by.get(alias, "")])
         facts = [fact for fact in draft.facts if fact.id not in there]
-        self._write(page, FACTS, [cited_line(fact.text, fact.id) for fact in facts if not _is_event(fact)])
+        lasting = [fact for fact in facts if not _is_event(fact)]
+        self._write(page, FACTS, [cited_line(self._dated(fact), fact.id) for fact in lasting])
         events = sorted((fact for fact in facts if _is_event(fact)), key=lambda fact: fact.at)
         self._write(page, TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
         relations = {tie: given for tie, given in draft.relations.items() if tie not in related}
@@ -487,6 +488,10 @@ class _Growth:
     def _write(self, page: EntityText, section: str, lines: list[str]) -> None:
         page.add(section, lines)
         self._wrote["lines"] += map(mark_of, lines)
+
+    def _dated(self, fact: EntityFact) -> str:
+        """What it says with dates for days, as on the day on which it was said."""
+        return self._present(fact, fact.at, self._changes.vault.home.zone) or fact.text
 
     def _date(self, fact: EntityFact | Mention) -> str:
         return f"{local(fact.at, self._changes.vault.home.zone):%Y-%m-%d}"

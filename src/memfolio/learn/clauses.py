@@ -282,6 +282,8 @@ def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent
         speaker = said.subject.removesuffix("'s team").removesuffix(" and others")
         owner = close["owner"] or f"{speaker}'s"
         return Antecedent(name=f"{owner} {close['whom']}", who=Who.PERSON)
+    if called := pattern("called_so").search(said.tail):
+        return Antecedent(name=called["name"], who=Who.THING)
     return person_at_end(said.tail) or (last if last and last.who is Who.PERSON else None)
 
 
@@ -332,6 +334,13 @@ def naming(clause: str, last: Antecedent | None) -> str:
 
 def by_itself(said: Clause, last: Antecedent | None) -> Clause | None:
     """A clause without a reason or end that tells of another one only by a pronoun; nothing where it hangs on that."""
+    # `The big one is a fair called May Lights` tells what May Lights is.
+    called = (
+        pattern("called_so").match(said.tail) if said.verb == "be" and pattern("fronted").search(said.subject) else None
+    )
+    if called and not said.negated:
+        what = said.tail[: called.start("name")].rsplit(" ", 2)[0]
+        return replace(said, subject=called["name"], who=Who.THING, tail=what, text=f"{called['name']} is {what}")
     found = pattern("of_another").search(said.tail)
     is_told = said.who is Who.PERSON and (last is None or last.name == said.subject)
     if found is None or is_told or pattern("somebody_before").search(f"- {said.tail}", 0, found.start() + 2):

@@ -470,8 +470,8 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
-        asked = pattern("asked_of_you").fullmatch(sentence) if alone else None
-        return _order(asked["what"], voice, turn) if asked and pattern("lasting_order").search(asked["what"]) else None
+        found = pattern("asked_of_you").fullmatch(sentence) if alone else None
+        return _order(found["what"], voice, turn) if found and pattern("lasting_order").search(found["what"]) else None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 

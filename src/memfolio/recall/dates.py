@@ -189,6 +189,8 @@ def dated(text: str, said: datetime, zone: tzinfo) -> str:
         if at is None:
             return match[0]
         told = f"{at.day} {at:%B %Y}"
+        if "weekend" in match["day"].lower():
+            told = f"the weekend of {told}"
         return f"{match['before']} {told}" if match["before"] else f"on {told}"
 
     try:
