@@ -79,6 +79,7 @@ def test_contradiction_is_found_in_either_order(one: str, other: str, kind: str)
         ("The milk has gone off.", "I like milk."),
         ("I love tea.", "I have come round to coffee."),
         ("The heating is off.", "The music is back."),
+        ("My dentist is Dr Ada Bloom.", "My dentist's number is 555 210."),
         ("The paint is blue.", "The paint is still wet."),
         ("The shop might be closed.", "The shop is open."),
         ("Ivo paints on Mondays.", "Ivo paints on Fridays."),

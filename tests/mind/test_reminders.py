@@ -56,6 +56,8 @@ def life(tmp_path: Path) -> Iterator[Life]:
         ("before Friday", "2026-03-05"),
         ("after 20 March", "2026-03-21"),
         ("in May", "2026-05-01"),
+        ("by the end of May", "2026-05-31"),
+        ("by the end of March", "2026-03-31"),
         ("tonight", "2026-03-02T18:00"),
     ],
 )

@@ -276,6 +276,9 @@ class Antecedent:
 
 def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent | None:
     """Whom a pronoun means after a clause: its subject, or somebody close whom it names; else whom it meant before."""
+    named = pattern("somebody").fullmatch(said.tail) if said.who is Who.PERSON and said.verb == "be" else None
+    if named and not said.negated:
+        return Antecedent(name=named["name"], who=Who.PERSON)
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
         return Antecedent(name=said.subject, who=said.who)
     if close := pattern("close_one").search(said.tail):
@@ -321,14 +324,16 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
     return replace(found, is_bare=not stand_in and _is_bare(first))
 
 
-def naming(clause: str, last: Antecedent | None) -> str:
+def naming(clause: str, last: Antecedent | None, voice: Voice) -> str:
     """What the speaker does to him or her, with the name of whom that means where the clause names nobody else."""
     if last is None or last.who is not Who.PERSON or not clause.startswith(("I", "We", "we")):
         return clause
     found = pattern("object_of_verb").search(clause)
     if found is None or pattern("somebody_before").search(clause, 0, found.start()):
         return clause
-    name = last.name[0].lower() + last.name[1:] if last.name.startswith("The ") else last.name
+    name = last.name.replace(f"{voice.name}'s ", "my ", 1)
+    name = name[0].lower() + name[1:] if name.startswith("The ") else name
+    name += "'s" if found["whose"] else ""
     return f"{clause[: found.start()]}{name}{clause[found.end() :]}"
 
 
@@ -366,6 +371,9 @@ def _is_bare(first: str) -> bool:
 def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
     word, _, short = first.partition("'")
     if last is None or _is_plural(last.name.split()) != (word in ("they", "their")):
+        return ""
+    # Who has a name is not called by another one.
+    if pattern("naming").match(after) and pattern("called_already").search(last.name):
         return ""
     # `It's me and Ludmila who decide` tells of these, and not of what `it` could mean.
     if word == "it" and pattern("cleft").search(after):
@@ -489,7 +497,11 @@ def _clause(
         if not verb and not seen.isdisjoint(("do", "does")) and word in words("articles"):
             verb = "do"
         # Behind I, we or an auxiliary stands a verb, also one that no list has.
-        if not verb and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries")) and word.isalpha():
+        if (
+            not verb
+            and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries") - {"not", "no", "never"})
+            and word.isalpha()
+        ):
             verb, is_known = word, True
     if not verb:
         return None

@@ -145,7 +145,7 @@ class _Reader:
             if is_small_talk(part):
                 continue
             whom = self._last.get(voice.name)
-            said = take_apart(naming(part, whom), voice, whom)
+            said = take_apart(naming(part, whom, voice), voice, whom)
             if said is not None and (said := by_itself(said, whom)) is None:
                 continue
             if said is not None:

@@ -279,6 +279,9 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
+    whose = pattern("object_of_verb").search(said.tail) if said.who in "sw" else None
+    if whose and not pattern("somebody_before").search(f"- {said.tail}", 0, whose.start() + 2):
+        return None
     if pattern("fronted").search(said.subject) or pattern("unowned").fullmatch(said.subject):
         return None
     if said.who in "sw" and said.verb in words("beginning") and pattern("objectless").fullmatch(said.tail):

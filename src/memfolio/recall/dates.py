@@ -226,6 +226,9 @@ def _days_ahead(text: str, here: datetime) -> Iterator[datetime]:
 def _waited_for(text: str, place: TimePlace, here: datetime) -> datetime | None:
     """When something is to happen that is said to be on, before or after a time."""
     at = _ahead(place.mention, here)
+    if at is not None and pattern("end_of").search(text, max(0, place.start - _NEAR), place.start):
+        start, end = place.mention.span
+        return (end.astimezone(here.tzinfo) if end > here else at + (end - start)) - _DAY
     word = pattern("open_end").search(text, max(0, place.start - _NEAR), place.start)
     if at is None or word is None or word["unit"]:
         return at
