@@ -505,6 +505,7 @@ def _clause(
             verb, is_known = word, True
     if not verb:
         return None
+    is_due = has and "to" in seen and verb != "be"  # what one has to do is not done
     return Clause(
         text=text,
         subject=subject,
@@ -515,10 +516,10 @@ def _clause(
         is_bare=False,
         opinion=opinion,
         past=not seen.isdisjoint(words("past")) or (is_known and is_past(word) and not has),
-        perfect=has and is_known,
+        perfect=has and is_known and not is_due,
         ongoing=ongoing,
         future=not seen.isdisjoint(words("future")),
-        could=not seen.isdisjoint(words("conditional")),
+        could=is_due or not seen.isdisjoint(words("conditional")),
         negated=not seen.isdisjoint(words("negations")),
         hedged=not seen.isdisjoint(words("hedges")) or opinion not in ("", "know", "found out"),
     )

@@ -199,6 +199,9 @@ def _tense(said: Clause) -> str:
 
 def _fits(rule: Rule, said: Clause) -> bool:
     tail, predicate = said.tail, rule.predicate
+    is_only_due = said.could and not said.negated and rule.type is not Type.PREFERENCE
+    if is_only_due and not pattern("able").search(said.text):
+        return False
     if not tail and predicate not in ("does", "graduated"):
         return False
     if (idle := LEXICON.table("rules")["idle"].get(predicate)) and not rule.starts[0] and said.who in "sp":
@@ -284,7 +287,7 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if pattern("fronted").search(said.subject) or pattern("unowned").fullmatch(said.subject):
         return None
-    if said.who in "sw" and said.verb in words("beginning") and pattern("objectless").fullmatch(said.tail):
+    if said.who in "sw" and said.verb in words("beginning") | {"have"} and pattern("objectless").fullmatch(said.tail):
         return None
     if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
         return None
