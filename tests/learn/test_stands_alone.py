@@ -155,3 +155,35 @@ def test_what_points_at_nothing_in_the_sentence_is_not_learned(content: str) -> 
 def test_whom_a_pronoun_means_is_named(turns: list[str], told: str) -> None:
     assert any(told in text for text in texts(*turns)), texts(*turns)
     assert not [text for text in texts(*turns) if "Olaf is called" in text]
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        ["My sister Mia lives in Graz.", "I met Tom in Rome.", "He works at Bosch."],
+        ["My aunt is 84.", "My uncle Yann is ill.", "I'm visiting her on Sunday in Graz."],
+        ["My boss is Ida Holm.", "I called the landlord.", "I have to pay him by Friday."],
+        ["Mia visited Tom in Rome.", "He works at Bosch."],
+        ["I met Tom and Ida in Rome.", "She works at Bosch."],
+        ["Our landlady lives in Kiel.", "He works at Bosch."],
+    ],
+)
+def test_pronoun_that_may_mean_somebody_else_means_nobody(turns: list[str]) -> None:
+    said = " ".join(texts(*turns))
+    assert "Bosch" not in said
+    assert "Friday" not in said
+    assert "Sunday" not in said
+
+
+@pytest.mark.parametrize(
+    ("turns", "told"),
+    [
+        (["I met Tom in Rome.", "He works at Bosch."], "Tom works at Bosch"),
+        (["My sister visited Tom in Rome.", "She works at Bosch."], "The user's sister works at Bosch"),
+        (["My sister Mia lives in Graz.", "I showed her Berlin.", "She loves museums."], "sister Mia loves museums"),
+        (["My sister's husband is a vet.", "He plays the tuba."], "The user's sister's husband plays the tuba"),
+        (["My dog Rex is ill.", "I have to take him to Kiel on Friday."], "take the user's dog Rex to Kiel on Friday"),
+    ],
+)
+def test_pronoun_that_can_only_mean_one_is_resolved(turns: list[str], told: str) -> None:
+    assert any(told in text for text in texts(*turns)), texts(*turns)

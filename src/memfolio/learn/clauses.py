@@ -277,8 +277,11 @@ class Antecedent:
 def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent | None:
     """Whom a pronoun means after a clause: its subject, or somebody close whom it names; else whom it meant before."""
     named = pattern("somebody").fullmatch(said.tail) if said.who is Who.PERSON and said.verb == "be" else None
-    if named and not said.negated:
+    if named and not said.negated and not _is_man_or_woman(said.subject):
         return Antecedent(name=named["name"], who=Who.PERSON)
+    others = _other_people(said)
+    if said.who is Who.PERSON and others and not _is_man_or_woman(said.subject):
+        return None  # `Mia visited Tom` leaves open who `he` is
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
         return Antecedent(name=said.subject, who=said.who)
     if close := pattern("close_one").search(said.tail):
@@ -287,7 +290,31 @@ def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent
         return Antecedent(name=f"{owner} {close['whom']}", who=Who.PERSON)
     if called := pattern("called_so").search(said.tail):
         return Antecedent(name=called["name"], who=Who.THING)
-    return person_at_end(said.tail) or (last if last and last.who is Who.PERSON else None)
+    if met := person_at_end(said.tail):
+        return met
+    known = last if last and last.who is Who.PERSON else None
+    if known is None or all(each in known.name for each in others):
+        is_one = len(others) == 1 and others[0].lower() in words("first_names")
+        return known or (Antecedent(name=others[0], who=Who.PERSON) if is_one else None)
+    return None
+
+
+def _other_people(said: Clause) -> list[str]:
+    """Whom a clause names behind its verb: names that are not known for something else, and what people are."""
+    found = (each[0] for each in pattern("somebody_before").finditer(f"- {said.tail}"))
+    known = (names("places"), names("tools"), names("organizations"), words("times"), words("languages"))
+    return [each for each in found if not any(each.lower() in listed for listed in known)]
+
+
+def _is_man_or_woman(name: str) -> bool:
+    return not (words("men") | words("women")).isdisjoint(re.split(r"[ .']", name.lower()))
+
+
+def _may_be(pronoun: str, name: str) -> bool:
+    """Whether he or she can be somebody who is called so: no sister is `he`."""
+    kind = "women" if pronoun in ("he", "him", "his") else "men" if pronoun in ("she", "her") else ""
+    last = re.split(r"[ .']", name.lower())
+    return not kind or words(kind).isdisjoint(last) or not words("men" if kind == "women" else "women").isdisjoint(last)
 
 
 def person_at_end(text: str) -> Antecedent | None:
@@ -329,7 +356,8 @@ def naming(clause: str, last: Antecedent | None, voice: Voice) -> str:
     if last is None or last.who is not Who.PERSON or not clause.startswith(("I", "We", "we")):
         return clause
     found = pattern("object_of_verb").search(clause)
-    if found is None or pattern("somebody_before").search(clause, 0, found.start()):
+    is_named = found is not None and pattern("somebody_before").search(clause, 0, found.start())
+    if found is None or is_named or not _may_be(found[0].lower(), last.name):
         return clause
     name = last.name.replace(f"{voice.name}'s ", "my ", 1)
     name = name[0].lower() + name[1:] if name.startswith("The ") else name
@@ -371,6 +399,8 @@ def _is_bare(first: str) -> bool:
 def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
     word, _, short = first.partition("'")
     if last is None or _is_plural(last.name.split()) != (word in ("they", "their")):
+        return ""
+    if not _may_be(word, last.name):
         return ""
     # Who has a name is not called by another one.
     if pattern("naming").match(after) and pattern("called_already").search(last.name):
