@@ -229,6 +229,7 @@ _MOST_SUBJECT = 7
 _HE, _IT = frozenset(("he", "she", "they")), frozenset(("it",))
 _HIS, _ITS = frozenset(("his", "her", "their")), frozenset(("its",))
 _SHORT = {"s": " is", "re": " are", "ll": " will", "ve": " have", "d": " would"}
+_PLACING = (" from ", " in ", " at ", " near ", " into ")
 _GOING = frozenset(("used", "going", "gonna", "about"))
 """With `to`, parts of a tense."""
 
@@ -301,9 +302,10 @@ def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent
 
 def _other_people(said: Clause) -> list[str]:
     """Whom a clause names behind its verb: names that are not known for something else, and what people are."""
-    found = (each[0] for each in pattern("somebody_before").finditer(f"- {said.tail}"))
+    tail = f"- {said.tail}"
+    found = (each for each in pattern("somebody_before").finditer(tail) if not tail[: each.start()].endswith(_PLACING))
     known = (names("places"), names("tools"), names("organizations"), words("times"), words("languages"))
-    return [each for each in found if not any(each.lower() in listed for listed in known)]
+    return [each[0] for each in found if not any(each[0].lower() in listed for listed in known)]
 
 
 def _is_man_or_woman(name: str) -> bool:
