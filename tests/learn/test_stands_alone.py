@@ -181,6 +181,7 @@ def test_pronoun_that_may_mean_somebody_else_means_nobody(turns: list[str]) -> N
         (["I met Tom in Rome.", "He works at Bosch."], "Tom works at Bosch"),
         (["My sister visited Tom in Rome.", "She works at Bosch."], "The user's sister works at Bosch"),
         (["My sister Mia lives in Graz.", "I showed her Berlin.", "She loves museums."], "sister Mia loves museums"),
+        (["Tom is my brother.", "He lives in Kiel."], "Tom lives in Kiel"),
         (["Pilar comes from Bilbao.", "She doesn't eat fish."], "Pilar doesn't eat fish"),
         (["My sister's husband is a vet.", "He plays the tuba."], "The user's sister's husband plays the tuba"),
         (["My dog Rex is ill.", "I have to take him to Kiel on Friday."], "take the user's dog Rex to Kiel on Friday"),

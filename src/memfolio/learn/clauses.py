@@ -280,7 +280,7 @@ def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent
     named = pattern("somebody").fullmatch(said.tail) if said.who is Who.PERSON and said.verb == "be" else None
     if named and not said.negated and not _is_man_or_woman(said.subject):
         return Antecedent(name=named["name"], who=Who.PERSON)
-    others = _other_people(said)
+    others = _other_people(said) if said.verb != "be" else []  # then it says who or what the subject is
     if said.who is Who.PERSON and others and not _is_man_or_woman(said.subject):
         return None  # `Mia visited Tom` leaves open who `he` is
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
