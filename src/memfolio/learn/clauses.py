@@ -227,6 +227,7 @@ def _goes_on(verb: str, past: bool) -> bool:
 
 _MOST_SUBJECT = 7
 _HE, _IT = frozenset(("he", "she", "they")), frozenset(("it",))
+_SEXES = {"he": "men", "him": "men", "his": "men", "she": "women", "her": "women"}
 _HIS, _ITS = frozenset(("his", "her", "their")), frozenset(("its",))
 _SHORT = {"s": " is", "re": " are", "ll": " will", "ve": " have", "d": " would"}
 _PLACING = (" from ", " in ", " at ", " near ", " into ")
@@ -278,10 +279,10 @@ class Antecedent:
 def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent | None:
     """Whom a pronoun means after a clause: its subject, or somebody close whom it names; else whom it meant before."""
     named = pattern("somebody").fullmatch(said.tail) if said.who is Who.PERSON and said.verb == "be" else None
-    if named and not said.negated and not _is_man_or_woman(said.subject):
+    if named and not said.negated and not _sexes(said.subject):
         return Antecedent(name=named["name"], who=Who.PERSON)
     others = _other_people(said) if said.verb != "be" else []  # then it says who or what the subject is
-    if said.who is Who.PERSON and others and not _is_man_or_woman(said.subject):
+    if said.who is Who.PERSON and others and not _sexes(said.subject):
         return None  # `Mia visited Tom` leaves open who `he` is
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
         return Antecedent(name=said.subject, who=said.who)
@@ -308,15 +309,16 @@ def _other_people(said: Clause) -> list[str]:
     return [each[0] for each in found if not any(each[0].lower() in listed for listed in known)]
 
 
-def _is_man_or_woman(name: str) -> bool:
-    return not (words("men") | words("women")).isdisjoint(re.split(r"[ .']", name.lower()))
+def _sexes(name: str) -> set[str]:
+    """What is known of somebody who is called so: a sister is a woman, Kim may be either."""
+    said = set(re.split(r"[ .']", name.lower()))
+    return {kind for kind in ("men", "women") if said & words(kind)}
 
 
 def _may_be(pronoun: str, name: str) -> bool:
-    """Whether he or she can be somebody who is called so: no sister is `he`."""
-    kind = "women" if pronoun in ("he", "him", "his") else "men" if pronoun in ("she", "her") else ""
-    last = re.split(r"[ .']", name.lower())
-    return not kind or words(kind).isdisjoint(last) or not words("men" if kind == "women" else "women").isdisjoint(last)
+    """Whether he or she can be somebody who is called so."""
+    sexes, kind = _sexes(name), _SEXES.get(pronoun, "")
+    return not kind or not sexes or kind in sexes
 
 
 def person_at_end(text: str) -> Antecedent | None:
