@@ -115,3 +115,8 @@ def test_somebody_who_has_a_page_is_recognised_by_a_first_name_alone(home: Path,
         clock.advance(days=1)
         told(memory, "Yesterday Lene was stung by a wasp.", session="s-2")
     assert "stung by a wasp" in (home / "agents/main/memory/graph/entities/person--lene.md").read_text()
+
+
+def test_user_who_says_their_name_is_nobody_else(memory: Memory, home: Path) -> None:
+    told(memory, "I'm Keziah.", session="s-1")
+    assert not (home / "agents/main/memory/graph/entities/person--keziah.md").exists()

@@ -56,6 +56,8 @@ def life(tmp_path: Path) -> Iterator[Life]:
         ("before Friday", "2026-03-05"),
         ("after 20 March", "2026-03-21"),
         ("in May", "2026-05-01"),
+        ("by the end of May", "2026-05-31"),
+        ("by the end of March", "2026-03-31"),
         ("tonight", "2026-03-02T18:00"),
     ],
 )
@@ -91,6 +93,9 @@ def test_what_somebody_must_do_by_a_day_comes_up_too(life: Life) -> None:
     [
         ("I rang the plumber this morning, so that's sorted.", ItemStatus.DONE),
         ("I called the plumber about the leak.", ItemStatus.DONE),
+        ("Called the plumber about the leak.", ItemStatus.DONE),
+        ("And finally called the plumber about the leak.", ItemStatus.DONE),
+        ("Just called the plumber, he's coming.", ItemStatus.DONE),
         ("The plumber has fixed the leak. That one is ticked off too.", ItemStatus.DONE),
         ("The plumber is coming. You can drop that reminder.", ItemStatus.DROPPED),
     ],
@@ -116,6 +121,9 @@ def test_reason_given_with_a_reminder_does_not_keep_it_from_ending(life: Life) -
         "I haven't called the plumber about the leak yet.",
         "Should I say that the plumber is done?",
         "I called my sister about the wedding.",
+        "Tom called the plumber about his leak.",
+        "A leak called the plumber's nightmare.",
+        "Almost called the plumber about the leak.",
         "The wedding cake is sorted.",
     ],
 )

@@ -61,6 +61,10 @@ class Readable(Protocol):
     def indexes(self) -> list[Index]: ...
 
 
+_SOMEBODY = re.compile(
+    r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?([^\W\d_a-z][\w'-]+(?: [^\W\d_a-z][\w'-]+)*)(?=$|,| at | in | from | of )"
+)
+"""Somebody by name, without the title and where they are found."""
 Present = Callable[[EntityFact, datetime, tzinfo], str]
 """Returns what a fact about the user says at a moment; an empty text where it does not hold."""
 
@@ -204,17 +208,24 @@ class _Gathering:
             ends = ends[::-1]
         # Who was never mentioned by name has no page: not every subject of a sentence is somebody.
         subject = self.names.find(fact.subject, ends[0]) or self.names.find(fact.subject)
+        # `Lene is the user's daughter` and `The vet is Dr Ruiz at the mill` say who Lene and Ruiz are.
+        is_who = (
+            fact.object != ""
+            and fact.predicate != "name"
+            and (fact.text.startswith(fact.object) or f" is {fact.object}" in fact.text)
+        )
+        called = _SOMEBODY.match(fact.object) if is_who else None
+        named = self.names.find(called[1]) if called else None
+        if is_new and named is not None and named is not subject and named.type in ("person", "animal"):
+            named.facts.append(fact)
+            named.is_touched = named.is_subject = True
         if subject is None and is_new and is_user(fact.subject):
             subject = self.names.find_or_add(fact.subject, "person", is_new=is_new)
         if subject is None:
             return
-        # `Lene is the user's daughter` says who Lene is, though it is a fact about the user.
-        is_introduced = is_user(fact.subject) and fact.object != "" and fact.text.startswith(fact.object)
-        named = self.names.find(fact.object) if is_introduced else None
-        for each in (subject, named) if is_new else ():
-            if each is not None:
-                each.facts.append(fact)
-                each.is_touched = each.is_subject = True
+        if is_new:
+            subject.facts.append(fact)
+            subject.is_touched = subject.is_subject = True
         other = self.names.find(fact.object, ends[1]) if predicate and not fact.negated else None
         if predicate is None or other is None or other is subject:
             return
@@ -437,7 +448,8 @@ class _Growth:
             page.add_alias(alias)
             self._wrote["aliases"].append([draft.id, alias, draft.named_by.get(alias, "")])
         facts = [fact for fact in draft.facts if fact.id not in there]
-        self._write(page, FACTS, [cited_line(fact.text, fact.id) for fact in facts if not _is_event(fact)])
+        lasting = [fact for fact in facts if not _is_event(fact)]
+        self._write(page, FACTS, [cited_line(self._dated(fact), fact.id) for fact in lasting])
         events = sorted((fact for fact in facts if _is_event(fact)), key=lambda fact: fact.at)
         self._write(page, TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
         relations = {tie: given for tie, given in draft.relations.items() if tie not in related}
@@ -476,6 +488,10 @@ class _Growth:
     def _write(self, page: EntityText, section: str, lines: list[str]) -> None:
         page.add(section, lines)
         self._wrote["lines"] += map(mark_of, lines)
+
+    def _dated(self, fact: EntityFact) -> str:
+        """What it says with dates for days, as on the day on which it was said."""
+        return self._present(fact, fact.at, self._changes.vault.home.zone) or fact.text
 
     def _date(self, fact: EntityFact | Mention) -> str:
         return f"{local(fact.at, self._changes.vault.home.zone):%Y-%m-%d}"

@@ -108,7 +108,7 @@ _TOLD = f"""{_STANDING} AND (m.superseded_by IS NULL OR m.source = '{LEARNED}'
         AND (SELECT s.source FROM memories s WHERE s.id = m.superseded_by) <> '{CORRECTION}')
     AND m.store <> 'vault' AND m.source NOT IN ('consolidation', 'summary')
     AND (m.source <> '{LEARNED}' OR m.type IN ('decision', 'outcome', 'lesson', 'error', 'task')
-        OR (m.type IN ('fact', 'preference') AND m.importance >= 0.5)) AND {NOT_UNDONE}"""
+        OR (m.type IN ('fact', 'preference', 'event') AND m.importance >= 0.5)) AND {NOT_UNDONE}"""
 """What a day tells; what was made of other memories would tell the same once more, but for what was concluded.
 
 What was learned then is told also where it was replaced since: it was the news of that day. What somebody corrected

@@ -45,6 +45,8 @@ def spelled_out(line: str) -> str:
     """A line as the rules read it: short forms spelled out, and without asides; never to be quoted."""
     formal = LEXICON.table("words")["informal"]
     text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
+    text = pattern("turned").sub(r"\g<now>\g<thing>", text)
+    text = pattern("there_of_mine").sub(r"\g<mine>", text)
     return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
 
 
@@ -225,8 +227,10 @@ def _goes_on(verb: str, past: bool) -> bool:
 
 _MOST_SUBJECT = 7
 _HE, _IT = frozenset(("he", "she", "they")), frozenset(("it",))
+_SEXES = {"he": "men", "him": "men", "his": "men", "she": "women", "her": "women"}
 _HIS, _ITS = frozenset(("his", "her", "their")), frozenset(("its",))
 _SHORT = {"s": " is", "re": " are", "ll": " will", "ve": " have", "d": " would"}
+_PLACING = (" from ", " in ", " at ", " near ", " into ")
 _GOING = frozenset(("used", "going", "gonna", "about"))
 """With `to`, parts of a tense."""
 
@@ -274,13 +278,47 @@ class Antecedent:
 
 def spoken_of(said: Clause, last: Antecedent | None, stated: bool) -> Antecedent | None:
     """Whom a pronoun means after a clause: its subject, or somebody close whom it names; else whom it meant before."""
+    named = pattern("somebody").fullmatch(said.tail) if said.who is Who.PERSON and said.verb == "be" else None
+    if named and not said.negated and not _sexes(said.subject):
+        return Antecedent(name=named["name"], who=Who.PERSON)
+    others = _other_people(said) if said.verb != "be" else []  # then it says who or what the subject is
+    if said.who is Who.PERSON and others and not _sexes(said.subject):
+        return None  # `Mia visited Tom` leaves open who `he` is
     if said.who is Who.PERSON or (said.who is Who.THING and stated):
         return Antecedent(name=said.subject, who=said.who)
     if close := pattern("close_one").search(said.tail):
         speaker = said.subject.removesuffix("'s team").removesuffix(" and others")
         owner = close["owner"] or f"{speaker}'s"
         return Antecedent(name=f"{owner} {close['whom']}", who=Who.PERSON)
-    return person_at_end(said.tail) or (last if last and last.who is Who.PERSON else None)
+    if called := pattern("called_so").search(said.tail):
+        return Antecedent(name=called["name"], who=Who.THING)
+    if met := person_at_end(said.tail):
+        return met
+    known = last if last and last.who is Who.PERSON else None
+    if known is None or all(each in known.name for each in others):
+        is_one = len(others) == 1 and others[0].lower() in words("first_names")
+        return known or (Antecedent(name=others[0], who=Who.PERSON) if is_one else None)
+    return None
+
+
+def _other_people(said: Clause) -> list[str]:
+    """Whom a clause names behind its verb: names that are not known for something else, and what people are."""
+    tail = f"- {said.tail}"
+    found = (each for each in pattern("somebody_before").finditer(tail) if not tail[: each.start()].endswith(_PLACING))
+    known = (names("places"), names("tools"), names("organizations"), words("times"), words("languages"))
+    return [each[0] for each in found if not any(each[0].lower() in listed for listed in known)]
+
+
+def _sexes(name: str) -> set[str]:
+    """What is known of somebody who is called so: a sister is a woman, Kim may be either."""
+    said = set(re.split(r"[ .']", name.lower()))
+    return {kind for kind in ("men", "women") if said & words(kind)}
+
+
+def _may_be(pronoun: str, name: str) -> bool:
+    """Whether he or she can be somebody who is called so."""
+    sexes, kind = _sexes(name), _SEXES.get(pronoun, "")
+    return not kind or not sexes or kind in sexes
 
 
 def person_at_end(text: str) -> Antecedent | None:
@@ -291,7 +329,7 @@ def person_at_end(text: str) -> Antecedent | None:
 
 def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | None:
     """Who does what in a clause; nothing where no subject and verb are found. `last` tells who he or it is."""
-    opinion = pattern("says_so").match(clause) if clause.startswith(("I ", "We ", "we ")) else None
+    opinion = pattern("says_so").match(clause) if clause.startswith(("I", "We", "we")) else None
     bare = clause[opinion.end() :] if opinion else clause
     first, _, after = bare.partition(" ")
     if not after:
@@ -310,11 +348,42 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
     subject = _bare(" ".join(tokens[:size]))
     if (
         not rest
-        or (found := _clause(text, subject, who, seen, rest, bool(stand_in), opinion["verb"] if opinion else ""))
+        or (found := _clause(text, subject, who, seen, rest, bool(stand_in), (opinion and opinion["verb"]) or ""))
         is None
     ):
         return None
     return replace(found, is_bare=not stand_in and _is_bare(first))
+
+
+def naming(clause: str, last: Antecedent | None, voice: Voice) -> str:
+    """What the speaker does to him or her, with the name of whom that means where the clause names nobody else."""
+    if last is None or last.who is not Who.PERSON or not clause.startswith(("I", "We", "we")):
+        return clause
+    found = pattern("object_of_verb").search(clause)
+    is_named = found is not None and pattern("somebody_before").search(clause, 0, found.start())
+    if found is None or is_named or not _may_be(found[0].lower(), last.name):
+        return clause
+    name = last.name.replace(f"{voice.name}'s ", "my ", 1)
+    name = name[0].lower() + name[1:] if name.startswith("The ") else name
+    name += "'s" if found["whose"] else ""
+    return f"{clause[: found.start()]}{name}{clause[found.end() :]}"
+
+
+def by_itself(said: Clause, last: Antecedent | None) -> Clause | None:
+    """A clause without a reason or end that tells of another one only by a pronoun; nothing where it hangs on that."""
+    # `The big one is a fair called May Lights` tells what May Lights is.
+    called = (
+        pattern("called_so").match(said.tail) if said.verb == "be" and pattern("fronted").search(said.subject) else None
+    )
+    if called and not said.negated:
+        what = said.tail[: called.start("name")].rsplit(" ", 2)[0]
+        return replace(said, subject=called["name"], who=Who.THING, tail=what, text=f"{called['name']} is {what}")
+    found = pattern("of_another").search(said.tail)
+    is_told = said.who is Who.PERSON and (last is None or last.name == said.subject)
+    if found is None or is_told or pattern("somebody_before").search(f"- {said.tail}", 0, found.start() + 2):
+        return said
+    rest = len(found[0])
+    return None if found["hangs"] else replace(said, text=said.text[:-rest], tail=said.tail[:-rest])
 
 
 def _may_begin(first: str, second: str) -> bool:
@@ -334,6 +403,11 @@ def _is_bare(first: str) -> bool:
 def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
     word, _, short = first.partition("'")
     if last is None or _is_plural(last.name.split()) != (word in ("they", "their")):
+        return ""
+    if not _may_be(word, last.name):
+        return ""
+    # Who has a name is not called by another one.
+    if pattern("naming").match(after) and pattern("called_already").search(last.name):
         return ""
     # `It's me and Ludmila who decide` tells of these, and not of what `it` could mean.
     if word == "it" and pattern("cleft").search(after):
@@ -375,7 +449,7 @@ def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
         # Without a determiner, a noun is known by what is said of it, as in `tax return is due`.
         if is_noun and low not in words("kin") and word not in words("auxiliaries"):
             return None, 0
-        return _class(tokens[:size], is_name, lemma_of(word)), size
+        return _class(tokens, size, is_name, lemma_of(word)), size
     return None, 0
 
 
@@ -406,8 +480,9 @@ def _is_plural(tokens: list[str]) -> bool:
     return last in words("plurals") or (last.endswith("s") and not last.endswith(("'s", "ss", "us")))
 
 
-def _class(tokens: list[str], is_name: bool, verb: str) -> Who:
+def _class(told: list[str], size: int, is_name: bool, verb: str) -> Who:
     """Whether a subject is a person or a thing, by its last words, its verb, or its last three words as a name."""
+    tokens = told[:size]
     low = [_bare(token).lower() for token in tokens]
     people, close = words("first_names"), words("kin_or_pets")
     is_capital = tokens[-1][:1].isupper()
@@ -416,7 +491,8 @@ def _class(tokens: list[str], is_name: bool, verb: str) -> Who:
     is_whole_name = is_name and len(tokens) <= 3 and tokens[0].isalpha() and tokens[0][1:].islower() and is_capital
     if not is_whole_name or low[-1] in names("tools") or " ".join(low) in names("places"):
         return Who.THING
-    is_personal = verb in words("personal_verbs") and not low[-1].endswith("s")
+    acts = verb in words("personal_verbs") or pattern("personal_state").match(" ".join(told[size:]))
+    is_personal = acts and not low[-1].endswith("s")
     return Who.PERSON if low[0] in people or is_personal else Who.THING
 
 
@@ -452,11 +528,18 @@ def _clause(
         verb, ongoing, is_known = ("be" if is_being else word), False, not is_being
     elif not is_known:
         verb, ongoing = ("be" if is_being else "have" if has or "had" in seen else ""), False
+        if not verb and not seen.isdisjoint(("do", "does")) and word in words("articles"):
+            verb = "do"
         # Behind I, we or an auxiliary stands a verb, also one that no list has.
-        if not verb and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries")) and word.isalpha():
+        if (
+            not verb
+            and (who in (Who.SELF, Who.WE) or seen & words("auxiliaries") - {"not", "no", "never"})
+            and word.isalpha()
+        ):
             verb, is_known = word, True
     if not verb:
         return None
+    is_due = has and "to" in seen and verb != "be"  # what one has to do is not done
     return Clause(
         text=text,
         subject=subject,
@@ -467,10 +550,10 @@ def _clause(
         is_bare=False,
         opinion=opinion,
         past=not seen.isdisjoint(words("past")) or (is_known and is_past(word) and not has),
-        perfect=has and is_known,
+        perfect=has and is_known and not is_due,
         ongoing=ongoing,
         future=not seen.isdisjoint(words("future")),
-        could=not seen.isdisjoint(words("conditional")),
+        could=is_due or not seen.isdisjoint(words("conditional")),
         negated=not seen.isdisjoint(words("negations")),
         hedged=not seen.isdisjoint(words("hedges")) or opinion not in ("", "know", "found out"),
     )

@@ -13,7 +13,7 @@ from memfolio.vault.fields import Draft
 
 SPEAKER = "The user"
 """The speaker, if nobody is named."""
-ENTITY_TYPES = ("person", "project", "organization", "place", "concept", "tool")
+ENTITY_TYPES = ("person", "animal", "project", "organization", "place", "concept", "tool")
 
 
 @frozen

@@ -53,6 +53,12 @@ class Names:
         if alias and alias.lower() != name.lower():
             seen.aliases[alias] = None
 
+    def is_somebody(self, name: str) -> None:
+        """Note that who goes by this name does what only people do."""
+        seen = self._seen.get(name.lower())
+        if seen is not None and seen.types.keys() == {"concept"}:
+            seen.types = {"person": 3}
+
     def read(self, sentence: str, turn: int) -> None:
         """Collect the names in a sentence."""
         if '"' in sentence or "“" in sentence:
@@ -137,6 +143,8 @@ def _judge(sentence: str, name: str, start: int, end: int) -> tuple[str, int] | 
     before, after = sentence[max(0, start - 60) : start], sentence[end : end + 40]
     if pattern("personal").search(before):
         return ("person", 4)
+    if pattern("before_animal").search(before):
+        return ("animal", 4)
     is_titled = " " in low and first.rstrip(".") in _TITLES
     is_person, is_place, is_tool = (
         is_titled or first in words("first_names"),
@@ -196,8 +204,6 @@ _READ = 2_000
 
 def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, str, Relation]]:
     """Yield people whom the speaker introduces: the name, their role, and the relation."""
-    if "my " not in sentence and "My " not in sentence:
-        return
     for found in pattern("mine").finditer(sentence):
         relative = found["kin"] or found["role"] or found["known"]
         name = found["name"] or found["other"]
@@ -207,6 +213,8 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
             continue
         relatives = LEXICON.table("words")["relatives"]
         subject, thing, predicate = voice.name, name, relatives.get(relative, "knows")
+        if relative in words("pets"):
+            predicate = "owns"
         if relative in words("parents"):
             subject, thing, predicate = name, voice.name, "parent-of"
         yield name, relative, Relation(subject=subject, predicate=predicate, object=thing, turns=(turn,))

@@ -181,7 +181,10 @@ def frame(statement: Statement) -> str:
     A statement that something moved shares only its subject with what was said before. Events stay true.
     """
     rest = without_values(statement.text) if statement.subject else ""
-    if rest and pattern("changing").search(statement.text):
+    is_change = statement.predicate in ("ended", "changed") and not plain_words(statement.subject).startswith(
+        "the user"
+    )
+    if is_change or (rest and pattern("changing").search(statement.text)):
         return statement.subject if plain_words(statement.subject) != "the user" else rest
     return rest if statement.type is not Type.EVENT else ""
 
@@ -213,4 +216,6 @@ def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
             return one.negated != other.negated
         if one.is_single and other.is_single:
             return not (one.negated or other.negated)
+    if {one.predicate, other.predicate} == {"likes", "dislikes"} and _is_same(one, other):
+        return one.negated == other.negated
     return contradict(one.text, other.text) is not None

@@ -9,12 +9,14 @@ from itertools import zip_longest
 from memfolio.learn.clauses import (
     Antecedent,
     Who,
+    by_itself,
     clauses,
     is_given,
     is_made_up,
     is_secret,
     is_small_talk,
     is_taken_back,
+    naming,
     opened,
     person_at_end,
     readable,
@@ -27,7 +29,7 @@ from memfolio.learn.languages import language_of, told_in
 from memfolio.learn.learned import Learned, Relation, Statement, Turn, is_about_person
 from memfolio.learn.names import Names, caused, introduced, kinship, related
 from memfolio.learn.statements import answered, noted, stated, told_plainly, wished
-from memfolio.learn.words import Voice, pattern
+from memfolio.learn.words import Voice, pattern, words
 from memfolio.text import sentences
 
 _UNNAMED = "The user"
@@ -59,6 +61,12 @@ def _with_topic(sentence: str, before: str) -> str:
     if not is_topic or not pattern("asks_again").search(sentence):
         return sentence
     return pattern("asks_again").sub(lambda found: f"{found['ask']} {topic[0].lower()}{topic[1:]}", sentence, count=1)
+
+
+def _meant(clause: str, before: Statement | None) -> str:
+    """`Never suggest recipes with them` with what the clause before is about: `I'm allergic to peanuts`."""
+    thing = before.object if before else ""
+    return pattern("of_it").sub(lambda found: f"{found['how']} {thing}", clause) if thing else clause
 
 
 class _Reader:
@@ -104,7 +112,8 @@ class _Reader:
         self._tell(sentence, voice, place)
         for name, relative, relation in introduced(sentence, voice, place):
             alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
-            self._names.add(name, "person", place, alias=alias, weight=6)
+            kind = "animal" if relative in words("pets") else "person"
+            self._names.add(name, kind, place, alias=alias, weight=6)
             if sentence.endswith("?"):
                 self._last[voice.name] = Antecedent(name=f"{voice.inner}'s {relative} {name}", who=Who.PERSON)
             self._relate(relation)
@@ -121,7 +130,7 @@ class _Reader:
         elif not is_made_up(whole):
             before, settled = None, pattern("settled").search(sentence) is not None
             for clause in clauses(whole):
-                wish = wished(clause, voice, place, self._alone) if clause != whole else None
+                wish = wished(_meant(clause, before), voice, place, self._alone) if clause != whole else None
                 if wish is not None:
                     self._keep(wish)
                 elif not (found := self._clause(clause, voice, place, 0.8 if marked else 0.0, settled)) and before:
@@ -135,10 +144,17 @@ class _Reader:
         for part in shared(clause):
             if is_small_talk(part):
                 continue
-            said = take_apart(part, voice, self._last.get(voice.name))
+            whom = self._last.get(voice.name)
+            said = take_apart(naming(part, whom, voice), voice, whom)
+            if said is not None and (said := by_itself(said, whom)) is None:
+                continue
             if said is not None:
+                if said.who is Who.PERSON:
+                    self._names.is_somebody(said.subject)
                 statement = stated(said, place, importance, settled=settled)
-                self._last[voice.name] = spoken_of(said, self._last.get(voice.name), statement is not None)
+                if statement and statement.predicate in ("name", "called") and pattern("pet").search(said.subject):
+                    self._names.add(statement.object, "animal", place, weight=6)
+                self._last[voice.name] = spoken_of(said, whom, statement is not None)
             else:
                 statement = (
                     noted(part, voice, place) if importance and self._alone else told_plainly(part, voice, place)

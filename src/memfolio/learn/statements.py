@@ -199,14 +199,25 @@ def _tense(said: Clause) -> str:
 
 def _fits(rule: Rule, said: Clause) -> bool:
     tail, predicate = said.tail, rule.predicate
+    is_only_due = said.could and not said.negated and rule.type is not Type.PREFERENCE
+    if is_only_due and not pattern("able").search(said.text):
+        return False
     if not tail and predicate not in ("does", "graduated"):
         return False
     if (idle := LEXICON.table("rules")["idle"].get(predicate)) and not rule.starts[0] and said.who in "sp":
         return not pattern(idle).match(tail)
+    if said.verb == "go" and predicate == "dislikes":
+        return said.perfect and not pattern("left_for").match(tail[3:])
+    if said.verb == "come" and predicate == "likes":
+        return lemma_of(tail.split()[2]) != tail.split()[2]
+    if said.verb == "do" and predicate == "responsible_for":
+        return not pattern("chore").match(tail)
     if predicate == "lives_in" and tail.startswith("from "):
         return " to " in tail
     if predicate == "plans":
         return not (said.perfect or said.past)
+    if predicate == "eats" and said.could and said.negated:
+        return False
     if predicate == "wants_to":
         return not pattern("asking").match(tail)
     if rule.type is Type.EVENT:
@@ -223,7 +234,7 @@ def task(said: Clause) -> Found | None:
         return None
     must = said.verb in ("need", "have") and said.tail.startswith("to ")
     owes = pattern("owes").match(said.text)
-    if must or owes or (said.future and not said.ongoing):
+    if must or owes or (said.future and not said.ongoing and said.verb != "be"):
         return Rule(predicate="has_to", type=Type.TASK, topic="task"), "to" if must else ""
     return None
 
@@ -250,7 +261,7 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
             return rule, ""
     is_coming = (said.future or said.ongoing) and not said.past
     is_refused = said.negated and is_coming and (said.who in "sw" or pattern("when").search(said.text))
-    if (is_refused or (settled and is_coming)) and len(said.tail.split()) > 1:
+    if (is_refused or (settled and (is_coming or tense == "n"))) and len(said.tail.split()) > 1:
         return Rule(predicate="decided", type=Type.DECISION, importance=0.7, topic="decision"), ""
     return None
 
@@ -271,7 +282,12 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
-    if pattern("fronted").search(said.subject):
+    whose = pattern("object_of_verb").search(said.tail) if said.who in "sw" else None
+    if whose and not pattern("somebody_before").search(f"- {said.tail}", 0, whose.start() + 2):
+        return None
+    if pattern("fronted").search(said.subject) or pattern("unowned").fullmatch(said.subject):
+        return None
+    if said.who in "sw" and said.verb in words("beginning") | {"have"} and pattern("objectless").fullmatch(said.tail):
         return None
     if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
         return None
@@ -384,7 +400,7 @@ def _statement(said: Clause, rule: Rule, start: str, turn: int, importance: floa
 def _object(said: Clause, rule: Rule, start: str) -> str:
     if rule.predicate == "status":
         return start
-    thing = object_of(said.tail if start[:1].isdigit() else said.tail[len(start) :].strip())
+    thing = object_of(said.tail if rule.predicate == "age" else said.tail[len(start) :].strip())
     if said.verb in ("move", "relocate") and rule.predicate == "lives_in":
         return re.sub(r"^.* to (?=[A-Z])", "", thing)
     return re.split(r"\s+(?:at|for|in)\s+", thing)[0] if rule.predicate == "job" else thing
@@ -460,7 +476,8 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
-        return None
+        found = pattern("asked_of_you").fullmatch(sentence) if alone else None
+        return _order(found["what"], voice, turn) if found and pattern("lasting_order").search(found["what"]) else None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 
@@ -508,7 +525,11 @@ def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     is_once = how and not parts["lasting"] and pattern("once").match(what)
     if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None
-    wanted = f"wants {what[0].lower()}{what[1:]}" if found.re is pattern("sparing") else _ordered(how, what)
+    wanted = (
+        f"wants {what[0].lower()}{what[1:]}"
+        if found.re is pattern("sparing") and not lemma_of(what.split()[0].lower())
+        else _ordered(how, what)
+    )
     told = re.sub(r"\byou\b", "the assistant", voice.retell(wanted))
     told = re.sub(r"(?<=the assistant )\w+", lambda verb: _as_done(told, verb), told)
     told = re.sub(r"\byour\b", "its", told)

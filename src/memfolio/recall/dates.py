@@ -189,6 +189,8 @@ def dated(text: str, said: datetime, zone: tzinfo) -> str:
         if at is None:
             return match[0]
         told = f"{at.day} {at:%B %Y}"
+        if "weekend" in match["day"].lower():
+            told = f"the weekend of {told}"
         return f"{match['before']} {told}" if match["before"] else f"on {told}"
 
     try:
@@ -224,6 +226,9 @@ def _days_ahead(text: str, here: datetime) -> Iterator[datetime]:
 def _waited_for(text: str, place: TimePlace, here: datetime) -> datetime | None:
     """When something is to happen that is said to be on, before or after a time."""
     at = _ahead(place.mention, here)
+    if at is not None and pattern("end_of").search(text, max(0, place.start - _NEAR), place.start):
+        start, end = place.mention.span
+        return (end.astimezone(here.tzinfo) if end > here else at + (end - start)) - _DAY
     word = pattern("open_end").search(text, max(0, place.start - _NEAR), place.start)
     if at is None or word is None or word["unit"]:
         return at

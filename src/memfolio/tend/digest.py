@@ -106,6 +106,8 @@ LONGEST_LINE = 2000
 TYPES_TOLD = (Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.TASK)
 KNOWN = "known"
 """What conversations taught about entities, beside the types with sections of their own."""
+HAPPENED = "happened"
+"""The events that conversations told of."""
 CHANGED = "changed"
 """What they taught that replaced what was known."""
 WEIGHTY = frozenset({Type.DECISION, Type.OUTCOME, Type.LESSON, Type.ERROR, Type.CORRECTION})
@@ -165,7 +167,7 @@ class Gist:
 
 def gist_of(day: date, found: Sequence[DayMemory], count: int) -> Gist:
     """The gist of a day of `count` memories, of which these were read."""
-    by_type: dict[str, list[DayMemory]] = {name: [] for name in (*TYPES_TOLD, PATTERN, CHANGED, KNOWN)}
+    by_type: dict[str, list[DayMemory]] = {name: [] for name in (*TYPES_TOLD, PATTERN, HAPPENED, CHANGED, KNOWN)}
     for each in found:
         if (section := _section_of(each)) and not is_secret(each.content):
             by_type[section].append(each)
@@ -187,7 +189,9 @@ def _section_of(memory: DayMemory) -> str | None:
         return PATTERN
     if memory.type in TYPES_TOLD:
         return memory.type.value
-    return (CHANGED if memory.before else KNOWN) if memory.source == LEARNED else None
+    if memory.source != LEARNED:
+        return None
+    return HAPPENED if memory.type is Type.EVENT else CHANGED if memory.before else KNOWN
 
 
 def _lines(found: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
@@ -360,6 +364,7 @@ SECTIONS = {
     "Outcomes": Type.OUTCOME.value,
     "Lessons": Type.LESSON.value,
     "Errors": Type.ERROR.value,
+    "Happened": HAPPENED,
     "Changed": CHANGED,
     "Learned": KNOWN,
     "Open": Type.TASK.value,
@@ -419,7 +424,7 @@ def _theme(theme: Theme) -> str:
 def _told(period: Period, gists: Sequence[Gist], name: str) -> Iterator[str]:
     """Yield the most important items of a section, in chronological order."""
     most = MOST_LINES[period.level]
-    limit = most if name in (Type.DECISION, CHANGED, KNOWN) else most // 2
+    limit = most if name in (Type.DECISION, HAPPENED, CHANGED, KNOWN) else most // 2
     first_said = {line.text: (gist.day, line) for gist in reversed(gists) for line in reversed(gist.told.get(name, ()))}
     found = list(reversed(first_said.values()))  # each thing once, where it was said first
     if name == Type.TASK:

@@ -142,15 +142,24 @@ def _consolidate(context: JobContext) -> str:
 
 _COMING = re.compile(r"\b(?:will|is|are) (?:going to\b|\w+ing\b)|\b(?:will|plans? to|starts|is to)\b")
 """Words with which something is told that is under way or to come."""
+_PLANNED = frozenset({"plans", "moves_to", "due"})
+"""What a fact is about whose day, once over, is history."""
+_LASTS = re.compile(
+    r"\b(?:must|may|can|can't|is|are|ha(?:s|ve) to|lives?)(?! been)\b.*?"
+    r"\bfor (?=(?:another )?\S+ (?:day|week|month)s?\b)"
+)
+"""Words before a time that something takes from the day on which it is said."""
 
 
 def at_present(fact: EntityFact, now: datetime, zone: tzinfo) -> str:
     """What a fact about the user says with dates for days; empty where it ended, or was for a day that is over."""
     if (fact.until is not None and fact.until <= now) or name_key(fact.subject) == name_key(fact.object):
         return ""
-    if fact.type != "task" and not _COMING.search(fact.text):
+    text = _LASTS.sub("in ", fact.text)
+    is_ending = fact.type == "task" or fact.predicate in _PLANNED or text != fact.text
+    if not is_ending and not _COMING.search(fact.text):
         return dated(fact.text, fact.at, zone)
-    day = upcoming(fact.text, fact.at, zone)
+    day = upcoming(text.replace("in another ", "in "), fact.at, zone)
     is_over = day is not None and local(day, zone).date() < local(now, zone).date()
     return "" if is_over else dated(fact.text, fact.at, zone)
 
