@@ -213,6 +213,43 @@ def test_lines_that_git_merged_into_the_trail_twice_raise_no_alarm(home: Path) -
         check_acknowledged(home, done)
 
 
+class MergingDisk(Disk):
+    """A disk on which git merges a stash into a file just after it was read so many times."""
+
+    path: Path | None = None
+    merged = b""
+    reads = 0
+
+    def read(self, path: Path, start: int = 0) -> bytes | None:
+        content = super().read(path, start)
+        if path == self.path:
+            self.reads -= 1
+            if not self.reads:
+                self.path = None
+                path.write_bytes(self.merged)
+        return content
+
+
+@pytest.mark.parametrize("reads", range(1, 5))
+def test_a_trail_that_git_merges_while_it_is_repaired_raises_no_alarm(home: Path, reads: int) -> None:
+    done, disk = begun(home), MergingDisk()
+    with Vault.open(config=configured(home, commit_delay=60), disk=disk) as vault:
+        for number in range(2):
+            done[vault.add("main", [item(f"stashed {number}")], BOT).ids[0]] = f"stashed {number}"
+        [part] = vault.trail.parts()
+        lines = (home / part).read_bytes().splitlines(keepends=True)
+        both = [b"<<<<<<< Updated upstream\n", lines[-2], b"=======\n", *lines[-2:], b">>>>>>> Stashed changes\n"]
+        (home / part).write_bytes(b"".join(lines[:-2]))
+        disk.merged = b"".join([*lines[:-3], *both])
+        disk.path, disk.reads = home / part, reads
+        done[vault.add("main", [item("after")], BOT).ids[0]] = "after"
+        done[vault.add("main", [item("afterwards")], BOT).ids[0]] = "afterwards"
+        assert disk.reads == 0
+        assert vault.alerts() == []
+        assert vault.trail.problems() == []
+        check_acknowledged(home, done)
+
+
 def test_a_trail_that_was_deleted_is_put_back_with_an_alarm(home: Path) -> None:
     done = begun(home)
     with Vault.open(config=configured(home)) as vault:

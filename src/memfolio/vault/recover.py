@@ -11,9 +11,10 @@ import sys
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from memfolio.clock import to_ms
-from memfolio.errors import HistoryError
+from memfolio.errors import HistoryError, HomeBusyError
 from memfolio.types import Action, Approval, Attribution
 from memfolio.vault.journal import (
     FileMark,
@@ -44,9 +45,10 @@ def rebuild(journal: Journal) -> None:
     journal.has_unsynced_lines = True
     committed = _newest_in_git(journal)
     lines, head, _ = journal.trail.since(Head())
-    is_altered = _is_altered(_set_aside_torn(journal, head))
-    if is_altered:
-        _append_all(journal, head, _lines_in_git(journal, head.part), until=sys.maxsize)
+    cut = _set_aside_torn(journal, head)
+    is_altered = cut is not None and _is_altered(cut.torn)
+    if cut and is_altered:
+        _append_all(journal, head, cut.kept, _lines_in_git(journal, head.part), until=sys.maxsize)
         lines, head, _ = journal.trail.since(Head())
     for sealed in lines:
         journal.learn_ids(sealed.line.ids)
@@ -81,8 +83,13 @@ def realign(journal: Journal) -> None:
 def _has_head(journal: Journal) -> bool:
     """Whether the newest known line is where it was written."""
     head = journal.head
+    return not head.part or _ends_with(journal.read(head.part) or b"", head)
+
+
+def _ends_with(content: bytes, head: Head) -> bool:
+    """Whether the content of a part has the head's line where the head says."""
     end = f'{head.hash}"}}\n'.encode()
-    return not head.part or (journal.read(head.part) or b"")[head.size - len(end) : head.size] == end
+    return content[head.size - len(end) : head.size] == end
 
 
 def _end_on_disk(journal: Journal) -> Head:
@@ -104,9 +111,15 @@ def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
     waiting = [(record.head.part, record.raw) for record in journal.pending]
     # Lines that git merged in twice or out of order are behind the tail as well: known, and so no sign of tampering.
     ours = {raw for _, raw in [*in_git, *waiting]}
-    is_altered, is_gone = _is_altered(_set_aside_torn(journal, tail, ours)), not tail.seq
+    cut = _set_aside_torn(journal, tail, ours)
+    if cut is None:
+        if not retries:
+            raise HomeBusyError("git keeps replacing the trail", hint="try again when its command has ended")
+        _write_again(journal, _end_on_disk(journal), retries - 1)
+        return
+    is_altered, is_gone = _is_altered(cut.torn), not tail.seq
     has_lost_committed = bool(in_git) and tail.seq < journal.committed
-    heads = _append_all(journal, tail, [*in_git, *waiting], until=journal.head.seq)
+    heads = _append_all(journal, tail, cut.kept, [*in_git, *waiting], until=journal.head.seq)
     there = _end_on_disk(journal)
     if retries and heads and there != heads[-1]:  # a git command has put back other files meanwhile
         _write_again(journal, there, retries - 1)
@@ -132,13 +145,16 @@ def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
     journal.enter(Action.ALERT, TAMPERED)
 
 
-def _append_all(journal: Journal, tail: Head, lines: Iterable[tuple[str, bytes]], *, until: int) -> list[Head]:
+def _append_all(
+    journal: Journal, tail: Head, kept: bytes, lines: Iterable[tuple[str, bytes]], *, until: int
+) -> list[Head]:
     """Write those lines to the trail that follow its end, one after the other; returns the end behind each.
 
-    Each file is replaced in one step: a git command that puts back another one meanwhile has nothing added to it.
+    `kept` is the content of its last part up to that end. Each file is replaced in one step: a git command that puts
+    back another one meanwhile has nothing added to it.
     """
     heads: list[Head] = []
-    contents = {tail.part: bytearray((journal.read(tail.part) or b"")[: tail.size])} if tail.part else {}
+    contents = {tail.part: bytearray(kept)}
     for part, raw in lines:
         if tail.seq < until and is_sealed(raw, tail.hash):
             line, part = read_line(raw), max(part, tail.part)
@@ -188,20 +204,34 @@ def _lines_in_git(journal: Journal, part: str) -> list[tuple[str, bytes]]:
     return [(path, raw + b"\n") for path, content in contents for raw in content.split(b"\n")[:-1]]
 
 
-def _set_aside_torn(journal: Journal, head: Head, ours: Collection[bytes] = ()) -> bytes:
-    """Cut everything behind its head off the trail; returns what is not ours, which is kept in `.memfolio/torn`."""
-    parts = [part for part in journal.trail.parts() if part >= head.part]
-    return b"".join(_cut_off(journal, part, head.size if part == head.part else 0, ours) for part in parts)
+class _Cut(NamedTuple):
+    """The trail's last part up to its end, and what was cut off behind it that is not ours."""
+
+    kept: bytes
+    torn: bytes
 
 
-def _cut_off(journal: Journal, part: str, size: int, ours: Collection[bytes]) -> bytes:
-    home, cut = journal.home, (journal.read(part) or b"")[size:]
-    lines = cut.splitlines(keepends=True)
+def _set_aside_torn(journal: Journal, head: Head, ours: Collection[bytes] = ()) -> _Cut | None:
+    """Cut everything behind its head off the trail; what is not ours is kept in `.memfolio/torn`.
+
+    Returns None if the head is not where it was read: a git command has put another file in that place meanwhile.
+    """
+    parts = {part: journal.read(part) or b"" for part in journal.trail.parts() if part >= head.part}
+    content = parts.get(head.part, b"")
+    if head.part and not _ends_with(content, head):
+        return None
+    sizes = {head.part: head.size}
+    torn = [_cut_off(journal, part, each, sizes.get(part, 0), ours) for part, each in parts.items()]
+    return _Cut(content[: head.size], b"".join(torn))
+
+
+def _cut_off(journal: Journal, part: str, content: bytes, size: int, ours: Collection[bytes]) -> bytes:
+    home, lines = journal.home, content[size:].splitlines(keepends=True)
     torn = b"".join(raw for raw in lines if raw not in ours and not (ours and raw.startswith(_MARKERS)))
     if torn:
         name = part.replace("/", "-")
         home.disk.put(home.internal / "torn" / f"{to_ms(home.now())}-{name}", torn)
-    if cut and size:
+    if lines and size:
         home.disk.cut(home.path(part), size)
     elif not size:
         home.disk.remove(home.path(part))
