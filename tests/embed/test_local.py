@@ -129,6 +129,19 @@ def test_text_of_a_megabyte_needs_little_memory(embedder: LocalEmbedder, text: s
     assert peak < 40_000_000
 
 
+def test_text_of_a_megabyte_costs_little_beside_short_ones_and_keeps_its_vector(embedder: LocalEmbedder) -> None:
+    text = "tea and coffee " * 70_000
+    embedder.embed([text[:100]])
+    tracemalloc.start()
+    try:
+        rows = embedder.embed([text, "tea"])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(rows[0], embedder.embed([text])[0])
+    assert peak < 100e6
+
+
 def test_words_remembered_are_bounded(embedder: LocalEmbedder) -> None:
     before = embedder.embed(["tea"])
     embedder.embed([f"{n}x{n}" for n in range(40_000)])

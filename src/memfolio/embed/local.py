@@ -361,7 +361,16 @@ def _sums(table: Table, texts: Sequence[array[int]]) -> NDArray[np.float64]:
     places = np.empty(len(table), np.intp)
     places[known] = np.arange(len(known))
     ends = np.cumsum([len(numbers) for numbers in texts])
-    return np.array([wide.take(some, axis=0).sum(axis=0) for some in np.split(places[tokens], ends[:-1])])
+    return np.array([_sum_of_rows(wide, some) for some in np.split(places[tokens], ends[:-1])])
+
+
+def _sum_of_rows(wide: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The sum of these rows; in a long text most tokens come again, so they are counted rather than copied."""
+    import numpy as np
+
+    if len(rows) <= len(wide):
+        return wide.take(rows, axis=0).sum(axis=0)  # type: ignore[no-any-return]
+    return np.bincount(rows, minlength=len(wide)) @ wide
 
 
 def _sum(table: Table, numbers: array[int]) -> NDArray[np.float64]:
