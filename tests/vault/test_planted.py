@@ -217,7 +217,7 @@ BUGS = (
     Bug("the trail is not synced when it must be", becomes(Journal, "sync_trail", lambda self: None), power(ROLLING)),
     Bug(
         "torn lines of the trail are kept",
-        becomes(recover, "_set_aside_torn", lambda journal, head: b""),
+        becomes(recover, "_set_aside_torn", lambda journal, head, ours=(): recover._Cut(b"", b"")),
         crash(MORE),
     ),
     Bug("the chain is not linked", becomes(journal, "seal", seals_each_line_alone), crash(MORE)),
