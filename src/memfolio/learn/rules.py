@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -45,9 +45,13 @@ def says_of_speaker(text: str) -> bool:
     return any(map(is_about_person, learn([Turn(content=text)]).statements))
 
 
-def learn(turns: Sequence[Turn]) -> Learned:
-    """Learn from a conversation. What machines say only helps to understand the people."""
-    reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1)
+def learn(turns: Sequence[Turn], people: Iterable[str] = ()) -> Learned:
+    """Learn from a conversation. What machines say only helps to understand the people.
+
+    `people` are names of people who are known already.
+    """
+    known = frozenset(name.casefold() for name in people)
+    reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1, people=known)
     for place, turn in enumerate(turns):
         if turn.is_person:
             reader.read(turn, place, turns[place - 1] if place else None)
@@ -72,10 +76,11 @@ def _meant(clause: str, before: Statement | None) -> str:
 class _Reader:
     """What has been collected from a conversation so far."""
 
-    __slots__ = ("_alone", "_heard", "_last", "_names", "_relations", "_statements")
+    __slots__ = ("_alone", "_heard", "_last", "_names", "_people", "_relations", "_statements")
 
-    def __init__(self, *, alone: bool) -> None:
+    def __init__(self, *, alone: bool, people: frozenset[str]) -> None:
         self._alone = alone
+        self._people = people
         self._names = Names()
         self._heard: dict[str, int] = {}
         self._last: dict[str, Antecedent | None] = {}
@@ -149,6 +154,8 @@ class _Reader:
             if said is not None and (said := by_itself(said, whom)) is None:
                 continue
             if said is not None:
+                if said.who is Who.THING and self._is_known(said.subject):
+                    said = replace(said, who=Who.PERSON)
                 if said.who is Who.PERSON:
                     self._names.is_somebody(said.subject)
                 statement = stated(said, place, importance, settled=settled)
@@ -168,6 +175,10 @@ class _Reader:
                 self._keep(statement)
                 last = statement
         return last
+
+    def _is_known(self, name: str) -> bool:
+        """Whether somebody is called so, as is known from before or from this conversation."""
+        return name.casefold() in self._people or self._names.has_person(name)
 
     def _continue(self, before: Statement, clause: str, voice: Voice) -> Statement:
         """Add a clause that is understood only behind the one before: `…, it's going to be Galicia`."""

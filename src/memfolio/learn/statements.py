@@ -119,6 +119,8 @@ def _identity(said: Clause) -> Found | None:
     if re.match(r"an? \w", tail):
         if pattern("no_thing").match(tail) or is_judged:
             return None
+        if said.who is Who.PERSON and pattern("one_noun").match(tail) and not pattern("calling").match(tail):
+            return None
         return (IDENTITY if said.who in "sp" else Rule(predicate="is_a")), tail.split()[0]
     if said.who is Who.SELF and pattern("office").match(tail) and not is_judged:
         return IDENTITY, "the"
@@ -282,6 +284,8 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
+    if said.verb == "be" and (said.tail == said.subject or pattern("been_somewhere").match(said.tail)):
+        return None  # `Mia has been twice since June` tells of no place
     whose = pattern("object_of_verb").search(said.tail) if said.who in "sw" else None
     if whose and not pattern("somebody_before").search(f"- {said.tail}", 0, whose.start() + 2):
         return None
@@ -476,6 +480,8 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
+        if alone and (when := pattern("asked_when").fullmatch(sentence)):
+            return _order(f"{when['what']} {when['when'][0].lower()}{when['when'][1:]}", voice, turn)
         found = pattern("asked_of_you").fullmatch(sentence) if alone else None
         return _order(found["what"], voice, turn) if found and pattern("lasting_order").search(found["what"]) else None
     bare = sentence.rstrip(".! ")
