@@ -179,13 +179,13 @@ def _joined(parts: list[str], sentence: str) -> list[str]:
     return kept
 
 
-def opened(clause: str) -> str:
-    """A clause without the words that only open or close it."""
+def opened(clause: str, *, is_sentence: bool = False) -> str:
+    """A clause without the words that only open or close it; at the start of a sentence `quit choir` is what I did."""
     bare = clause.strip(" ,'")
     bare = pattern("opening").sub("", bare)
     if (kin := pattern("kin_alone").match(bare)) is not None:
         bare = f"my {kin[0].lower()}{bare[kin.end() :]}"
-    elif pattern("without_me").match(bare):
+    elif pattern("without_me").match(bare[:1].upper() + bare[1:] if is_sentence else bare):
         bare = f"I {bare[0].lower()}{bare[1:]}"
     return pattern("closing").sub("", bare.strip().rstrip(".!…,; "))
 

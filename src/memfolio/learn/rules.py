@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -33,6 +34,7 @@ from memfolio.learn.words import Voice, pattern, words
 from memfolio.text import sentences
 
 _UNNAMED = "The user"
+_WORD = re.compile(r"[^\W\d_]+")
 _JOINER = "\u2060"
 _MOST_OF_TOPIC = 4
 """Words of a sentence that only names what is talked about."""
@@ -115,6 +117,8 @@ class _Reader:
                 self._keep(statement)
             return
         self._tell(sentence, voice, place)
+        if sentence.endswith("?") and (whom := self._asked_about(sentence, voice)):
+            self._last[voice.name] = whom
         for name, relative, relation in introduced(sentence, voice, place):
             alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
             kind = "animal" if relative in words("pets") else "person"
@@ -127,7 +131,7 @@ class _Reader:
 
     def _tell(self, sentence: str, voice: Voice, place: int) -> None:
         """Keep what a sentence states as a whole, or else clause by clause."""
-        whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
+        whole = opened(sentence, is_sentence=True) + ("?" if sentence.endswith("?") else "")
         marked = pattern("remember").match(whole)
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
@@ -175,6 +179,15 @@ class _Reader:
                 self._keep(statement)
                 last = statement
         return last
+
+    def _asked_about(self, sentence: str, voice: Voice) -> Antecedent | None:
+        """The one person whom a question names: `what shall I cook for mum? she's coming on Saturday`."""
+        close = {f"{voice.inner}'s {found['kin'].lower()}" for found in pattern("asked_kin").finditer(sentence)}
+        named = {word for word in _WORD.findall(sentence) if word[0].isupper() and self._is_known(word)}
+        people = sorted(close | named)
+        if pattern("somebody_of").search(sentence):
+            return None  # `a note to Mia's teacher? she …`
+        return Antecedent(name=people[0], who=Who.PERSON) if len(people) == 1 else None
 
     def _is_known(self, name: str) -> bool:
         """Whether somebody is called so, as is known from before or from this conversation."""

@@ -33,6 +33,8 @@ KIND = kind_of("intention")
 REASON = 160
 """Characters of what was said that are kept as the reason for an end."""
 _WORDS = Path(__file__).parent / "data" / "reminders.toml"
+_AROUND = frozenset(("end", "start", "beginning", "middle"))
+"""Words of a time that are left where the rest of it is taken out."""
 _TOKEN = re.compile(r"[\w'’-]+")
 
 
@@ -180,7 +182,7 @@ def _asked(says: str, at: datetime, zone: tzinfo) -> tuple[str, frozenset[str]]:
     asked = (what if mark else says).partition(", ")[0]  # then come reasons
     told = outside_times(_pattern("aside").sub("", asked), at, zone)
     verb = next((lemma for word in _TOKEN.findall(told) if (lemma := lemma_of(word.lower()))), "")
-    idle = calendar_words() | words("days_ahead")
+    idle = calendar_words() | words("days_ahead") | _AROUND
     return verb, frozenset(each for each in _stems(told) - idle if lemma_of(each) != verb or not verb)
 
 
