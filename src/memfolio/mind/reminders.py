@@ -160,6 +160,8 @@ def _share(
 ) -> float:
     """How much of what a reminder is about is said by a sentence that ends it, and by those before it."""
     verb, things = _asked(item.says, at, zone)
+    if status is ItemStatus.DROPPED and verb in map(lemma_of, _TOKEN.findall(sentence.lower())):
+        return 0.0  # who says "cancel the order" and wanted to be reminded of that says it again
     if status is ItemStatus.DONE and not (_pattern("done").search(sentence) or _is_done(verb, sentence)):
         return 0.0
     return len(things.intersection(heard)) / len(things) if things else 0.0

@@ -548,7 +548,7 @@ class Matter:
         return self._cover(_read(said.text[:READ])) > 0 or said.likeness >= ALIKE
 
     def _is_one_matter(self, old: Said, new: Said) -> bool:
-        """Whether two texts are about the same: both have what is asked for, or share a thing, a value or their meaning.
+        """Whether two texts are about the same: both have what is asked for, or share a thing or their meaning.
 
         A name alone makes no matter: much is said of somebody that has nothing to do with each other.
         """
