@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -263,7 +264,20 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         _paused(made, config),
         f"This pauses the home {config.home} and no other; what it remembers is still recalled. {_ends(made, config)}.",
     ]
+    lines += [
+        f"{other}, the home of the project here, goes on: `{command_for(other, 'pause')}` pauses that."
+        for other in _homes_of_project(Path(folder or ".").expanduser().resolve())
+        if other != config.home and not pauses.is_paused(other, folder or os.getcwd(), now)
+    ]
     return Answer({"paused": pauses.pauses(config.home, now)}, lines)
+
+
+def _homes_of_project(folder: Path) -> list[Path]:
+    """The homes that the project around a folder has for itself, of all hosts."""
+    from memfolio.serve.install.hosts import HOSTS, home_of_project
+
+    found = filter(None, (home_of_project(host, folder) for host in HOSTS.values()))
+    return [home for home in dict.fromkeys(found) if home.is_dir()]
 
 
 def _ends(each: Pause, config: Config) -> str:
