@@ -264,6 +264,7 @@ def test_missing_library_is_named_before_anything_is_written(user: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 5, done.stdout
     assert "pip install 'memfolio[mcp]'" in done.stderr
+    assert "or go on with --host none" in done.stderr  # an option that `init` has
     assert sorted(user.rglob("*")) == before
 
 

@@ -165,7 +165,8 @@ def install(
     if own_home:  # its path is this person's anyway
         program = replace(program, path=installed())
     client, changes = _changes(host, scope, program)
-    check_tools(without_mcp=without_mcp, tools_only=tools_only)
+    if tools_only or not without_mcp:
+        check_tools("" if tools_only else "--without-mcp: tools work once it is installed")
     config = options.config(create=anywhere if dry_run else in_empty_folder)
     made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
     if made:  # hooks keep silent where there is no home
@@ -186,14 +187,10 @@ def install(
     return answer
 
 
-def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
-    """Refuse before anything is written if tools would not work."""
-    if find_spec("mcp") is not None:
-        return
-    if tools_only:
-        raise RefusedError("the tools need a library that is not installed", hint=INSTALL_MCP)
-    if not without_mcp:
-        hint = f"{INSTALL_MCP}, or go on with --without-mcp: tools work once it is installed"
+def check_tools(otherwise: str) -> None:
+    """Refuse before anything is written if tools would not work; `otherwise` is an option with which one can go on."""
+    if find_spec("mcp") is None:
+        hint = f"{INSTALL_MCP}, or go on with {otherwise}" if otherwise else INSTALL_MCP
         raise RefusedError("the tools need a library that is not installed", hint=hint)
 
 
