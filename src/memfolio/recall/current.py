@@ -274,6 +274,13 @@ class _Passage:
 _read = lru_cache(KEPT)(_Passage)
 
 
+def is_about_others(said: str, text: str, beside: str = "") -> bool:
+    """Whether a statement and a text each begin with a name that the other lacks; `beside` says whose the text is."""
+    one, other = _read(said[:READ]), _read(text[:READ])
+    lacks = one.subjects.isdisjoint(other.words | _read(beside).words) and other.subjects.isdisjoint(one.words)
+    return bool(one.subjects and other.subjects) and lacks
+
+
 @lru_cache(KEPT)
 def _verb(word: str) -> str:
     row = next((row for row, words in _table()["verbs"].items() if word in words.split()), "")
