@@ -11,8 +11,9 @@ from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
+from memfolio.expression import Reader
 from memfolio.index.read_files import front_matter
-from memfolio.knowledge.literal import Operator, compare
+from memfolio.knowledge.literal import SIGNS, Operator, compare
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.text import packaged_table
 from memfolio.types import frozen
@@ -27,10 +28,11 @@ _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
 _SAME = {**dict.fromkeys(("y", "true", "yep"), "yes"), **dict.fromkeys(("n", "false", "nope"), "no")}
 _BOUND = re.compile(r"(<=|>=|<|>|≤|≥|under|below|over|above|at least|at most)\s*(.+)", re.IGNORECASE)
 _BOUNDS = {
-    **dict.fromkeys(("<", "under", "below"), Operator.LT),
-    **dict.fromkeys((">", "over", "above"), Operator.GT),
-    **dict.fromkeys(("<=", "≤", "at most"), Operator.LTE),
-    **dict.fromkeys((">=", "≥", "at least"), Operator.GTE),
+    **SIGNS,
+    **dict.fromkeys(("under", "below"), Operator.LT),
+    **dict.fromkeys(("over", "above"), Operator.GT),
+    "at most": Operator.LTE,
+    "at least": Operator.GTE,
 }
 _RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
 _ELSE = frozenset({"else", "otherwise", "other", "anything else", "any"})
@@ -523,14 +525,11 @@ def _step_field(name: str, raw: str) -> dict[str, Any]:
 
 
 def _arguments(raw: str) -> dict[str, str]:
-    found, at, raw = dict[str, str](), 0, raw.strip()
-    while at < len(raw):
-        match = _ARGUMENT.match(raw, at)
-        if match is None:
-            raise InputError(f"the arguments {raw[:60]!r} are not like key=value", hint='write a=1, b="two words"')
-        quoted = match[2] is not None
-        found[match[1]] = re.sub(r"\\(.)", r"\1", match[2]) if quoted else match[3].strip()
-        at = match.end()
+    found, raw = dict[str, str](), raw.strip()
+    reader = Reader(raw, f"the arguments {raw[:60]!r}", 'write a=1, b="two words"')
+    while match := reader.match(_ARGUMENT):
+        found[match[1]] = re.sub(r"\\(.)", r"\1", match[2]) if match[2] is not None else match[3].strip()
+    reader.end("key=value")
     return found
 
 
