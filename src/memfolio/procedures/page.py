@@ -12,13 +12,11 @@ from typing import Any
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
 from memfolio.expression import Reader
-from memfolio.index.read_files import front_matter
 from memfolio.knowledge.literal import SIGNS, Operator, compare
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.text import packaged_table
 from memfolio.types import frozen
-from memfolio.vault.log import closed_fences
-from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span
+from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span, closed_fences, front_matter
 
 # Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
 
@@ -357,7 +355,7 @@ class ProcedurePage:
         section = "description"
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
-            heading, bold = self._page.heading(number), _BOLD.fullmatch(line)
+            heading, bold = self._page.headings.get(number), _BOLD.fullmatch(line)
             # Code belongs to its section; nothing in it is a heading or a field.
             if self._page.is_hidden_line(number):
                 self._content.setdefault(section, []).append((number, line))
