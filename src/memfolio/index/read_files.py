@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import blake2b
@@ -44,6 +44,7 @@ from memfolio.vault.sections import (
     Span,
     body_start,
     closed_fences,
+    comments,
     front_matter,
     headings,
     sections_of,
@@ -55,8 +56,6 @@ from memfolio.vault.sections import (
 # ones below a heading of level 1 or 2 are joined with their neighbours; a long one is cut where a reader would pause.
 # Only `#` headings count; lines in closed code fences are never headings.
 
-_COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
-_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]”’»]*\s|[。！？]")
 _LINE_END = re.compile(r"\n")
@@ -116,28 +115,11 @@ class Body:
 
 def _kept(text: str) -> Iterator[Span]:
     at = body_start(text)
-    for start, end in _comments(text, at):
+    for start, end in comments(text, at, closed_fences(text, at)):
         if at < start:
             yield at, start
         at = end
     yield at, len(text)
-
-
-def _comments(text: str, at: int) -> Iterator[Span]:
-    """Yield the spans of comments that have their lines to themselves and are not code."""
-    fences = closed_fences(text, at)
-    while start := _COMMENT_START.search(text, at):
-        fence = _around(fences, start.start())
-        if fence and at <= fence[0]:
-            at = fence[1]
-            continue
-        close = text.find("-->", start.end())
-        if close < 0:
-            return
-        rest = _REST_OF_LINE.match(text, close + 3)
-        at = rest.end() if rest else close + 3
-        if rest:
-            yield start.start(), at
 
 
 def _spans(body: str, size: int, overlap: int) -> Iterator[tuple[tuple[str, ...], int, int]]:
@@ -163,12 +145,6 @@ def _placed(body: Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> It
         line += body.page.count("\n", counted, first)
         counted = first
         yield Passage(heading=heading, text=text, start=first, end=last, line=line)
-
-
-def _around(spans: Sequence[Span], at: int) -> Span | None:
-    """Return the one of these sorted spans that contains a position."""
-    found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
-    return next((span for span in found if at < span[1]), None)
 
 
 def _groups(body: str, sections: list[Section], size: int) -> Iterator[list[Section]]:

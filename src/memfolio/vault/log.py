@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, date, time, tzinfo
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Literal, NamedTuple
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem, frozen
@@ -32,7 +32,7 @@ from memfolio.vault.fields import (
     without_surrogates,
 )
 from memfolio.vault.paths import agent_of, day_of
-from memfolio.vault.sections import PageHeading, Span, closed_fences, headings
+from memfolio.vault.sections import PageHeading, Span, closed_fences, comments, headings
 
 # Hand-written text as memories: each top-level bullet is one, and so is each paragraph.
 #
@@ -42,8 +42,6 @@ from memfolio.vault.sections import PageHeading, Span, closed_fences, headings
 _BY_HAND = replace(HUMAN, source="file")
 
 # Compiled at their first use: a home in which nobody writes by hand does not need them.
-_COMMENT_START = r"(?m)^[ \t]*<!--"
-_REST_OF_LINE = r"[ \t\r]*(?:\n|\Z)"
 _RULE = r"(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}"
 _BULLET = r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)"
 _TIMED_HEADING = rf"({TIME})(?![\w:])"
@@ -72,30 +70,17 @@ def read_notes(text: str) -> list[HandWrittenNote]:
             if text[each.start] == "#" and text[each.behind : each.behind + 1] != "\r"
         }
     )
-    fences = closed_fences(text)
-    for start, end, kind in _pieces(text, fences, list(_comments(text))):
+    for start, end, kind in _pieces(text):
         reader.take(text[start:end], start, end, kind)
     reader.close()
     return reader.notes
 
 
-def _comments(text: str) -> Iterator[Span]:
-    """Yield the spans of comments that have their lines to themselves."""
-    comment_start, rest_of_line = re.compile(_COMMENT_START), re.compile(_REST_OF_LINE)
-    at = 0
-    while (start := comment_start.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
-        rest = rest_of_line.match(text, close + 3)
-        at = rest.end() if rest else close + 3
-        if rest:
-            yield start.start(), at
-
-
-def _pieces(text: str, fences: list[Span], comments: list[Span]) -> Iterator[tuple[int, int, str]]:
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield `text` as plain lines, whole fences and whole comments; of overlapping ones, the first counts."""
     at = 0
-    for (start, end), kind in sorted(
-        [*((span, "fence") for span in fences), *((span, "comment") for span in comments)]
-    ):
+    fences, remarks = zip(closed_fences(text), repeat("fence")), zip(comments(text), repeat("comment"))
+    for (start, end), kind in sorted([*fences, *remarks]):
         if start < at:
             continue
         yield from _plain_lines(text, at, start)

@@ -22,6 +22,8 @@ MAX_HEADING = 200
 MAX_FRONT_MATTER = 65_536
 _FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
 _HEADING = re.compile(r"^(?:\A\ufeff| {0,3})(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)\n?", re.MULTILINE)
+_COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
+_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+[ \t\r]*$")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?=---[ \t\r]*(?:\n|\Z)|[\w\"'][\w .\"'-]{0,63}:\s)")
 _FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.MULTILINE)
@@ -123,6 +125,28 @@ def _closes(line: re.Match[str], opening: str) -> bool:
     return line[1].startswith(opening) and not line[2].strip()
 
 
+def comments(text: str, at: int = 0, fences: Sequence[Span] = ()) -> Iterator[Span]:
+    """Yield the spans of comments that have their lines to themselves and are not in one of these fences."""
+    while start := _COMMENT_START.search(text, at):
+        fence = _around(fences, start.start())
+        if fence and at <= fence[0]:
+            at = fence[1]
+            continue
+        close = text.find("-->", start.end())
+        if close < 0:
+            return
+        rest = _REST_OF_LINE.match(text, close + 3)
+        at = rest.end() if rest else close + 3
+        if rest:
+            yield start.start(), at
+
+
+def _around(spans: Sequence[Span], at: int) -> Span | None:
+    """Return the one of these sorted spans that contains a position."""
+    found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
+    return next((span for span in found if at < span[1]), None)
+
+
 def front_matter(text: str) -> Span:
     """Return the span of the front matter between the `---` marks; (0, 0) if there is none."""
     opening = _FRONT_MATTER.match(text)
@@ -203,17 +227,24 @@ class PageText:
 # there, so that an edit is seen.
 
 BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
-OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
 
 
-def marked(body: str) -> str:
+def between(begin: str, end: str) -> re.Pattern[str]:
+    """What stands between two marks, and the hash in the first."""
+    return re.compile(rf"^{begin} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{end}", re.MULTILINE | re.DOTALL)
+
+
+OURS = between(BEGIN, END)
+
+
+def marked(body: str, begin: str = BEGIN, end: str = END) -> str:
     """A text of ours between its marks."""
-    return f"{BEGIN} {body_hash(body)} -->\n{body}{END}"
+    return f"{begin} {body_hash(body)} -->\n{body}{end}"
 
 
-def is_ours(text: str) -> bool:
+def is_ours(text: str, part: re.Pattern[str] = OURS) -> bool:
     """Whether our section is unchanged since we wrote it."""
-    match = OURS.search(text)
+    match = part.search(text)
     return match is not None and body_hash(match[2]) == match[1]
 
 
