@@ -19,6 +19,7 @@ import typer
 
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
+from memfolio.machine import adding
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
     from memfolio.verbs.verb import Verb
 
-INSTALL_MCP = "install it with `pip install 'memfolio[mcp]'`"
-INSTALL_HTTP = "pip install 'memfolio[http]'"
 LINGER = "loginctl enable-linger lets it run while you are not logged in"
 LIKE = 'write them like {"query": "tea"}'
 FOUND = ("installed", "current", "active")
@@ -60,7 +59,7 @@ def mcp(options: Options, tools: str = "core", http: str | None = None, allow_ho
         else:
             _serve_all(options, config, tools, http, allow_host or [])
     except ImportError as error:
-        raise MemfolioError("the library of the protocol is not installed", hint=INSTALL_MCP) from error
+        raise MemfolioError("the library of the protocol is not installed", hint=_install_mcp()) from error
     return Answer({}, [])
 
 
@@ -114,7 +113,7 @@ def serve(
         from memfolio.serve.http.gate import ServerNames
         from memfolio.serve.http.server import Limits, address, listen, run, server_of
     except ImportError as error:
-        raise MemfolioError("the libraries of the server are not installed", hint=INSTALL_HTTP) from error
+        raise MemfolioError("the libraries of the server are not installed", hint=adding("http")) from error
     limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
@@ -190,8 +189,12 @@ def install(
 def check_tools(otherwise: str) -> None:
     """Refuse before anything is written if tools would not work; `otherwise` is an option with which one can go on."""
     if find_spec("mcp") is None:
-        hint = f"{INSTALL_MCP}, or go on with {otherwise}" if otherwise else INSTALL_MCP
+        hint = f"{_install_mcp()}, or go on with {otherwise}" if otherwise else _install_mcp()
         raise RefusedError("the tools need a library that is not installed", hint=hint)
+
+
+def _install_mcp() -> str:
+    return f"install it with `{adding('mcp')}`"
 
 
 def connecting(client: Host) -> str:
@@ -421,7 +424,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     yield from _model(options, home)
     yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
-        hint = f"{INSTALL_MCP}; without it, hosts have no tools"
+        hint = f"{_install_mcp()}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
     yield from _hooks(home)
 
