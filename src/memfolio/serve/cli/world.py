@@ -249,6 +249,9 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
     from memfolio.serve.hooks import pause as pauses
 
     config, now = options.config(), SystemClock().now()
+    if config.store != "files":  # who else writes there would not know
+        hint = "take its tokens back with `memfolio token revoke`, or make others with --scope read"
+        raise RefusedError("a home in a database cannot be paused", hint=hint)
     if folder and not Path(folder).expanduser().is_dir():
         raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
     if off:
