@@ -126,6 +126,12 @@ def test_init_with_notes_and_a_host_is_all_it_takes(user: Path, cli: Run) -> Non
     assert {path: path.read_bytes() for path in notes.iterdir()} == before
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--stop"]])
+def test_no_home_is_made_to_watch_a_folder_that_is_not_there(user: Path, cli: Run, more: list[str]) -> None:
+    assert "there is no" in cli("watch", user / "nots", *more, status=3)
+    assert not (user / "memfolio").exists()
+
+
 def test_every_answer_is_a_flag_and_nobody_is_asked_without_a_terminal(user: Path, cli: Run, cli_json: RunJson) -> None:
     made = cli_json("init", user / "mine", "--owner", "Kim", "--host", "codex", "--host", "gemini")
     assert (made["created"], made["owner"]) == (True, "Kim")
