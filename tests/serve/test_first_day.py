@@ -209,6 +209,21 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
 
 
+def test_home_of_a_project_is_that_of_the_host_that_was_named_and_others_are_told(
+    cli: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home.parent / "acme"
+    project.mkdir()
+    cli("install", "codex")
+    cli("install", "claude-code")
+    monkeypatch.chdir(project)
+    told = cli("install", "claude-code", "--own-home")
+    assert "What you and Claude Code say in this folder" in told
+    assert "Codex goes on with another home here; `memfolio install codex --own-home`" in told
+    assert "Gemini" not in told
+    assert "goes on" not in cli("install", "codex", "--own-home")
+
+
 def test_pause_in_a_project_with_its_own_home_says_that_this_one_goes_on(
     cli: Run, cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

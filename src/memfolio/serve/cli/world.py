@@ -180,7 +180,12 @@ def install(
         options, host, wanted=model, offered=bool(changes) and not tools_only, dry_run=dry_run
     )
     if own_home:
-        words += "\nWhat is said in this folder and below it is kept there alone, whichever home is used elsewhere."
+        words += f"\nWhat you and {client.title} say in this folder and below it is kept there alone."
+        words += "".join(
+            f"\n{each.title} goes on with another home here; `memfolio install {each.name} --own-home` "
+            "gives it this one."
+            for each in _elsewhere(client)
+        )
     answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
     answer.document |= {"home": config.home, "keeps": consent}
     return answer
@@ -236,6 +241,14 @@ def command_for(home: Path, *words: str) -> str:
     usual = load_config(text="").home  # without its settings, which need not be right for those of another home
     where = () if home == usual else ("--home", str(home))
     return shlex.join(["memfolio", *where, *words])
+
+
+def _elsewhere(client: Host) -> list[Host]:
+    """The other hosts that use a home for all work, and have none for the project in this folder."""
+    from memfolio.serve.install.hosts import HOSTS, home_of_project
+
+    others = (each for each in HOSTS.values() if each.hooks and each != client)
+    return [each for each in others if _home_used(each) and not home_of_project(each, Path.cwd())]
 
 
 def _project_home(options: Options) -> Path:
