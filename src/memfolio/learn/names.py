@@ -186,7 +186,8 @@ def _opens_with_name(name: str, after: str) -> bool:
 
 def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
     if type_ := _type_by_cues(before, after):
-        return (type_, 2)
+        # `Ines at Hallam Rail is the contact` tells what Ines is.
+        return ("organization" if type_ == "person" and before.endswith(" at ") else type_, 2)
     if " " in name:
         return ("concept", 1)
     is_with = _BESIDE.search(before) or after.startswith((" and I ", " and my "))
