@@ -188,7 +188,7 @@ def test_who_is_known_from_before_is_a_person() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["Callum is my boss now.", "My boss is Callum.", "My new boss is called Callum.", "Callum, my boss, is on holiday."],
+    ["Callum is my boss now.", "My boss is Callum.", "My new boss is called Callum.", "Callum, my boss, is away."],
 )
 def test_who_holds_a_role_for_somebody_is_one_value_of_theirs(content: str) -> None:
     (found,) = [each for each in learn([Turn(content=content)]).statements if each.predicate == "boss"]
