@@ -627,6 +627,30 @@ def test_settings_that_change_count_for_the_next_prompt(filled: Path, hook: Hook
     assert "Marmalade" in injected(hook("claude-code", "UserPromptSubmit", asked))
 
 
+@pytest.mark.parametrize("is_watching", [True, False])
+def test_notes_that_were_edited_or_added_are_told_by_a_process_that_stays(
+    home: Path, hook: Hook, tmp_path: Path, is_watching: bool
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "Kestrel.md").write_text("The staging database of Kestrel is called heron.\n")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+    (home / "memfolio.toml").write_text(f"watch = {str(is_watching).lower()}\n", encoding="utf-8")
+
+    def told(prompt: str) -> str:
+        return json.dumps(hook("claude-code", "UserPromptSubmit", {"session_id": str(uuid4()), "prompt": prompt}))
+
+    with warmth(home):
+        hook("claude-code", "SessionStart", {"source": "startup"})
+        assert "heron" in told("What is the staging database of Kestrel called?")
+        (notes / "Kestrel.md").write_text("The staging database of Kestrel is called bittern.\n")
+        (notes / "Bees.md").write_text("The beekeeper of the allotment is Ottoline.\n")
+        until(lambda: "bittern" in told("What is the staging database of Kestrel called?"), seconds=5)
+        assert "heron" not in told("What is the staging database of Kestrel called?")
+        assert "Ottoline" in told("Who is the beekeeper of the allotment?")
+
+
 def test_where_nothing_can_be_kept_or_warm_the_hook_answers_by_itself(filled: Path, hook: Hook) -> None:
     (filled / INTERNAL / "hooks").write_text("in the way", encoding="utf-8")
     assert hook("claude-code", "Stop", {"last_assistant_message": "Nobody can keep this"}) == {}

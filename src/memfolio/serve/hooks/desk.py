@@ -194,10 +194,10 @@ def warned(answer: bytes, event: HookEvent | None, trouble: str) -> bytes:
 
 
 class Desk:
-    """Answers for one home. Threads may share it."""
+    """Answers for one home; one that `stays` open notices edits of its files and notes. Threads may share it."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, home: Path, *, stays: bool = False) -> None:
+        self._home, self._stays = home, stays
         self._memories: dict[tuple[str | None, Project | None], Memory] = {}
         self._settings: Stamp | None = None
         self._opening, self._taking = threading.Lock(), threading.Lock()
@@ -384,6 +384,8 @@ class Desk:
                     config = load_config(self._home, overrides=given | {"embedding_provider": "none"})
                 vault = Vault.open(config=config)
                 self._memories[asked] = Memory(vault, config.agent, background=False, project=project)
+            if self._stays:
+                self._memories[asked].searcher.keep_up()
             return self._memories[asked]
 
     def embed(self, enough: Callable[[], bool]) -> None:
