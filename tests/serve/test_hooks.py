@@ -819,3 +819,35 @@ def test_prompt_that_asks_to_remember_reaches_core_memory_and_forgetting_is_only
         assert line.says == "The user is allergic to latex"
         assert line.id is not None
         assert line.id in shown
+
+
+def test_what_is_not_known_is_said_in_one_line_and_a_wish_to_forget_is_not_recorded(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        for text in (
+            "Jonas Weber waters the plants",
+            "Kim plays the cello",
+            "The boiler needs 1.5 bar",
+            "Rye bread: 500 g",
+        ):
+            memory.remember(text, type="fact")
+    desk = Desk(home)
+
+    def told(number: int, prompt: str) -> str:
+        name, said = f"{number:020d}-1", json.dumps({"session_id": SESSION, "prompt": prompt}).encode()
+        _, _, event = read_parcel(f"{__version__}\t{name}\tclaude-code\tUserPromptSubmit\t\t\n".encode() + said)
+        assert event is not None
+        assert keep(home, name, event) == ""
+        answer = injected(json.loads(desk.answer(event)))
+        desk.take_up()
+        return answer
+
+    assert told(1, "What do you know about Gerlinde Huber?") == "Nothing is remembered about what the person asks."
+    assert "`forget_about`" in told(2, "Forget everything about Jonas Weber")
+    assert "Forget" not in told(3, "What do you know about Jonas Weber?")
+    told(4, "Forget everything about Kim. Jonas moved to Bergen.")
+    desk.close()
+    assert {text for _, text in said(home)} == {
+        "What do you know about Gerlinde Huber?",
+        "What do you know about Jonas Weber?",
+        "Forget everything about Kim. Jonas moved to Bergen.",
+    }

@@ -306,7 +306,7 @@ def is_about(hit: Hit, asked: str, fit: float, least: float) -> bool:
 
 def _is_a_namesake(first: str, last: str, text: str) -> bool:
     """Whether a text is about somebody else of the same family name."""
-    if re.search(rf"\b{re.escape(first)}", text):
+    if AROUND["titles"].fullmatch(first) or re.search(rf"\b{re.escape(first)}", text):
         return False
     others = rf"\b(?!(?:{AROUND['titles'].pattern})\b)[A-ZÀ-ÖØ-Þ][\w’'-]+ {re.escape(last)}\b"
     return re.search(others, text) is not None
