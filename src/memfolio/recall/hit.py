@@ -120,6 +120,8 @@ PEOPLE = ("user", "human")
 """The roles of whoever talks with an assistant."""
 SHORT = 15
 """Words up to which a question is no more than one."""
+MOST_ASKED = 500
+"""Characters of a text from which on it is read as telling something."""
 UNMARKED, ENDS = 100, (".", "!", "…", ":")
 """Characters up to which somebody may have left a question mark out, and how texts end that lack none."""
 NAMES = 2
@@ -142,6 +144,8 @@ def asks(text: str) -> bool:
 @lru_cache(KEPT)
 def states_nothing(text: str) -> bool:
     """Whether all sentences of a text, which are short, only ask for something."""
+    if len(text) > MOST_ASKED:
+        return False
     said = [part.lower() for part in sentences(pattern("greeting").sub(" ", text))]
     parts = [part for part in said if not words("polite").issuperset(re.findall(r"\w+", part))]
     if not parts or not all(map(_only_asks, parts)):

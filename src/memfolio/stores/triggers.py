@@ -12,9 +12,9 @@ from memfolio.graph.entities import words_of
 from memfolio.index.notes import note_name
 from memfolio.learn.learned import Statement, Turn, drafted
 from memfolio.learn.rules import learn
-from memfolio.learn.words import words as lexicon
+from memfolio.learn.words import words
 from memfolio.llm.model import Model
-from memfolio.recall.dates import words
+from memfolio.recall.context import speaks_of_self
 from memfolio.recall.fence import bullet, fenced
 from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.searcher import Searcher
@@ -295,7 +295,7 @@ def is_about(hit: Hit, asked: str, fit: float, least: float) -> bool:
     What people say of themselves where they ask about themselves needs to fit less: no more than `least`.
     """
     text = " ".join((*hit.heading, hit.memory.content))
-    is_own, is_told = _speaks_of_own(asked), _speaks_of_own(text)
+    is_own, is_told = speaks_of_self(asked), speaks_of_self(text)
     is_tied = not TIED.isdisjoint(each.strategy for each in hit.why)
     if hit.only_asks or hit.is_question or not (is_tied or hit.fit >= (least if is_own and is_told else fit)):
         return False
@@ -312,15 +312,11 @@ def _is_a_namesake(first: str, last: str, text: str) -> bool:
     return re.search(others, text) is not None
 
 
-def _speaks_of_own(text: str) -> bool:
-    return not words("own").isdisjoint(re.findall(r"\w+", text.casefold()))
-
-
 def _is_somebody_elses(hit: Hit, asked: str) -> bool:
     """Whether it stands on the page of a person, and something of one's own was asked for that is no person."""
-    if not {*lexicon("kin"), *lexicon("offices")}.isdisjoint(words_of(asked)):
+    if not {*words("kin"), *words("offices")}.isdisjoint(words_of(asked)):
         return False
-    named = (name for name in hit.heading if name.istitle() and words_of(name)[0] in lexicon("first_names"))
+    named = (name for name in hit.heading if name.istitle() and words_of(name)[0] in words("first_names"))
     page = str(hit.memory.attributes.get("page", hit.path))
     return next(named, None) is not None or AROUND["people"].search(page) is not None
 
