@@ -308,3 +308,23 @@ def test_context_tells_of_prompts_only_what_states_something(noted: Memory, said
     noted.observe("assistant", "Here is what your notes say.", session="s-1")
     assert (said in (noted.context("Is the bike insured?") or "")) is (said in STATING)
     assert states_nothing(said) is (said in ASKING)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_asking"),
+    [
+        ("Hey, what is the wifi password?", True),
+        ("In Lisbon, which restaurant did I like best?", True),
+        ("Could you also check the boiler pressure, thanks", True),
+        ("Wann hat Oma Geburtstag, und was mag sie?", True),
+        ("Erzähl mir vom Lastenrad", True),
+        ("The staging database is heron, right?", False),
+        ("Grandma turned 88, which present would she like?", False),
+        ("Which present would my grandmother, who is 88, like?", False),
+        ("Tell me what to cook, I am vegan", False),
+        ("Design is done", False),
+        ("Thanks!", False),
+    ],
+)
+def test_what_only_asks_states_nothing(said: str, is_asking: bool) -> None:
+    assert states_nothing(said) is is_asking

@@ -157,9 +157,13 @@ def states_nothing(text: str) -> bool:
 
 
 def _only_asks(sentence: str) -> bool:
-    is_asking = asks(sentence) or pattern("asked_for").match(sentence) is not None
+    first, comma, _ = sentence.partition(",")
+    # "Grandma is 88 now, what would she like?" tells something before it asks.
+    opening = first if comma and len(first.split()) > NAMES else sentence
+    requests = pattern("asked_for").match(opening)
+    is_asking = requests or (asks(sentence) and (opening is sentence or _asks(opening)))
     is_short = len(sentence.split(maxsplit=SHORT)) <= SHORT
-    return is_asking and is_short and pattern("told_by_the_way").search(sentence) is None
+    return bool(is_asking) and is_short and pattern("told_by_the_way").search(sentence) is None
 
 
 def names_something(text: str) -> bool:
