@@ -842,12 +842,16 @@ def test_what_is_not_known_is_said_in_one_line_and_a_wish_to_forget_is_not_recor
         return answer
 
     assert told(1, "What do you know about Gerlinde Huber?") == "Nothing is remembered about what the person asks."
-    assert "`forget_about`" in told(2, "Forget everything about Jonas Weber")
+    shown = told(2, "Forget everything about Jonas Weber")
+    assert "`forget_about`" in shown
+    assert shown.count("waters the plants") == 1
+    assert "the cello" in told(5, "What do you know about Gerlinde Huber? And what does Kim play?")
     assert "Forget" not in told(3, "What do you know about Jonas Weber?")
     told(4, "Forget everything about Kim. Jonas moved to Bergen.")
     desk.close()
     assert {text for _, text in said(home)} == {
         "What do you know about Gerlinde Huber?",
         "What do you know about Jonas Weber?",
+        "What do you know about Gerlinde Huber? And what does Kim play?",
         "Forget everything about Kim. Jonas moved to Bergen.",
     }

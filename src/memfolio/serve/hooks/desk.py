@@ -124,7 +124,10 @@ def promised(memory: Memory, event: HookEvent) -> tuple[str, bool]:
         told = PAUSED if is_paused(memory.vault.config.home, event.folder) else advice(trigger.kind, is_empty=True)
         return told, False
     found = memory.act_on(event.words)
-    return (found.prompt, trigger.kind is TriggerRequest.SEARCH and not found.lines) if found else ("", False)
+    if found is None:
+        return "", False
+    is_done = trigger.kind is TriggerRequest.FORGET or not found.lines
+    return found.prompt, is_done and only_asks(event.words, memory.vault.config.triggers)
 
 
 # What is learned from an agent: its turns as they are said, and what a conversation held before it is cut.
