@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from memfolio import Hits, Memory
 from memfolio.clock import SettableClock
 from memfolio.config import load_config
-from memfolio.recall.hit import asks
+from memfolio.recall.hit import asks, states_nothing
 from memfolio.vault.vault import Vault
 
 START = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -247,3 +247,84 @@ def test_prompts_without_a_question_mark_never_stand_before_what_tells(home: Pat
 )
 def test_short_text_that_begins_like_a_question_asks(text: str, is_asked: bool) -> None:
     assert asks(text) is is_asked
+
+
+NOTES = {
+    "Oma Hilde.md": "---\naliases: [grandmother]\n---\nLikes crime novels with large print and marzipan from Lübeck.\n",
+    "Lisbon.md": "Restaurants: O Velho Eurico, Taberna Sal Grosso. Liked O Velho Eurico best (the pork cheeks).\n",
+    "Bikes.md": "Tyres of the cargo bike: 4.5 bar. New brake pads at Radwerk in August.\n",
+    "Dal.md": "250 g red lentils, coconut milk, cumin, turmeric. Freezes well.\n",
+}
+PRESENT, RESTAURANT = "Which present would my grandmother like?", "Which restaurant did I like best in Lisbon?"
+
+
+@pytest.fixture
+def noted(home: Path, tmp_path: Path) -> Iterator[Memory]:
+    """A home with notes, in which whoever asks is somebody known to nobody."""
+    (tmp_path / "notes").mkdir()
+    for name, text in NOTES.items():
+        (tmp_path / "notes" / name).write_text(text, encoding="utf-8")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(tmp_path / "notes")
+        memory.sync(embed=True)
+        yield memory
+
+
+@pytest.mark.parametrize("later", [(RESTAURANT,), ("I went for a walk today.",), (RESTAURANT, "When is the next bus?")])
+def test_what_was_said_after_an_open_question_is_not_taken_for_its_answer(noted: Memory, later: Sequence[str]) -> None:
+    before = contents(noted.recall(PRESENT))
+    for text in (PRESENT, *later):
+        noted.observe("user", text, session="s-1")
+    found = noted.recall(PRESENT)
+    assert found.fits
+    assert found[0].memory.content == before[0]
+    assert {PRESENT, RESTAURANT}.isdisjoint(contents(found)[: len(before)])
+    assert "marzipan" in (noted.context(PRESENT) or "")
+
+
+def test_answer_of_an_agent_to_a_question_asked_before_is_found_by_it(noted: Memory) -> None:
+    noted.observe("user", "Where did we put the ladder?", session="s-1")
+    noted.observe("assistant", "Behind the shed, next to the compost.", session="s-1")
+    noted.observe("user", "Thanks, and which restaurant did I like best?", session="s-1")
+    assert contents(noted.recall("Where did we put the ladder?"))[0] == "Behind the shed, next to the compost."
+
+
+ASKING = (
+    "Tell me about the cargo bike",
+    "Can you look up the brake pads of the cargo bike.",
+    "Hi! How is my cargo bike?",
+    "Which cargo bike fits a family of three?",
+)
+STATING = (
+    "Our new cargo bike is yellow! Can you note that?",
+    "Can you tell me which tyres fit the cargo bike I bought in May?",
+    "Since my wife Anna rides the cargo bike, which saddle is best?",
+)
+
+
+@pytest.mark.parametrize("said", [*ASKING, *STATING])
+def test_context_tells_of_prompts_only_what_states_something(noted: Memory, said: str) -> None:
+    noted.observe("user", said, session="s-1")
+    noted.observe("assistant", "Here is what your notes say.", session="s-1")
+    assert (said in (noted.context("Is the bike insured?") or "")) is (said in STATING)
+    assert states_nothing(said) is (said in ASKING)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_asking"),
+    [
+        ("Hey, what is the wifi password?", True),
+        ("In Lisbon, which restaurant did I like best?", True),
+        ("Could you also check the boiler pressure, thanks", True),
+        ("Wann hat Oma Geburtstag, und was mag sie?", True),
+        ("Erzähl mir vom Lastenrad", True),
+        ("The staging database is heron, right?", False),
+        ("Grandma turned 88, which present would she like?", False),
+        ("Which present would my grandmother, who is 88, like?", False),
+        ("Tell me what to cook, I am vegan", False),
+        ("Design is done", False),
+        ("Thanks!", False),
+    ],
+)
+def test_what_only_asks_states_nothing(said: str, is_asking: bool) -> None:
+    assert states_nothing(said) is is_asking

@@ -632,6 +632,30 @@ def test_settings_that_change_count_for_the_next_prompt(filled: Path, hook: Hook
     assert "Marmalade" in injected(hook("claude-code", "UserPromptSubmit", asked))
 
 
+@pytest.mark.parametrize("is_watching", [True, False])
+def test_notes_that_were_edited_or_added_are_told_by_a_process_that_stays(
+    home: Path, hook: Hook, tmp_path: Path, is_watching: bool
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "Kestrel.md").write_text("The staging database of Kestrel is called heron.\n")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+    (home / "memfolio.toml").write_text(f"watch = {str(is_watching).lower()}\n", encoding="utf-8")
+
+    def told(prompt: str) -> str:
+        return json.dumps(hook("claude-code", "UserPromptSubmit", {"session_id": str(uuid4()), "prompt": prompt}))
+
+    with warmth(home):
+        hook("claude-code", "SessionStart", {"source": "startup"})
+        assert "heron" in told("What is the staging database of Kestrel called?")
+        (notes / "Kestrel.md").write_text("The staging database of Kestrel is called bittern.\n")
+        (notes / "Bees.md").write_text("The beekeeper of the allotment is Ottoline.\n")
+        until(lambda: "bittern" in told("What is the staging database of Kestrel called?"), seconds=5)
+        assert "heron" not in told("What is the staging database of Kestrel called?")
+        assert "Ottoline" in told("Who is the beekeeper of the allotment?")
+
+
 def test_where_nothing_can_be_kept_or_warm_the_hook_answers_by_itself(filled: Path, hook: Hook) -> None:
     (filled / INTERNAL / "hooks").write_text("in the way", encoding="utf-8")
     assert hook("claude-code", "Stop", {"last_assistant_message": "Nobody can keep this"}) == {}
@@ -811,3 +835,39 @@ def test_prompt_that_asks_to_remember_reaches_core_memory_and_forgetting_is_only
         assert line.says == "The user is allergic to latex"
         assert line.id is not None
         assert line.id in shown
+
+
+def test_what_is_not_known_is_said_in_one_line_and_a_wish_to_forget_is_not_recorded(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        for text in (
+            "Jonas Weber waters the plants",
+            "Kim plays the cello",
+            "The boiler needs 1.5 bar",
+            "Rye bread: 500 g",
+        ):
+            memory.remember(text, type="fact")
+    desk = Desk(home)
+
+    def told(number: int, prompt: str) -> str:
+        name, said = f"{number:020d}-1", json.dumps({"session_id": SESSION, "prompt": prompt}).encode()
+        _, _, event = read_parcel(f"{__version__}\t{name}\tclaude-code\tUserPromptSubmit\t\t\n".encode() + said)
+        assert event is not None
+        assert keep(home, name, event) == ""
+        answer = injected(json.loads(desk.answer(event)))
+        desk.take_up()
+        return answer
+
+    assert told(1, "What do you know about Gerlinde Huber?") == "Nothing is remembered about what the person asks."
+    shown = told(2, "Forget everything about Jonas Weber")
+    assert "`forget_about`" in shown
+    assert shown.count("waters the plants") == 1
+    assert "the cello" in told(5, "What do you know about Gerlinde Huber? And what does Kim play?")
+    assert "Forget" not in told(3, "What do you know about Jonas Weber?")
+    told(4, "Forget everything about Kim. Jonas moved to Bergen.")
+    desk.close()
+    assert {text for _, text in said(home)} == {
+        "What do you know about Gerlinde Huber?",
+        "What do you know about Jonas Weber?",
+        "What do you know about Gerlinde Huber? And what does Kim play?",
+        "Forget everything about Kim. Jonas moved to Bergen.",
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,3 +156,80 @@ def test_german_clause_is_kept_as_a_sentence_and_learned_once(memory: Memory) ->
 def test_german_date_does_not_end_what_is_to_be_remembered(memory: Memory) -> None:
     item = kept(memory, "Merk dir, dass meine Mutter am 3. November Geburtstag hat. Danke!")
     assert item.content == "Meine Mutter hat am 3. November Geburtstag"
+
+
+NOTES = {
+    "people/Tomás Ferreira.md": "---\naliases: [Tomas]\n---\nFrom Porto. Severe nut allergy, carries an EpiPen.\n",
+    "people/Oma Hilde.md": "---\naliases: [grandmother]\n---\nLives in Görlitz. Likes crime novels and marzipan.\n",
+    "people/Hanna Huber.md": "Hanna Huber has a vineyard and speaks Georgian.\n",
+    "Lisbon.md": "Restaurants from [[Tomás Ferreira]]: O Velho Eurico. 94 euros a night in Graça.\n",
+    "Solar.md": "Two panels, 800 watt inverter, ask the landlord first.\n",
+    "Dal.md": "Red lentils, coconut milk, turmeric, ginger. Freezes well.\n",
+    "Insurance.md": "Household HUK 118 euros, liability 71 euros, notice until 30 September.\n",
+    "Dispossessed.md": "Le Guin, to read, lent by Marta.\n",
+    "Bread.md": "500 g rye flour, 420 g water, 15 g salt, an hour at 220 degrees.\n",
+    "Heating.md": "Boiler pressure 1.5 bar; error F.28 means no ignition.\n",
+}
+
+
+@pytest.fixture
+def noted(home: Path, tmp_path: Path) -> Iterator[Memory]:
+    """A memory with notes of a person."""
+    for name, text in NOTES.items():
+        path = tmp_path / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(tmp_path / "notes")
+        memory.sync(embed=True)
+        yield memory
+
+
+def known(memory: Memory, text: str) -> list[str]:
+    found = memory.act_on(text)
+    assert found is not None
+    return [line.partition(":")[0] for line in found.lines]
+
+
+@pytest.mark.parametrize(
+    ("asked", "pages"),
+    [
+        ("Gerlinde Huber", []),
+        ("quantum chromodynamics", []),
+        ("my allergies", []),
+        ("Tomás", ["Lisbon", "Tomás Ferreira"]),
+        ("my grandmother", ["Oma Hilde"]),
+        ("Hanna Huber", ["Hanna Huber"]),
+        ("Frau Huber", ["Hanna Huber"]),
+    ],
+)
+def test_only_what_is_about_the_subject_is_told_under_the_name_of_its_note(
+    noted: Memory, asked: str, pages: list[str]
+) -> None:
+    question = f"What do you know about {asked}?"
+    for text in (question, f"Forget everything about {asked}", f"Tell me what you know about {asked}"):
+        noted.observe("user", text, session="s-1")
+    assert sorted(set(known(noted, question))) == pages
+
+
+def test_nothing_else_is_told_in_the_place_of_what_was_forgotten(noted: Memory) -> None:
+    noted.account.forget_about("Tomás", confirmed=True)
+    found = noted.act_on("What do you know about Tomás?")
+    assert found is not None
+    assert found.prompt == "Nothing is remembered about what the person asks."
+
+
+def test_what_somebody_said_of_themselves_is_told_and_not_what_is_noted_of_others(noted: Memory) -> None:
+    noted.remember("I am allergic to penicillin", type="fact")
+    assert [line[:27] for line in known(noted, "What do you remember about my allergies?")] == [
+        "I am allergic to penicillin"
+    ]
+
+
+def test_who_wants_everything_about_somebody_forgotten_is_told_of_the_call_for_that(noted: Memory) -> None:
+    everything = noted.act_on("Forget everything about Tomás Ferreira")
+    one = noted.act_on("Forget that the boiler has a pressure of 1.5 bar")
+    assert everything is not None
+    assert one is not None
+    assert "`forget_about`" in everything.answer
+    assert "`forget_about`" not in one.answer

@@ -77,6 +77,19 @@ def test_only_today_and_yesterday_are_recent_and_at_most_fifty(memory: Memory, c
     assert all(each.startswith("turn") for each in recent)
 
 
+def test_what_only_asks_and_was_not_answered_is_no_recent_conversation(memory: Memory) -> None:
+    memory.observe("user", "Where is the spare key?", session="a")
+    memory.observe("user", "Tell me about the cargo bike", session="a")
+    memory.observe("user", "Can you note that the tyre is flat since I hit a kerb", session="a")
+    memory.observe("user", "Show me the plan for the shed", session="b")
+    memory.observe("assistant", "First the floor, then the walls.", session="b")
+    told = load(memory).to_prompt()
+    assert "spare key" not in told
+    assert "about the cargo bike" not in told
+    for part in ("hit a kerb", "plan for the shed", "First the floor"):
+        assert part in told
+
+
 def test_day_begins_at_midnight_of_the_home(home: Path, clock: SettableClock) -> None:
     home.mkdir()
     (home / "memfolio.toml").write_text('timezone = "Pacific/Auckland"\n')

@@ -15,9 +15,10 @@ from memfolio.index.database import Connection
 from memfolio.index.index import Index
 from memfolio.index.lookup import around, newest_rows, overview
 from memfolio.index.read_files import DIGEST
-from memfolio.index.search import SUPERSEDED, Filter, Sieve, TurnColumns, matches, matches_any
+from memfolio.index.search import BEGINNING, SUPERSEDED, Filter, Sieve, TurnColumns, matches, matches_any
 from memfolio.index.vectors import Scan, neighbours
 from memfolio.recall.current import asks_now
+from memfolio.recall.hit import PEOPLE, states_nothing
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question
 from memfolio.settings import Ranking
@@ -82,6 +83,29 @@ class Candidates:
         near = {row: AGREEING * SURE * score / best for row, score in self.text.items()} if best > 0 else {}
         near |= {row: share * score for row, score in self.vector.items() if share == 1 or row not in near}
         return replace(self, vector=near, is_worded=share < 1 or not self.vector)
+
+    def unanswered(self, asking: Container[int]) -> frozenset[int]:
+        """The questions of a person, those `asking` the same as now among them, that nobody else answers at once."""
+        turns = self.turns
+
+        def is_question(row: int) -> bool:
+            text = turns[row].text
+            is_a_persons = (turns[row].role or "").casefold() in PEOPLE
+            return is_a_persons and (row in asking or (len(text) < BEGINNING and states_nothing(text)))
+
+        def is_answered(row: int) -> bool:
+            role = turns[row].role
+            return any(distance == 1 and turns[other].role != role for other, distance in self.near[row])
+
+        rows = filter(is_question, filter(turns.__contains__, self.near))
+        return frozenset(row for row in rows if not is_answered(row))
+
+    def apart(self, rows: Set[int]) -> Candidates:
+        """The same, in which these rows say nothing of those around them, nor of their session."""
+        near = {
+            row: [pair for pair in pairs if pair[0] not in rows] for row, pairs in self.near.items() if row not in rows
+        }
+        return replace(self, near=near, turns={**self.turns, **{r: self.turns[r]._replace(session=None) for r in rows}})
 
     @property
     def sure(self) -> Set[int]:

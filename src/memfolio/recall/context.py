@@ -60,11 +60,11 @@ class Situation:
 
     def speaker(self, prompt: str) -> str | None:
         """Return whom a prompt means by `I` and `my`: the user, if known and if it says so."""
-        return self.user if _speaks_of_self(prompt) else None
+        return self.user if speaks_of_self(prompt) else None
 
     def is_unknown_speaker(self, prompt: str) -> bool:
         """Whether somebody says `I` or `my` of whom nothing is known."""
-        return self.user is None and _speaks_of_self(prompt)
+        return self.user is None and speaks_of_self(prompt)
 
     def nearness(self, memory: MemoryItem, weights: Packing) -> float:
         """Return the factor for a memory's score: 1 if it is unrelated to the situation."""
@@ -86,7 +86,7 @@ class Situation:
         return sum(bool(words) and words <= known for words in {frozenset(_words(each)) for each in self.topics})
 
 
-def _speaks_of_self(prompt: str) -> bool:
+def speaks_of_self(prompt: str) -> bool:
     return not words("own").isdisjoint(_WORD.findall(prompt.casefold()))
 
 
@@ -543,7 +543,7 @@ class _Composer:
         hits = self._searcher.recall(query, ranking)
         self._degraded.update(dict.fromkeys(hits.degraded))
         shown = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known and not hit.only_asks]
-        shown = [hit for hit in shown if folded(hit.memory.content) != folded(text)][:most]
+        shown = [hit for hit in shown if folded(hit.memory.content) != folded(text) and not hit.is_asked][:most]
         if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
             shown = [hit for hit in shown if hit.memory.user is None]
         return shown if self._searcher.fits(shown, ease, ranking.fits) else []

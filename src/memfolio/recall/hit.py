@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memfolio.recall.dates import pattern
-from memfolio.text import FUNCTION_WORDS, estimate_tokens, sentence_pattern
+from memfolio.recall.dates import pattern, words
+from memfolio.text import FUNCTION_WORDS, estimate_tokens, sentence_pattern, sentences
 from memfolio.types import EMPTY, MemoryItem, frozen
 
 # A long memory shortened to the sentences that a question is about. Pure.
@@ -116,8 +116,12 @@ def _piece(sentence: str, start: int, end: int) -> str:
 MARKS = ("?", "？")
 WRITTEN = ("N-", "P-")
 """With which the ids of parts of notes and pages begin: a question in them is left open, and was asked of nobody."""
+PEOPLE = ("user", "human")
+"""The roles of whoever talks with an assistant."""
 SHORT = 15
 """Words up to which a question is no more than one."""
+MOST_ASKED = 500
+"""Characters of a text from which on it is read as telling something."""
 UNMARKED, ENDS = 100, (".", "!", "…", ":")
 """Characters up to which somebody may have left a question mark out, and how texts end that lack none."""
 NAMES = 2
@@ -135,6 +139,31 @@ def asks(text: str) -> bool:
     """Whether a text ends in a question mark, or is one short sentence that begins like a question."""
     text = text.rstrip()
     return text.endswith(MARKS) or (len(text) <= UNMARKED and text[-1:] not in ENDS and _asks(text.lower()))
+
+
+@lru_cache(KEPT)
+def states_nothing(text: str) -> bool:
+    """Whether all sentences of a text, which are short, only ask for something."""
+    if len(text) > MOST_ASKED:
+        return False
+    said = [part.lower() for part in sentences(pattern("greeting").sub(" ", text))]
+    parts = [part for part in said if not words("polite").issuperset(re.findall(r"\w+", part))]
+    if not parts or not all(map(_only_asks, parts)):
+        return False
+    from memfolio.learn.learned import Turn
+    from memfolio.learn.rules import learn
+
+    return not learn([Turn(content=text, speaker=PEOPLE[0])]).statements
+
+
+def _only_asks(sentence: str) -> bool:
+    first, comma, _ = sentence.partition(",")
+    # "Grandma is 88 now, what would she like?" tells something before it asks.
+    opening = first if comma and len(first.split()) > NAMES else sentence
+    requests = pattern("asked_for").match(opening)
+    is_asking = requests or (asks(sentence) and (opening is sentence or _asks(opening)))
+    is_short = len(sentence.split(maxsplit=SHORT)) <= SHORT
+    return bool(is_asking) and is_short and pattern("told_by_the_way").search(sentence) is None
 
 
 def names_something(text: str) -> bool:
@@ -194,11 +223,16 @@ class Hit:
 
     @property
     def is_question(self) -> bool:
-        """Whether it is a single short question or words to search for, which alone tell nothing."""
+        """Whether it only has short questions, or words to search for, which tell nothing."""
         memory = self.memory
         if memory.id.startswith(WRITTEN):
             return False
-        return is_short_question(memory.content) or (bool(memory.role) and names_something(memory.content))
+        return states_nothing(memory.content) or (bool(memory.role) and names_something(memory.content))
+
+    @property
+    def is_asked(self) -> bool:
+        """`is_question`, of somebody who asks an assistant."""
+        return (self.memory.role or "").casefold() in PEOPLE and self.is_question
 
     @property
     def snippet(self) -> str:

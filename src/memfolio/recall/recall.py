@@ -302,7 +302,7 @@ class Search:
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
     ) -> tuple[Candidates, dict[int, str], frozenset[int]]:
-        """The candidates, how they begin, and those that merely repeat the question.
+        """The candidates, how they begin, and those that merely repeat the question or ask something nobody answered.
 
         While these are most, the search is widened.
         """
@@ -319,8 +319,10 @@ class Search:
                 texts |= self._read(cut, partial(beginnings, most=most))
             found = echoes(texts, asked) if ranking.echo else ()
             echoing = frozenset(row for row in found if _was_asked(turns[row], texts[row]))
+            alone = candidates.unanswered(echoing) if ranking.echo else frozenset()
+            echoing |= alone
             if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
-                return candidates, texts, echoing
+                return candidates.apart(alone) if alone else candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 

@@ -156,7 +156,7 @@ class Searcher:
         self._watcher = Watcher(vault, self.indexes)
         vault.subscribe(self._follow, of_many=True)
         if background and vault.config.watch:
-            self._watcher.start()
+            self.keep_up()
 
     def indexes(self) -> list[Index]:
         """The indexes that this agent may read, its own first: nothing else is ever asked."""
@@ -234,6 +234,14 @@ class Searcher:
     def _follow(self, *records: Record) -> None:
         self._scope.follow(*records)
         self._notify()
+
+    def keep_up(self) -> None:
+        """Notice edits of files from now on; where watching is switched off, look for edits of notes just once."""
+        if self._vault.config.watch:
+            self._watcher.start()
+            return
+        for index in self._scope.indexes():
+            index.notes.mark_behind()
 
     def prepare(self) -> None:
         """Be ready to follow what is about to be written."""

@@ -46,6 +46,9 @@ _MASKED = re.compile(
 )
 """Code, quoted lines and quotations."""
 _START = re.compile(r"[\s\-*•–—]*")
+COURTESY = 2
+"""Words of a sentence that only thanks or greets."""
+ASKING = frozenset(TriggerRequest) - {TriggerRequest.REMEMBER}
 _SIGNS = " \t\n\r.,!?…;:。！？，、："
 _REQUESTS = {TriggerRequest(name): re.compile(f"(?ix)(?:{pattern})") for name, pattern in PHRASES["requests"].items()}
 AROUND = {name: re.compile(pattern) for name, pattern in PHRASES["around"].items()}
@@ -94,6 +97,13 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         if begin and begin.end() < end:
             yield begin.end(), end
         start = end
+
+
+def only_asks(text: str, phrases: Triggers, kinds: Iterable[TriggerRequest] = ASKING) -> bool:
+    """Whether a message only asks the memory for something: to forget, to reflect or to look something up."""
+    parts = [part for start, end in _sentences(text) if len((part := text[start:end]).split()) > COURTESY]
+    asked = [detect(part, phrases) for part in parts]
+    return bool(asked) and all(each is not None and each.kind in kinds for each in asked)
 
 
 def _trigger(
@@ -170,6 +180,7 @@ def _around(text: str, masked: str, at: int, end: int) -> Trigger | None:
     return Trigger(kind=TriggerRequest.FORGET, object=found, phrase=text[match.start() : match.end()].strip())
 
 
-def advice(kind: TriggerRequest, *, is_empty: bool) -> str:
+def advice(kind: TriggerRequest, *, is_empty: bool, phrase: str = "") -> str:
     """What is said of what a request brought, which may be nothing so far."""
-    return str(PHRASES["answers"][f"no_{kind}" if is_empty else kind.value])
+    is_all = kind is TriggerRequest.FORGET and AROUND["all"].search(phrase)
+    return str(PHRASES["answers"][f"no_{kind}" if is_empty else f"{kind}_all" if is_all else kind.value])

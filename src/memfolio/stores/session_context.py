@@ -17,7 +17,7 @@ from memfolio.index.search import Filter
 from memfolio.recall import query
 from memfolio.recall.context import REMINDERS, alert_section, unread
 from memfolio.recall.fence import bullet, fenced
-from memfolio.recall.hit import snippet
+from memfolio.recall.hit import snippet, states_nothing
 from memfolio.recall.pack import ContextLine, ContextSection, named, pack
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
@@ -239,7 +239,8 @@ def _telling(recent: Iterable[MemoryItem]) -> Iterator[MemoryItem]:
         following = later.get(each.session)
         is_answered = following is not None and following.role == "assistant"
         later[each.session] = each
-        if each.role != "user" or is_answered or not each.content.rstrip().endswith(ASKING):
+        is_asking = each.content.rstrip().endswith(ASKING) or states_nothing(each.content)
+        if each.role != "user" or is_answered or not is_asking:
             yield each
 
 

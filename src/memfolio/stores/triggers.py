@@ -8,16 +8,20 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from memfolio.errors import ConflictError, ModelError, PolicyError, RefusedError
+from memfolio.graph.entities import words_of
+from memfolio.index.notes import note_name
 from memfolio.learn.learned import Statement, Turn, drafted
 from memfolio.learn.rules import learn
+from memfolio.learn.words import words
 from memfolio.llm.model import Model
+from memfolio.recall.context import speaks_of_self
 from memfolio.recall.fence import bullet, fenced
-from memfolio.recall.hit import Hits
+from memfolio.recall.hit import Hit, Hits
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, CRITICAL, IDENTITY, Core
 from memfolio.stores.flush import lines, resolved, stated
-from memfolio.stores.requests import AROUND, PHRASES, Trigger, TriggerRequest, advice, detect
+from memfolio.stores.requests import AROUND, PHRASES, Trigger, TriggerRequest, advice, detect, only_asks
 from memfolio.text import clip, terms
 from memfolio.types import (
     DEFAULT_KINDS,
@@ -186,6 +190,9 @@ def _shortened(text: str) -> str:
 # Doing what a person asks for in a conversation: remember, forget, look for. Forgetting is only prepared.
 
 BY = Attribution(actor="bot:trigger-remember", trigger="act_on")
+TIED = frozenset(("text", "entity", "time"))
+"""How something is found that is about a subject for sure, however little it answers."""
+_FULL_NAME = re.compile(r"([A-ZÀ-ÖØ-Þ][\w’'-]+) (?:[A-ZÀ-ÖØ-Þ][\w’'-]+ )*([A-ZÀ-ÖØ-Þ][\w’'-]+)")
 KNOWN, FEW = 12, 3
 """How many memories answer a question about what is known, and how many may be meant that lack a word of it."""
 
@@ -219,7 +226,7 @@ class ActedOn:
     @property
     def advice(self) -> str:
         """What came of it in our own words, without any of what is remembered."""
-        return advice(self.trigger.kind, is_empty=not self.lines)
+        return advice(self.trigger.kind, is_empty=not self.lines, phrase=self.trigger.phrase)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -227,7 +234,13 @@ class ActedOn:
         made = (self.remembered,) if self.remembered else ()
         items = (*made, *self.fits, *self.found)
         known = self.core if self.trigger.kind is TriggerRequest.SEARCH else ()
-        return (*known, *(f"{_shortened(each.content)} [{each.id}]" for each in items))
+        return (*known, *(f"{_title(each)}{_shortened(each.content)} [{each.id}]" for each in items))
+
+
+def _title(item: MemoryItem) -> str:
+    """The name of the note that it is a part of, which may be all that says whom it is about."""
+    page = item.attributes.get("page")
+    return f"{note_name(page)}: " if isinstance(page, str) else ""
 
 
 def act_on(
@@ -252,14 +265,21 @@ def act_on(
     if trigger.kind is TriggerRequest.FORGET:
         return _prepare_to_forget(searcher, trigger, recall)
     if trigger.kind is TriggerRequest.SEARCH:
-        return _look_up(searcher, core, trigger, recall)
+        return _look_up(vault, searcher, core, text, trigger, recall)
     return _remember(vault, searcher, core, trigger, model, session=session, user=user)
 
 
-def _look_up(searcher: Searcher, core: Core, trigger: Trigger, recall: Callable[..., Hits]) -> ActedOn:
-    """What is known: of the person what is newest, with core memory; of anything else what fits its words."""
+def _look_up(
+    vault: Vault, searcher: Searcher, core: Core, text: str, trigger: Trigger, recall: Callable[..., Hits]
+) -> ActedOn:
+    """What is known: of the person what is newest, with core memory; of anything else what is about it for sure."""
     if not AROUND["self"].fullmatch(trigger.object):
-        return ActedOn(trigger=trigger, found=tuple(hit.memory for hit in recall(trigger.object, limit=KNOWN)))
+        asked, fit, phrases = trigger.object, vault.config.recall.fits, vault.config.triggers
+        least = searcher.ease(text) * fit
+        hits = [hit for hit in recall(asked, limit=2 * KNOWN) if is_about(hit, asked, fit, least)]
+        hits = [hit for hit in hits if not only_asks(hit.memory.content, phrases)]
+        is_known = any(hit.fit >= least for hit in hits)
+        return ActedOn(trigger=trigger, found=tuple(hit.memory for hit in hits[:KNOWN]) if is_known else ())
     blocks = core.memory_of(searcher.audible(core.read().text)).blocks
     newest = [hit.memory for hit in recall("", types=(Type.FACT, Type.PREFERENCE), limit=KNOWN)]
     cited = {item.id for block in blocks for item in block.items}
@@ -267,6 +287,38 @@ def _look_up(searcher: Searcher, core: Core, trigger: Trigger, recall: Callable[
     return ActedOn(
         trigger=trigger, core=tuple(item.says for block in blocks for item in block.items), found=tuple(found)
     )
+
+
+def is_about(hit: Hit, asked: str, fit: float, least: float) -> bool:
+    """Whether a hit is about what was asked for, and not about somebody else: it has a word of it, or fits well.
+
+    What people say of themselves where they ask about themselves needs to fit less: no more than `least`.
+    """
+    text = " ".join((*hit.heading, hit.memory.content))
+    is_own, is_told = speaks_of_self(asked), speaks_of_self(text)
+    is_tied = not TIED.isdisjoint(each.strategy for each in hit.why)
+    if hit.only_asks or hit.is_question or not (is_tied or hit.fit >= (least if is_own and is_told else fit)):
+        return False
+    if any(_is_a_namesake(found[1], found[2], text) for found in _FULL_NAME.finditer(asked)):
+        return False
+    return is_told or not is_own or not _is_somebody_elses(hit, asked)
+
+
+def _is_a_namesake(first: str, last: str, text: str) -> bool:
+    """Whether a text is about somebody else of the same family name."""
+    if AROUND["titles"].fullmatch(first) or re.search(rf"\b{re.escape(first)}", text):
+        return False
+    others = rf"\b(?!(?:{AROUND['titles'].pattern})\b)[A-ZÀ-ÖØ-Þ][\w’'-]+ {re.escape(last)}\b"
+    return re.search(others, text) is not None
+
+
+def _is_somebody_elses(hit: Hit, asked: str) -> bool:
+    """Whether it stands on the page of a person, and something of one's own was asked for that is no person."""
+    if not {*words("kin"), *words("offices")}.isdisjoint(words_of(asked)):
+        return False
+    named = (name for name in hit.heading if name.istitle() and words_of(name)[0] in words("first_names"))
+    page = str(hit.memory.attributes.get("page", hit.path))
+    return next(named, None) is not None or AROUND["people"].search(page) is not None
 
 
 def _remember(

@@ -37,7 +37,7 @@ from memfolio.serve.hooks.door import (
 from memfolio.serve.hooks.event import HookEvent, marks_of, turns_of, untold
 from memfolio.serve.hooks.kept import drop, note, read_kept, run, waiting
 from memfolio.serve.hooks.pause import KEEPING, PAUSED, disk_of, is_paused, said_unpaused
-from memfolio.stores.requests import Trigger, advice, detect
+from memfolio.stores.requests import Trigger, TriggerRequest, advice, detect, only_asks
 from memfolio.tend.retention import Tally, note_told, told_before
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import Attribution
@@ -111,15 +111,22 @@ def asked_for(memory: Memory, event: HookEvent) -> Trigger | None:
     return detect(event.words, memory.vault.config.triggers) if is_said else None
 
 
-def promised(memory: Memory, event: HookEvent) -> str:
-    """What an agent is told about what a prompt asks for; what changes anything is done once the prompt is answered."""
+def promised(memory: Memory, event: HookEvent) -> tuple[str, bool]:
+    """What an agent is told about what a prompt asks for, and whether that is all that there is to be told.
+
+    What changes anything is done once the prompt is answered.
+    """
     trigger = asked_for(memory, event)
     if trigger is None:
-        return ""
+        return "", False
     if trigger.kind in KEEPING:
-        return PAUSED if is_paused(memory.vault.config.home, event.folder) else advice(trigger.kind, is_empty=True)
+        told = PAUSED if is_paused(memory.vault.config.home, event.folder) else advice(trigger.kind, is_empty=True)
+        return told, False
     found = memory.act_on(event.words)
-    return found.prompt if found else ""
+    if found is None:
+        return "", False
+    is_done = trigger.kind is TriggerRequest.FORGET or not found.lines
+    return found.prompt, is_done and only_asks(event.words, memory.vault.config.triggers)
 
 
 # What is learned from an agent: its turns as they are said, and what a conversation held before it is cut.
@@ -134,6 +141,8 @@ def take_up(memory: Memory, event: HookEvent, name: str) -> tuple[str, ...]:
     Doing it twice changes nothing.
     """
     if event.act in ROLES:
+        if event.act == PROMPT and only_asks(event.words, memory.vault.config.triggers, (TriggerRequest.FORGET,)):
+            return ()  # who wants something forgotten does not want to read of it in what was said
         noted = _note(memory, event, name)
         if (trigger := asked_for(memory, event)) and trigger.kind in KEEPING:
             # What is kept on purpose is no turn, so it is given no conversation to belong to.
@@ -193,10 +202,10 @@ def warned(answer: bytes, event: HookEvent | None, trouble: str) -> bytes:
 
 
 class Desk:
-    """Answers for one home. Threads may share it."""
+    """Answers for one home; one that `stays` open notices edits of its files and notes. Threads may share it."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, home: Path, *, stays: bool = False) -> None:
+        self._home, self._stays = home, stays
         self._memories: dict[tuple[str | None, Project | None], Memory] = {}
         self._settings: Stamp | None = None
         self._opening, self._taking = threading.Lock(), threading.Lock()
@@ -213,7 +222,7 @@ class Desk:
 
     def answer(self, event: HookEvent) -> bytes:
         """What the host is told, in its own form."""
-        text, asked = None, ""
+        text, asked, is_all = None, "", False
         if event.act == START and event.source != "resume":
             self._told[event.session] = set()
         elif event.act != END:
@@ -221,9 +230,12 @@ class Desk:
         if not event.can_be_told:
             return json.dumps({"decision": "block", "reason": ASK}).encode() if self._asks(event) else EMPTY
         try:
-            text = self._begin(event) if event.act == START else self._remind(event)
             self._catch_up(event)
-            asked = promised(self._memory(event), event)
+            asked, is_all = promised(self._memory(event), event)
+            if event.act == START:
+                text = self._begin(event)
+            elif not is_all:
+                text = self._remind(event)
         except MemfolioError as error:
             note(self._home, error.message)
         if text or (event.act == PROMPT and event.words):
@@ -383,6 +395,8 @@ class Desk:
                     config = load_config(self._home, overrides=given | {"embedding_provider": "none"})
                 vault = Vault.open(config=config)
                 self._memories[asked] = Memory(vault, config.agent, background=False, project=project)
+            if self._stays:
+                self._memories[asked].searcher.keep_up()
             return self._memories[asked]
 
     def embed(self, enough: Callable[[], bool]) -> None:

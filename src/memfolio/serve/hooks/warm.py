@@ -98,7 +98,7 @@ class Warm:
     """One such process: the socket it listens at, what must be said first there, and the desk that answers."""
 
     def __init__(self, home: Path, listener: socket.socket, token: bytes = b"") -> None:
-        self._home, self._listener, self._token, self._desk = home, listener, token, Desk(home)
+        self._home, self._listener, self._token, self._desk = home, listener, token, Desk(home, stays=True)
         self._work, self._over = threading.Event(), threading.Event()
         self._last = time.monotonic()
 
