@@ -255,20 +255,25 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         still = pauses.pauses(config.home, now)
         words = [f"Ended the pause {f'of {each.folder}' if each.folder else 'everywhere'}." for each in ended]
         if ended and not still:
-            words.append(f"What is said is kept again in {config.home}.")
+            words.append(f"Conversations are recorded again in {config.home}.")
         words = words or [f"There was no such pause of {config.home}."]
         return Answer({"paused": still}, [*words, *(_paused(each, config) for each in still)])
     made = pauses.pause(config.home, folder, now, _span(for_))
     lines = [
         _paused(made, config),
-        f"This pauses the home {config.home} and no other; what it remembers is still recalled. {_ends(made, config)}.",
+        f"This pauses the home {config.home} and no other; what it remembers is still recalled."
+        + (f" {_ends(made, config)}." if made.until else ""),
     ]
     return Answer({"paused": pauses.pauses(config.home, now)}, lines)
 
 
 def _ends(each: Pause, config: Config) -> str:
     """Say how to end this pause; ending a pause of everything also ends those of folders."""
-    return f"`{command_for(config.home, 'pause', *([each.folder] if each.folder else []), '--off')}` ends it"
+    return f"`{_off(each, config)}` ends it"
+
+
+def _off(each: Pause, config: Config) -> str:
+    return command_for(config.home, "pause", *([each.folder] if each.folder else []), "--off")
 
 
 def _span(text: str | None) -> timedelta | None:
@@ -286,9 +291,9 @@ def _span(text: str | None) -> timedelta | None:
 
 
 def _paused(each: Pause, config: Config) -> str:
-    where = f"in {each.folder}" if each.folder else "anywhere"
-    until = local(datetime.fromisoformat(each.until), config.zone) if each.until else ""
-    return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
+    where = f" in {each.folder}" if each.folder else ""
+    until = local(datetime.fromisoformat(each.until), config.zone) if each.until else f"`{_off(each, config)}`"
+    return f"Paused: no conversation{where} is recorded until {until}."
 
 
 def paused(config: Config) -> dict[str, str]:
