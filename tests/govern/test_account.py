@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -143,3 +144,44 @@ def test_what_is_on_the_same_subject_is_not_why_something_was_said(home: Path) -
             assert memory.account.why(said).memories == (), said
         memory.observe("assistant", "Alex has two children, as far as I know", session="s-1")
         assert memory.account.why("Alex has two children").memories == ()
+
+
+def test_time_of_changes_may_be_named_in_words(home: Path) -> None:
+    clock = SettableClock(START)
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
+        memory.remember("Alex prefers tea")
+        clock.advance(days=1)
+        memory.remember("Kim keeps bees")
+
+        def kept(when: str) -> list[str]:
+            return groups(memory.account.changed(when=when)).get("remembered", [])
+
+        assert kept("yesterday") == ["Alex prefers tea"]
+        assert kept("today") == ["Kim keeps bees"]
+        assert kept("this week") == kept("since Monday") == ["Kim keeps bees", "Alex prefers tea"]
+        with pytest.raises(InputError, match="is not a time"):
+            memory.account.changed(when="when I was young")
+        with pytest.raises(InputError, match="twice"):
+            memory.account.changed(when="today", since=START)
+
+
+def test_turns_of_a_conversation_share_a_line_and_edited_notes_are_named(home: Path) -> None:
+    notes = home.parent / "notes"
+    notes.mkdir()
+    old, new = notes / "old.md", notes / "new.md"
+    for each in (old, new):
+        each.write_text("Something.\n")
+    os.utime(old, (0, 0))
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        for number in range(3):
+            memory.observe("user", f"turn {number}", session="long")
+        memory.observe("user", "another", session="short")
+        found = memory.account.changed()
+        [said] = [each for each in found.groups if each.deed == "said"]
+        assert [(each.session, each.count, each.last.summary) for each in said.conversations] == [
+            ("short", 1, "another"),
+            ("long", 3, "turn 2"),
+        ]
+        assert (found.notes, [each.path for each in found.newest_notes]) == (1, [str(new.resolve())])
+        assert all("agent.toml" not in each.summary[:20] for group in found.groups for each in group.newest)

@@ -373,3 +373,15 @@ def test_few_known_words_are_all_named_and_far_ones_not_suggested(cli: Run, sett
 def test_service_status_says_that_nothing_is_installed(cli: Run, settled: None) -> None:
     cli("init")
     assert "has no service for this home" in cli("service", "status", "--platform", "systemd")
+
+
+def test_changes_of_a_time_in_words_name_notes_and_fold_turns(cli: Run, watched: Path) -> None:
+    for text in ("hello", "how are you"):
+        cli("observe", "user", text, "--session", "s-1")
+    told = cli("changed", "this", "week")
+    assert "notes added or edited: 1\n  20" in told
+    assert str(watched / "kim.md") in told
+    assert "2 turns of conversation s-1, the last: #5  how are you" in told
+    assert "hello" not in told
+    assert "which folders of notes are searched" in told
+    assert "is not a time" in cli("changed", "gibberish", status=2)

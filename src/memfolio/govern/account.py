@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.recall.dates import moment_of
 from memfolio.types import Action, Attribution, MemoryItem, frozen
+from memfolio.vault.folders import notes_below
 from memfolio.vault.past.past import Past
 from memfolio.vault.past.view import BOOKKEEPING, TrailEntry, TrailFilter
+from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:
     from memfolio.govern.gate import Gate
@@ -33,11 +36,11 @@ Statements on the same subject reach about twice that fit, and what a statement 
 """
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
-COUNTED = "counted"
+SAID, COUNTED = "said", "counted"
 DEEDS = {
     "remembered": "kept on purpose",
     "imported": "imported",
-    "said": "turns of conversations",
+    SAID: "turns of conversations",
     "learned": "learned and summed up",
     "known": "facts, rules and cases",
     "changed": "corrected and changed",
@@ -65,6 +68,15 @@ _BY_ACTION = {
 
 
 @frozen
+class Conversation:
+    """What was said in one conversation: how many changes, and the newest of them."""
+
+    session: str | None
+    count: int
+    last: TrailEntry
+
+
+@frozen
 class ChangeGroup:
     """Changes of one sort, newest first."""
 
@@ -72,6 +84,16 @@ class ChangeGroup:
     words: str
     count: int
     newest: tuple[TrailEntry, ...]
+    conversations: tuple[Conversation, ...] = ()
+    """Of turns: the newest conversations in which they were said."""
+
+
+@frozen
+class ChangedNote:
+    """A watched note that was written in a period; whether it was new then is not known."""
+
+    path: str
+    at: datetime
 
 
 @frozen
@@ -82,6 +104,9 @@ class Changes:
     until: datetime
     count: int
     groups: tuple[ChangeGroup, ...]
+    notes: int = 0
+    """How many watched notes were added or edited; no change of the home, since they are only read."""
+    newest_notes: tuple[ChangedNote, ...] = ()
 
 
 @frozen
@@ -126,12 +151,20 @@ class MemoryAccount:
         self._vault, self._searcher, self._agent, self._audit, self._gate = vault, searcher, agent, audit, gate
         self._recall, self._explain, self._forget, self._facts = recall, explain, forget, facts
 
-    def changed(self, since: datetime | None = None, until: datetime | None = None, limit: int = 5) -> Changes:
+    def changed(
+        self, since: datetime | None = None, until: datetime | None = None, limit: int = 5, when: str | None = None
+    ) -> Changes:
         """What changed since a time, a week ago where none is named: remembered, learned, corrected, forgotten.
 
-        Of each sort the newest `limit` changes are told, with their numbers, by which they can be undone.
+        Of each sort the newest `limit` changes are told, with their numbers, by which they can be undone. `when` names
+        the time in words instead: "this week", "yesterday", "since Monday".
         """
-        end = until or self._vault.home.now()
+        now = self._vault.home.now()
+        if when is not None:
+            if since or until:
+                raise InputError("a time is named twice", hint="give it in words, or as since and until")
+            since, until = self._period(when, now)
+        end = until or now
         start = since or end - USUAL
         if start > end:
             raise InputError("that time is over before it begins", hint="since is the earlier of the two")
@@ -139,8 +172,37 @@ class MemoryAccount:
         groups = []
         for deed, words in DEEDS.items():
             if some := [each for each in found if deed_of(each) == deed]:
-                groups.append(ChangeGroup(deed=deed, words=words, count=len(some), newest=tuple(some[:limit])))
-        return Changes(since=start, until=end, count=len(found), groups=tuple(groups))
+                talks = _conversations(some)[:limit] if deed == SAID else []
+                newest = tuple(some[:limit])
+                groups.append(
+                    ChangeGroup(deed=deed, words=words, count=len(some), newest=newest, conversations=tuple(talks))
+                )
+        notes = sorted(self._notes(start, end), key=lambda each: each.at, reverse=True)
+        return Changes(
+            since=start,
+            until=end,
+            count=len(found),
+            groups=tuple(groups),
+            notes=len(notes),
+            newest_notes=tuple(notes[:limit]),
+        )
+
+    def _period(self, when: str, now: datetime) -> tuple[datetime, datetime]:
+        """The beginning of a time that is named in words, and its end, which is not ahead."""
+        zone, text = self._vault.home.zone, check_string("when", when)
+        start, end = moment_of(text, now, zone, end=False), moment_of(text, now, zone, end=True)
+        if start is None or end is None:
+            hint = "name it like this week, yesterday, since Monday or last 3 days"
+            raise InputError(f"{text[:40]!r} is not a time", hint=hint)
+        return start, now if start == end else min(end, now)
+
+    def _notes(self, start: datetime, end: datetime) -> Iterator[ChangedNote]:
+        """The watched notes whose files were written between two times."""
+        for folder in {each for agent in (self._agent, SHARED) for each in self._vault.settings(agent).watches}:
+            for path, note in (notes_below(folder) or {}).items():
+                at = datetime.fromtimestamp(note.stamp.mtime_ns / 1e9, UTC)
+                if start <= at <= end and not note.problem:
+                    yield ChangedNote(path=path, at=at)
 
     def _between(self, start: datetime, end: datetime) -> Iterator[TrailEntry]:
         before: int | None = None
@@ -235,6 +297,14 @@ def _is_own_word(item: MemoryItem, said: str) -> bool:
     return item.role == "assistant" and said.casefold() in item.content.casefold()
 
 
+def _conversations(turns: Iterable[TrailEntry]) -> list[Conversation]:
+    """The conversations of turns that come newest first."""
+    found: dict[str | None, list[TrailEntry]] = {}
+    for each in turns:
+        found.setdefault(each.session, []).append(each)
+    return [Conversation(session=name, count=len(said), last=said[0]) for name, said in found.items()]
+
+
 def deed_of(entry: TrailEntry) -> str:
     """Return the group that a change belongs to."""
     if entry.trigger in BOOKKEEPING:
@@ -248,7 +318,7 @@ def deed_of(entry: TrailEntry) -> str:
     if any("/knowledge/" in path for path in entry.paths):
         return "known"
     if entry.trigger in ("observe", "hook"):
-        return "said"
+        return SAID
     is_kept = [path.startswith(("agents/", "shared/")) and not path.endswith("/agent.toml") for path in entry.paths]
     if not any(is_kept):
         return "kept up"

@@ -232,7 +232,7 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
             document = {"folders": [picked(each, FOLDER) for each in found]}
             return Answer(document, lines or ["No folder of notes is watched; `memfolio watch DIR` begins with one."])
         change = memory.notes.stop if stop else memory.notes.watch
-        done = change(folder.expanduser(), dry_run=dry_run, by=PERSON)
+        done = change(folder.expanduser(), dry_run=dry_run, by=replace(PERSON, trigger="watch"))
         embedded, home = _embedded(options, memory, dry_run=dry_run or stop), memory.vault.config.home
     seq, be = seq_of(done), "is" if done.notes == 1 else "are"
     if stop:

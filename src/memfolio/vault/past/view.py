@@ -455,6 +455,8 @@ class View:
             return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
         if line.about:
             return _taken_back(line.about)
+        if line.by.trigger == "watch":
+            return f"which folders of notes are searched, in {' '.join(line.paths)}"
         if line.by.trigger == "import" and line.action is Action.RESTORE:
             return f"brought back {counted(len(line.paths), 'file')} of an export"
         if line.by.trigger == "import" and line.action is not Action.APPEND and (words := _imported(line)):
