@@ -112,6 +112,16 @@ REACHING_IN = {
 """Who keeps tokens without opening the vault; and whoever names the folder of the home: to tell indexes apart, to
 watch it, to show it, to open it for another agent, to copy it, and to keep clear of it. May only become fewer."""
 
+EXPRESSIONS = "expression.py"
+"""The one parser of expressions: small languages give it their tokens and operators."""
+OTHER_PLACES = {
+    "serve/install/files.py": "edits the JSON with comments of other programs in place",
+    "exchange/sources/json_source.py": "passes over the space between the values of a stream",
+    "stores/requests.py": "looks for requests in sentences",
+    "recall/rank.py": "looks at the word that stands behind a match",
+}
+"""Who else matches a pattern at a place in a text, and why that reads no expression."""
+
 
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
@@ -246,6 +256,36 @@ def test_environment_is_read_only_by_the_configuration() -> None:
     readers = {"os.environ", "os.getenv", "os.environb"}
     found = {name_of(path) for path in FILES if readers & (read(path).attributes | read(path).imports)}
     assert found <= {"config.py", HOOK}
+
+
+def walks_tokens(tree: ast.AST) -> bool:
+    """Whether code goes through a text by itself: it matches tokens at a place, or knows a parenthesis by its sign."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            if any(
+                isinstance(side, ast.Constant) and side.value in ("(", ")") for side in (node.left, *node.comparators)
+            ):
+                return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name, args = node.func.attr, [ast.unparse(each) for each in node.args]
+            if (name == "match" and args[1:] and re.search(r"\b(?:at|pos|position|place)$", args[1])) or (
+                name in ("take", "expect") and {"'('", "')'"} & {*args}
+            ):
+                return True
+    return False
+
+
+def test_one_module_walks_the_tokens_of_expressions() -> None:
+    walking = {name_of(path) for path in FILES if walks_tokens(ast.parse(path.read_text("utf-8")))}
+    assert walking == {EXPRESSIONS, *OTHER_PLACES}
+
+
+@pytest.mark.parametrize(
+    "code", ["_TOKEN.match(text, at)", "self._token.match(self.text, self.at)", "sign == '('", "reader.take('(')"]
+)
+def test_the_expression_test_sees_a_parser(code: str) -> None:
+    assert walks_tokens(ast.parse(code))
+    assert not walks_tokens(ast.parse("_TOKEN.match(text); self.match(_NAME); '(' in text"))
 
 
 @pytest.mark.parametrize(

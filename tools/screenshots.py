@@ -13,7 +13,7 @@ from zlib import compress, crc32
 import numpy as np
 from playwright.sync_api import Page
 
-from tests.serve.page.browser import chromium, served, signed_in
+from tests.serve.page.browser import CHROMIUM, MISSING, chromium, served, signed_in
 from tests.serve.page.world import furnish
 
 FOLDER = Path(__file__).parent.parent / "docs" / "page"
@@ -120,4 +120,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if CHROMIUM is None:
+        sys.exit(MISSING)
     main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER)

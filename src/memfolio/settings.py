@@ -223,7 +223,7 @@ class Ranking:
     trust: float = 0.1  # the share by which what no person and no agent of theirs wrote ranks lower
     expired: float = 0.3  # the share by which what is no longer true, or not yet, ranks lower
     fading: float = 0.2  # the share by which a fading memory ranks lower
-    dormant: float = 1.0  # the part of a dormant memory's score an awake one must reach to keep it out of sight
+    dormant: float = 0.6  # the part of the best awake memory's score that a dormant one must have to be in sight
     originals: bool = setting(True)
     """Whether what was learned from a conversation is left to those who ask for its kind, type, tag or entity."""
     summaries: float = 0.3  # the share by which what only sums up other memories ranks lower

@@ -185,3 +185,19 @@ def test_turns_of_a_conversation_share_a_line_and_edited_notes_are_named(home: P
         ]
         assert (found.notes, [each.path for each in found.newest_notes]) == (1, [str(new.resolve())])
         assert all("agent.toml" not in each.summary[:20] for group in found.groups for each in group.newest)
+
+
+def test_what_somebody_else_is_or_does_is_not_why_something_was_said(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Robin plays the cello")
+        memory.observe("user", "I moved to Bergen last spring", user="Alex", session="s-1")
+        (home / "agents/main/Tom.md").write_text("# Tom\n\nMary teaches him the violin.\n", encoding="utf-8")
+        memory.sync(embed=True)
+        for said, reason in {
+            "Robin plays the cello well": "Robin plays the cello",
+            "The cello is played by Robin": "Robin plays the cello",
+            "Alex moved to Bergen": "I moved to Bergen last spring",
+            "Tom learns the violin": "Mary teaches him the violin.",
+            "Kim plays the cello": None,
+        }.items():
+            assert [each.memory.content for each in memory.account.why(said).memories] == [reason][: reason is not None]

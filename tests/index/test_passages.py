@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memfolio.index.read_files import Passage, body_text, cut_passages, front_matter
+from memfolio.index.read_files import Passage, body_text, cut_passages
 from memfolio.text import estimate_tokens
+from memfolio.vault.sections import front_matter
 from tests.conftest import many
 
 PIECES = st.sampled_from(

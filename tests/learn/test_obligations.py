@@ -74,3 +74,32 @@ def test_comment_on_what_was_said_is_left_out(content: str, text: str) -> None:
     assert [each.startswith(text) and "awkward" not in each and "lovely" not in each for each, _ in told(content)] == [
         True
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("From now on can you stop with the tables? Whole sentences.", "wants the assistant to stop with the tables"),
+        (
+            "When I ask about recipes, could you leave out the calories?",
+            "wants the assistant to leave out the calories",
+        ),
+        ("Can you give me shorter answers when it's about work?", "shorter answers when it's about work"),
+        ("put a reminder in for me to book the vet for Friday", "wants to be reminded to book the vet"),
+        ("need to send the form off by 9 October", "needs to send the form off by 9 October"),
+        ("We decided no more deliveries on Sundays.", "decided on no more deliveries on Sundays"),
+        ("Decision from today: no meetings before ten.", "decided on no meetings before ten"),
+        ("decided on felt for the lining", "decided on felt for the lining"),
+        ("Lesson learned: check the tide table before we go out.", "learned a lesson: check the tide table"),
+        ("From the 12th I work Mondays and Wednesdays only.", "works Mondays and Wednesdays only from the 12th"),
+        ("moved to the flat on Quay Street last week", "moved to the flat on Quay Street"),
+    ],
+)
+def test_wish_decision_or_duty_is_learned_as_people_type_it(content: str, text: str) -> None:
+    found = learn([Turn(content=content)]).statements
+    assert any(text in each.text for each in found), [each.text for each in found]
+
+
+@pytest.mark.parametrize("content", ["Then don't buy milk.", "Need a new phone.", "Have a nice day on Friday!"])
+def test_what_is_said_for_the_moment_is_no_duty(content: str) -> None:
+    assert learn([Turn(content=content)]).statements == ()

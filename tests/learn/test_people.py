@@ -147,3 +147,40 @@ def test_what_somebody_has_long_been_doing_is_learned(content: str) -> None:
 )
 def test_what_somebody_only_tries_or_waits_for_is_not(content: str) -> None:
     assert texts(content) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("What shall I cook for mum? She can't have cranberries because of her pills.", "The user's mum can't have"),
+        ("Does Priya eat fish? She's allergic to crab.", "Priya is allergic to crab"),
+        ("Very important, Wilf is coeliac.", "Wilf is coeliac"),
+        ("One thing: Mabel is allergic to lupin, she can't eat falafel.", "Mabel can't eat falafel"),
+        ("Tomas, my brother, is a diabetic.", "The user's brother Tomas is a diabetic"),
+        ("Ottilie won't touch seafood.", "Ottilie won't touch seafood"),
+        ("Patch died this afternoon.", "Patch died this afternoon"),
+    ],
+)
+def test_what_concerns_somebody_is_learned_however_it_is_introduced(content: str, text: str) -> None:
+    found = learn([Turn(content=content)]).statements
+    assert any(each.text.startswith(text) for each in found), [each.text for each in found]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Can you write a note to Nora's new teacher? She's allergic to kiwi.",
+        "Is Ann or Ben coming? She's allergic to kiwi.",
+        "Mabel is a pear in the school play.",
+        "Nora has been twice since June.",
+        "Elias has a cold today.",
+    ],
+)
+def test_what_leaves_open_who_or_what_is_meant_is_not(content: str) -> None:
+    assert learn([Turn(content=content)]).statements == ()
+
+
+def test_who_is_known_from_before_is_a_person() -> None:
+    turn = Turn(content="Zuri is a midwife. Quill is a badger this year.")
+    told = {each.text: each.subject for each in learn([turn], people=["Zuri", "Quill"]).statements}
+    assert told == {"Zuri is a midwife": "Zuri"}

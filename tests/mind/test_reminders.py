@@ -58,6 +58,8 @@ def life(tmp_path: Path) -> Iterator[Life]:
         ("in May", "2026-05-01"),
         ("by the end of May", "2026-05-31"),
         ("by the end of March", "2026-03-31"),
+        ("before the end of the month", "2026-03-31"),
+        ("by the end of this week", "2026-03-08"),
         ("tonight", "2026-03-02T18:00"),
     ],
 )
@@ -98,6 +100,8 @@ def test_what_somebody_must_do_by_a_day_comes_up_too(life: Life) -> None:
         ("Just called the plumber, he's coming.", ItemStatus.DONE),
         ("The plumber has fixed the leak. That one is ticked off too.", ItemStatus.DONE),
         ("The plumber is coming. You can drop that reminder.", ItemStatus.DROPPED),
+        ("My landlord says forget the plumber, the leak is his job.", ItemStatus.DROPPED),
+        ("The plumber for the leak is no longer needed.", ItemStatus.DROPPED),
     ],
 )
 def test_reminder_ends_when_somebody_says_that_it_is_done(life: Life, said: str, status: ItemStatus) -> None:
@@ -107,6 +111,12 @@ def test_reminder_ends_when_somebody_says_that_it_is_done(life: Life, said: str,
     assert str(life.reminder.fields["reason"]).startswith("said on 2026-03-03: ")
     task = next(each for each in life.memory.recall("plumber", types=["task"]) if each.memory.id.startswith("M-"))
     assert task.memory.valid_until is not None
+
+
+def test_rent_that_is_paid_ends_a_reminder_for_the_end_of_the_month(life: Life) -> None:
+    life.say("remind me to pay the garage rent before the end of the month, it's 64 pounds and they get cross")
+    life.say("paid the garage, with two hours to spare", at=MONDAY + timedelta(days=1))
+    assert life.reminder.status is ItemStatus.DONE
 
 
 def test_reason_given_with_a_reminder_does_not_keep_it_from_ending(life: Life) -> None:
@@ -125,6 +135,8 @@ def test_reason_given_with_a_reminder_does_not_keep_it_from_ending(life: Life) -
         "A leak called the plumber's nightmare.",
         "Almost called the plumber about the leak.",
         "The wedding cake is sorted.",
+        "Don't forget the plumber and the leak.",
+        "I might cancel the plumber if the leak stops.",
     ],
 )
 def test_reminder_stays_while_nobody_says_that_it_is_done(life: Life, said: str) -> None:

@@ -148,7 +148,7 @@ all of it.
         (f"1. a\n   - timeout: {'9' * 400}d", "line 5: "),
         ("1. a\n   - if: a is", "line 5: the condition 'a is': a value is missing"),
         ("1. a\n   - action: rm -rf /", "line 5: 'rm -rf /' is no action"),
-        ("1. a\n   - action: f(1)", "line 5: the arguments '1' are not like key=value"),
+        ("1. a\n   - action: f(1)", "line 5: the arguments '1': key=value is missing before '1'"),
         ("1. a\n   - on error: panic", "line 5: 'panic' is nothing to do about an error"),
         ("1. a\n   - on error: fallback:", "line 5: 'fallback:' is nothing to do about an error"),
         ("1. a\n   - repeat: perhaps", "line 5: repeat is 'perhaps', not yes or no"),

@@ -138,6 +138,40 @@ def test_successor_of_a_plain_statement_is_found_among_many_others(memory: Memor
     assert [question for question, _, _, value in pairs if value not in first[question]] == []
 
 
+# The newer one is about somebody or something that the question names as well, and about nothing that is asked for.
+ANOTHER_MATTER = [
+    (
+        "What is Ada allergic to again?",
+        "she's allergic to walnuts, Ada I mean, the school knows",
+        "the puppy's here. he's not called Bolt any more, Ada changed her mind on the way, he's Sprocket",
+    ),
+    (
+        "Why am I not fencing?",
+        "I usually fence at the mill on Mondays, with Noor",
+        "the parrot came back. it's no longer afraid, Noor switched the cage on Friday",
+    ),
+    (
+        "Who is the contact at Hallam Rail?",
+        "Ines does the timetable, and Sven at Hallam Rail is the contact",
+        "Sven says Hallam Rail want a fire drill before anything is moved, so Dorset is pushed to 23 May",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "old", "new"), ANOTHER_MATTER)
+def test_a_shared_name_makes_no_matter(memory: Memory, question: str, old: str, new: str) -> None:
+    lines = [old, *(line.format(thing) for thing in THINGS for line in LIFE), new]
+    memory.observe_many(
+        {"role": "user", "content": text, "session": f"s-{nth}", "at": START + timedelta(hours=11 * nth)}
+        for nth, text in enumerate(lines)
+    )
+    memory.sync(embed=True)
+    first = memory.recall(question)[0]
+    assert first.memory.content == old
+    assert not first.replaces
+    assert "What holds now" not in (memory.context(question) or "")
+
+
 def test_what_cannot_be_a_successor_is_not_compared_word_by_word() -> None:
     lines = [line.format(thing) for thing in THINGS for line in LIFE]
     said = [Said("The bins go out on Tuesday.", (0, 0), "user", near=0.9)]

@@ -59,13 +59,14 @@ def test_fading_memory_ranks_lower_than_one_as_good(memory: Memory, clock: Setta
     assert [(hit.memory.id, hit.phase) for hit in hits] == [(fresh.id, "active"), (old.id, "fading")]
 
 
-def test_dormant_memory_shows_only_where_nothing_awake_is_nearly_as_good(memory: Memory, clock: SettableClock) -> None:
+def test_dormant_memory_shows_only_where_it_answers_nearly_as_well(memory: Memory, clock: SettableClock) -> None:
     old = memory.observe("user", "The ferry to Naxos leaves at nine")
+    beside = memory.observe("user", "The ferry was late")
     clock.advance(days=60)
-    assert [hit.phase for hit in memory.recall("ferry Naxos")] == ["dormant"]
+    assert memory.recall("ferry Naxos")[0].phase == "dormant"
     fresh = memory.remember("The ferry to Naxos leaves at ten")
-    assert [hit.memory.id for hit in memory.recall("ferry Naxos")] == [fresh.id]
-    assert {hit.memory.id for hit in memory.recall("ferry Naxos", include="dormant")} == {fresh.id, old.id}
+    assert [hit.memory.id for hit in memory.recall("ferry Naxos")] == [fresh.id, old.id]
+    assert beside.id in {hit.memory.id for hit in memory.recall("ferry Naxos", include="dormant")}
 
 
 @pytest.mark.parametrize("keep", ["pin", "confirm"])

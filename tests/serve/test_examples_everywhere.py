@@ -1,13 +1,16 @@
-"""What README and docs show of recall and context holds at every door: the hook of each host, MCP and HTTP."""
+"""What README and docs ask of a memory is answered alike at every door: the hook of each host, MCP and HTTP."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,7 +18,7 @@ from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.serve.client import Client
 from memfolio.serve.hooks.desk import Desk
-from memfolio.serve.hooks.door import ACTS, TOLD, text_of
+from memfolio.serve.hooks.door import ACTS, PROMPT, text_of
 from memfolio.serve.hooks.event import read_parcel
 from memfolio.serve.http.app import build
 from memfolio.serve.http.gate import ServerNames
@@ -23,62 +26,88 @@ from memfolio.serve.http.server import Limits, listen, server_of
 from memfolio.serve.mcp.caller import Caller
 from memfolio.serve.tokens import Tokens
 from memfolio.verbs.verb import tools_of
-from tests.pages import ROOT, Step, blocks, here, pages, run_step, steps, surroundings
+from tests.pages import ROOT, blocks, here, pages, run_step, steps, surroundings
 from tests.serve.http.conftest import in_thread
 
-ASKED = re.compile(r'memfolio (recall|context) "([^"]+)"(?: --limit \d+)?')
-HIT = re.compile(r"1  (\S.*)")
-BULLET = re.compile(r"- \[[^\]]*\] (?:… )?(?:\w+: )?(.*?)(?: \(.*\))?")
-OWNERS = ROOT / "docs/alerts.md"
-"""Alerts are for the owner, who asks for a context at the command line: what is shown there is told to no agent so."""
+ASKED = re.compile(r"memfolio (?:--home (?P<home>\S+) )?(?P<verb>recall|context|why|changed)\b(?P<words>[^|]*)")
+QUESTIONS = {"recall": "query", "context": "prompt", "why": "text"}
+SHOWN = {"query", "prompt", "limit", "explain"}
+"""What is asked, and options that have no say in what is found: a hook knows no others."""
+CURSOR = "cursor"
+"""Whose agent is told nothing with a prompt, and asks by the tools of MCP."""
+BULLET = re.compile(r"^- \[[^\]]*\] (?:[-\d: ]+ )?(?:\w+: )?(.*?)(?: \(.*\))?$", re.MULTILINE)
 
 
-def answer(step: Step) -> tuple[str, str] | None:
-    """The question that a step asks and what must be in every answer, if it asks one and shows an answer."""
-    asked = ASKED.fullmatch(step.command)
-    if asked is None:
+class Asked(NamedTuple):
+    """What a command asks, as the call of a tool."""
+
+    command: str
+    home: str
+    verb: str
+    arguments: dict[str, Any]
+
+    @property
+    def question(self) -> str:
+        return str(self.arguments.get(QUESTIONS.get(self.verb, ""), ""))
+
+
+def asked_by(command: str) -> Asked | None:
+    """What a command asks of a memory, if anything; an option of the command is an argument of the tool."""
+    found = ASKED.match(command)
+    if found is None:
         return None
-    found = [found[1] for line in step.shown if (found := (HIT if asked[1] == "recall" else BULLET).fullmatch(line))]
-    return (asked[2], found[0]) if found else None
+    words, given, verb = shlex.split(found["words"]), dict[str, Any](), found["verb"]
+    shapes = tools_of("all")[verb].schema["properties"]
+    while words:
+        word = words.pop(0)
+        name = word.removeprefix("--")
+        kind = shapes.get(name, {}).get("type")
+        if name == word:
+            given[QUESTIONS[verb]] = word
+        elif name != "json":  # the only one that is the command's alone
+            given[name] = True if kind == "boolean" else int(words.pop(0)) if kind == "integer" else words.pop(0)
+    command = f"memfolio {verb}{found['words']}".replace(" --json", "").strip()
+    return Asked(command, found["home"] or "home", verb, given)
 
 
-def examples() -> list[Path]:
-    asked = (page for page in pages() for block in blocks(page) if block.language == "console")
-    return [page for page in dict.fromkeys(asked) if page != OWNERS and any(map(answer, all_steps(page)))]
+def asking() -> list[Path]:
+    """The pages on which anything is asked."""
+    commands = (
+        (page, step.command)
+        for page in pages()
+        for block in blocks(page)
+        if block.language == "console"
+        for step in steps(block.text)
+    )
+    return list(dict.fromkeys(page for page, command in commands if asked_by(command)))
 
 
-def all_steps(page: Path) -> Iterator[Step]:
-    for block in blocks(page):
-        if block.language == "console":
-            yield from steps(block.text)
+def texts(verb: str, document: Any) -> list[str]:
+    """What an answer tells, without ids and times."""
+    match verb:
+        case "recall":
+            return [hit["content"] for hit in document["hits"]]
+        case "why":
+            return [each["memory"]["content"] for each in document["memories"]]
+        case "changed":
+            return [change["summary"] for group in document["groups"] for change in group["newest"]]
+    return BULLET.findall((document["text"] if isinstance(document, dict) else document) or "")
 
 
-def by_hook(home: Path, host: str, question: str) -> str:
-    """What an agent of a host is told when a conversation begins, and with its first prompt."""
-    said, desk, told = json.dumps({"session_id": "new", "conversation_id": "new", "prompt": question}), Desk(home), ""
+def by_command(asked: Asked, home: Path) -> list[str]:
+    return texts(asked.verb, json.loads(here(f"{asked.command} --home {home} --json")[1]))
+
+
+def by_mcp(verb: str, arguments: dict[str, Any], home: Path) -> list[str]:
+    caller = Caller(tools_of("all"), lambda: Memory.open(home, speaker="agent", background=False))
     try:
-        for event in (name for act in TOLD for name in ACTS[host] if ACTS[host][name] == act):
-            read = read_parcel(f"0\t1\t{host}\t{event}\n{said}".encode())[2]
-            assert read is not None
-            told += text_of(json.loads(desk.answer(read)))
-    finally:
-        desk.close()
-    return told
-
-
-def by_mcp(home: Path, question: str) -> tuple[str, str]:
-    """What the tools `recall` and `context` answer."""
-    caller = Caller(tools_of("core"), lambda: Memory.open(home, speaker="agent", background=False))
-    try:
-        hits = caller.call("recall", {"query": question}).document["result"]["hits"]
-        context = caller.call("context", {"prompt": question}).document["result"]
+        return texts(verb, caller.call(verb, arguments).document["result"])
     finally:
         caller.close()
-    return hits[0]["content"] if hits else "", json.dumps(context, ensure_ascii=False)
 
 
-def by_http(home: Path, question: str) -> tuple[str, str]:
-    """What the routes of a server on loopback answer."""
+def by_http(verb: str, arguments: dict[str, Any], home: Path) -> list[str]:
+    """What the route of a server on loopback answers."""
     with Memory.open(home, background=False, speaker="owner") as memory:
         secret = Tokens(memory.vault.home).create("doors", "main", "read", now=memory.vault.home.now())[1]
     limits = Limits()
@@ -86,44 +115,59 @@ def by_http(home: Path, question: str) -> tuple[str, str]:
     server = server_of(app, limits, app.state.hall.end_streams)
     with listen("127.0.0.1", 0) as door, in_thread(server, door):
         client = Client(f"http://127.0.0.1:{door.getsockname()[1]}", secret)
-        hits, context = client.recall(query=question)["hits"], client.context(prompt=question)
-    return hits[0]["content"] if hits else "", json.dumps(context, ensure_ascii=False)
+        return texts(verb, getattr(client, verb)(**arguments))
 
 
-@pytest.mark.parametrize("page", examples(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_example_holds_at_every_door(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def by_hook(host: str, question: str, home: Path) -> list[str]:
+    """What an agent is told with a prompt, even if nothing was told when the conversation began."""
+    said, desk = json.dumps({"session_id": "new", "conversation_id": "new", "prompt": question}), Desk(home)
+    try:
+        (name,) = (name for name in ACTS[host] if ACTS[host][name] == PROMPT)
+        event = read_parcel(f"0\t1\t{host}\t{name}\n{said}".encode())[2]
+        assert event is not None
+        return texts("context", text_of(json.loads(desk.answer(event))))
+    finally:
+        desk.close()
+
+
+def differing(asked: Asked, copy: Callable[[], Path]) -> Iterator[str]:
+    """The doors that tell something else than the command; each has a home of its own, for asking leaves traces."""
+    expected = by_command(asked, copy())
+    for door in (by_mcp, by_http):
+        if (told := door(asked.verb, asked.arguments, copy())) != expected:
+            yield f"{door.__name__}: {asked.command!r} tells {told}, not {expected}"
+    if asked.verb not in ("recall", "context") or not asked.arguments.keys() <= SHOWN:
+        return
+    doors = {host: by_hook(host, asked.question, copy()) for host in ACTS if host != CURSOR}
+    if asked.verb == "recall":
+        doors["context"] = by_mcp("context", {"prompt": asked.question}, copy())
+    for name, told in doors.items():
+        if expected and not any(expected[0] in each for each in told):
+            yield f"{name}: {asked.question!r} tells {told}, without {expected[0]!r}"
+        elif told and not expected and asked.verb == "context":
+            yield f"{name}: {asked.question!r} tells {told}, not nothing"
+
+
+@pytest.mark.parametrize("page", asking(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_page_asks_is_answered_alike_at_every_door(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [name for name in os.environ if name.startswith(("MEMFOLIO_", "GIT_"))]:
         monkeypatch.delenv(name)
     for name, value in surroundings(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    wrong, names, last = list[str](), dict[str, object](), (Path(), ("", ""), False)
-    for number, block in enumerate(blocks(page)):
+    wrong, names, numbers = list[str](), dict[str, object](), count()
+    for block in blocks(page):
         if block.language == "python":
             exec(compile(block.text, str(page), "exec"), names)
-        for place, step in enumerate(steps(block.text) if block.language == "console" else []):
+        for step in steps(block.text) if block.language == "console" else []:
+            if asked := asked_by(step.command):
+                home = Path(asked.home)
+
+                def copy(home: Path = home) -> Path:
+                    return shutil.copytree(home, tmp_path / "copies" / str(next(numbers)), symlinks=True)
+
+                wrong += differing(asked, copy)
             run_step(step, here)
-            if found := answer(step):
-                # In a copy: what is asked at the doors leaves traces that the page does not show.
-                copy = shutil.copytree(tmp_path / "home", tmp_path / f"copy-{number}-{place}", symlinks=True)
-                last = copy, found, " recall " in step.command
-                wrong += failing(hooks_and_mcp(copy, found[0]), *found, is_recall=last[2])
-    # Making the application of a server takes long: one for each page, at the last question.
-    copy, found, is_recall = last
-    wrong += failing({"HTTP": by_http(copy, found[0])}, *found, is_recall=is_recall)
     assert wrong == []
-
-
-def hooks_and_mcp(home: Path, question: str) -> dict[str, tuple[str, str]]:
-    """What is recalled and what is told at these doors; a hook only tells."""
-    hooks = {host: ("", by_hook(home, host, question)) for host in ACTS}
-    return hooks | {"MCP": by_mcp(home, question)}
-
-
-def failing(told: dict[str, tuple[str, str]], question: str, expected: str, *, is_recall: bool) -> Iterator[str]:
-    """The doors at which a question is not answered as the page shows it."""
-    for door, (hit, context) in told.items():
-        if expected not in context:
-            yield f"{door} tells nothing of {expected!r} with {question!r}, but {context!r}"
-        if is_recall and door not in ACTS and expected not in hit:
-            yield f"{door} answers {question!r} with {hit!r}"

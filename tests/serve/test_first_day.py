@@ -203,6 +203,22 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
 
 
+def test_pause_in_a_project_with_its_own_home_says_that_this_one_goes_on(
+    cli: Run, cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home.parent / "acme"
+    (project / "src").mkdir(parents=True)
+    cli("install", "codex")
+    assert "goes on" not in cli("pause", project)
+    monkeypatch.chdir(project)
+    own = cli_json("install", "codex", "--own-home")["home"]
+    monkeypatch.chdir(project / "src")
+    for args in (["pause"], ["pause", "."], ["pause", project]):
+        assert f"`memfolio --home {own} pause` pauses that" in cli(*args)
+    assert "goes on" not in cli("--home", own, "pause")
+    assert "goes on" not in cli("pause")
+
+
 @pytest.mark.parametrize("host", HOOKED, ids=lambda host: host.name)
 def test_what_is_said_in_a_project_with_its_own_home_is_kept_there_alone(
     cli_json: RunJson, home: Path, monkeypatch: pytest.MonkeyPatch, host: Host
@@ -248,6 +264,7 @@ def test_missing_library_is_named_before_anything_is_written(user: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 5, done.stdout
     assert "pip install 'memfolio[mcp]'" in done.stderr
+    assert "or go on with --host none" in done.stderr  # an option that `init` has
     assert sorted(user.rglob("*")) == before
 
 

@@ -248,9 +248,14 @@ def test_every_host_gets_its_own_form_and_no_other_keys(ask: Hook) -> None:
         answer = ask(host, event, {**asked, "session_id": host})
         assert answer == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": injected(answer)}}
     assert ask("cursor", "sessionStart", {"conversation_id": "c"}).keys() == {"additional_context"}
-    assert ask("cursor", "beforeSubmitPrompt", {"conversation_id": "d", **asked}).keys() == {"additional_context"}
-    # What the opening told is not told again with the first prompt.
-    assert ask("cursor", "beforeSubmitPrompt", {"conversation_id": "c", **asked}) == {}
+    # Cursor passes on nothing that it is answered at a prompt, so that nothing may count as told there.
+    assert ask("cursor", "beforeSubmitPrompt", {"conversation_id": "d", **asked}) == {}
+
+
+def test_what_the_opening_told_is_not_told_again_with_the_first_prompt(ask: Hook) -> None:
+    asked = {"session_id": "again", "prompt": "What does Alex want for breakfast?"}
+    assert "Marmalade" in injected(ask("codex", "SessionStart", asked))
+    assert ask("codex", "UserPromptSubmit", asked) == {}
 
 
 def test_both_sides_of_a_conversation_are_noted_without_what_was_injected(
@@ -696,6 +701,17 @@ def test_question_without_a_common_word_is_answered_by_the_hook_of_every_host(ho
         assert "Alex prefers tea over coffee" in desk.answer(asked).decode()
     # Cursor takes nothing at a prompt: it is told when a conversation begins.
     assert "Alex prefers tea" in desk.answer(event_of("cursor", "sessionStart", {}, "s-cursor")).decode()
+    desk.close()
+
+
+def test_alert_waits_until_an_agent_of_cursor_can_be_told(home: Path) -> None:
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Alex prefers tea")
+        (home / "agents/main/SOUL.md").write_text("Never ask.")
+        memory.watch()
+    desk = Desk(home)
+    assert desk.answer(event_of("cursor", "beforeSubmitPrompt", {"prompt": "hello"}, "s-1")) == b"{}"
+    assert b"SOUL.md was changed" in desk.answer(event_of("cursor", "sessionStart", {}, "s-2"))
     desk.close()
 
 

@@ -38,6 +38,18 @@ def test_person_sees_how_far_it_is() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_work_of_unknown_size_is_not_shown_as_done() -> None:
+    code = (
+        SLOW.format(longer=0.4)
+        .replace("wait(1, 10)", 'wait.step("things", "Tending", 0, 0)')
+        .replace("wait(3, 10)", "")
+    )
+    seen = terminal(80, "-c", code, command=sys.executable)
+    assert "Tending" in seen
+    assert "of 0" not in seen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_nothing_is_shown_of_what_is_quick() -> None:
     code = SLOW.format(longer=0).replace("PATIENCE +", "PATIENCE / 10 +")
     assert terminal(80, "-c", code, command=sys.executable) == "done\n"

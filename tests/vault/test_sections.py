@@ -14,10 +14,11 @@ TEXTS = st.text(alphabet="ab# `\n\r", max_size=60)
 
 def test_headings_in_code_are_none() -> None:
     page = PageText(PAGE)
-    assert [each for each in map(page.heading, range(len(page.lines))) if each] == [
-        PageHeading(0, 1, "Title", 2, start=0),
-        PageHeading(6, 2, "Notes", 3, start=PAGE.index("## Notes")),
-    ]
+    at = PAGE.index("## Notes")
+    assert page.headings == {
+        0: PageHeading(0, 1, "Title", 2, start=0, behind=1, end=8),
+        6: PageHeading(6, 2, "Notes", 3, start=at, behind=at + 2, end=at + 9),
+    }
     assert page.line_at(PAGE.index("- a")) == 7
     assert [page.is_hidden_line(number) for number in range(2, 6)] == [True, True, True, False]
 

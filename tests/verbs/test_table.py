@@ -93,6 +93,9 @@ def test_a_verb_of_one_row_is_at_every_door(home: Path, capsysbinary: pytest.Cap
         ("what am I allowed to do by policy", "policy_eval"),
         ("who changed this, history of changes", "audit_log"),
         ("bring back a forgotten memory", "restore"),
+        ("what changed this week?", "changed"),
+        ("why did you say that?", "why"),
+        ("forget everything about Alex", "forget_about"),
     ],
 )
 def test_a_tool_is_found_by_what_one_wants_to_do(caller: Caller, wanted: str, name: str) -> None:
@@ -111,6 +114,17 @@ def test_a_tool_that_is_not_listed_is_used_through_another(caller: Caller) -> No
     assert len(caller.call("use_tool", query).document["result"]["facts"]) == 1
     assert caller.call("use_tool", retract | {"confirmed": True}).document["result"][0]["id"] == made["id"]
     assert caller.call("use_tool", query).document["result"]["facts"] == []
+
+
+def test_an_agent_sees_what_would_be_forgotten_and_is_believed_once_that_the_person_agreed(caller: Caller) -> None:
+    caller.call("remember", {"text": "Robin plays the cello"})
+    forget = {"name": "forget_about", "arguments": {"name": "Robin"}}
+    shown = caller.call("use_tool", forget).document["result"]
+    assert [each["content"] for each in shown["memories"]] == ["Robin plays the cello"]
+    assert "confirmed set to true" in shown["hint"]
+    assert caller.call("recall", {"query": "Who plays the cello?"}).document["result"]["hits"]
+    assert caller.call("use_tool", forget | {"confirmed": True}).document["result"]["seqs"]
+    assert caller.call("recall", {"query": "Who plays the cello?"}).document["result"]["hits"] == []
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from memfolio.types import EMPTY, ID_PATTERN, Kind, MemoryItem, Origin, Type, fr
 from memfolio.vault.disk import Disk
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import MAX_TRACKED_BYTES
-from memfolio.vault.sections import PageHeading, PageText
+from memfolio.vault.sections import PageText
 
 # What a source holds, in the form in which everything is taken over. Values only.
 
@@ -368,7 +368,7 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
 
     The first heading is the title of the whole, unless it matches and others of its level follow.
     """
-    headings = _headings(text)
+    headings = list(PageText(text).headings.values())
     # A page with one title at its top is made of the sections below it.
     if headings and sum(1 for each in headings if each.level <= headings[0].level) == 1:
         headings = headings[1:]
@@ -387,14 +387,10 @@ def sections(text: str, wanted: re.Pattern[str]) -> tuple[Sections, str]:
 def shifted(text: str, by: int) -> str:
     """Shift the headings of a text by a number of levels."""
     parts, at = [], 0
-    for each in _headings(text):
+    for each in PageText(text).headings.values():
         parts += [text[at : each.start], "#" * min(6, each.level + by)]
         at = each.start + each.level
     return "".join((*parts, text[at:]))
-
-
-def _headings(text: str) -> list[PageHeading]:
-    return [heading for heading, _ in PageText(text).sections(deepest=6)]
 
 
 def says_something(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
+from memfolio.recall.current import is_about_others
 from memfolio.recall.dates import moment_of
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.folders import notes_below
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memfolio.govern.gate import Gate
     from memfolio.govern.rooms import GovernedFacts
     from memfolio.recall.explain import Explanation
+    from memfolio.recall.hit import Hit
     from memfolio.recall.searcher import Searcher
     from memfolio.vault.vault import Vault
 
@@ -227,8 +229,7 @@ class MemoryAccount:
         cited = dict.fromkeys(each for each in ANY_ID.findall(said) if self._searcher.find(each))
         least = min(1.0, SURELY * self._vault.config.recall.fits)
         found = () if cited else self._recall(said, limit=LOOKED_AT, min_fit=least)
-        # To have asked for something is no reason to say it, nor is to have said the very same before.
-        telling = [hit for hit in found if not (hit.only_asks or hit.is_question or _is_own_word(hit.memory, said))]
+        telling = [hit for hit in found if _is_telling(hit, said)]
         best = max((hit.fit for hit in telling), default=0.0)
         ids = [*cited] or [hit.memory.id for hit in telling if hit.fit >= best / 2][:BEHIND]
         return Because(text=said, memories=tuple(filter(None, map(self._explained, ids))))
@@ -292,9 +293,12 @@ class MemoryAccount:
         return tuple(dict.fromkeys(hit.path for hit in naming if hit.memory.id.startswith("P-")))
 
 
-def _is_own_word(item: MemoryItem, said: str) -> bool:
-    """Whether this is the answer itself, as the assistant gave it."""
-    return item.role == "assistant" and said.casefold() in item.content.casefold()
+def _is_telling(hit: Hit, said: str) -> bool:
+    """Whether something can be a reason: not to have asked for it, not the answer itself, nor what others are or do."""
+    item = hit.memory
+    is_own_word = item.role == "assistant" and said.casefold() in item.content.casefold()
+    whose = " ".join(filter(None, (item.user, item.role, *hit.heading)))
+    return not (hit.only_asks or hit.is_question or is_own_word or is_about_others(said, item.content, whose))
 
 
 def _conversations(turns: Iterable[TrailEntry]) -> list[Conversation]:

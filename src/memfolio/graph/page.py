@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from memfolio.graph.entities import EntityDraft
 from memfolio.index.graph import EntityRelation, Node
-from memfolio.index.read_files import FLOW, EntityPage, front_matter, page_fields, read_entity
+from memfolio.index.read_files import FLOW, EntityPage, page_fields, read_entity
 from memfolio.text import name_key
 from memfolio.vault.change import Page, PutPage
 from memfolio.vault.fields import without_surrogates
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.sections import PageText
+from memfolio.vault.sections import PageText, front_matter
 
 SUMMARY, FACTS, TIMELINE, QUESTIONS, RELATIONS = "Summary", "Facts", "Timeline", "Open Questions", "Relations"
 MENTIONS = "Mentions"

@@ -18,8 +18,7 @@ from memfolio.errors import InputError, NotFoundError
 from memfolio.types import EMPTY, frozen
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number
-from memfolio.vault.log import closed_fences
-from memfolio.vault.sections import PageText, Span
+from memfolio.vault.sections import PageHeading, PageText, Span, closed_fences, headings
 
 # The nine pages of a mind: what stands on each, and which fields its items have. Plain tables.
 
@@ -275,7 +274,6 @@ WANTED = {
 # `[deadline: 2026-11-20]`, and the id may be missing. A backslash keeps a line or a mark from being one.
 
 BETWEEN = " · "
-_SECTION = re.compile(r"^(?:\A\ufeff)?##(?=[ \t\r]|$)[^\n]*\n?", re.MULTILINE)
 _PROPERTIES = re.compile(r"\ufeff?---[ \t]*\r?\n(?:(?!##)[^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
 _TOP = re.compile(rf"(?:{_PROPERTIES.pattern})?(?:\ufeff?\s*#(?=[ \t\r]|$)[^\n]*\n?)?")
 """What precedes the text of a page: properties, and its title."""
@@ -316,6 +314,9 @@ class MindPage:
         self.kind, self.text = kind, text
         self._agent, self._zone = agent, zone
         self._forms = _forms("|".join(kind.fields))
+        # Empty ones are items too, but none that stand further in.
+        heads = [each for each in headings(text) if each.level == 2 and text[each.start] != " "]
+        self._heads = [(each, self._id(each)) for each in heads]
         self._page = PageText(text, self._hidden())
         self._break = self._page.newline
         self.sections = tuple(self._read())
@@ -453,26 +454,26 @@ class MindPage:
         return self._section(0, top.end() if top else 0, end, self.kind.page, self._hashed(self.kind.page, -1))
 
     def _read(self) -> Iterator[MindSection]:
-        headings = ((match, self._id(match)) for match in _SECTION.finditer(self.text))
-        found = [(match, mark) for match, mark in headings if mark or not self._page.is_hidden(match.start())]
-        ends = [*(match.start() for match, _ in found[1:]), len(self.text)]
+        found = [(head, mark) for head, mark in self._heads if mark or not self._page.is_hidden(head.start)]
+        ends = [*(head.start for head, _ in found[1:]), len(self.text)]
         reserved = {mark[1] for _, mark in found if mark}
         seen, taken = Counter[str](), dict[str, int]()
-        for (match, mark), end in zip(found, ends, strict=False):
-            raw = mark.string[: mark.start()] if mark else self._forms.mark.sub("", match[0])
+        for (head, mark), end in zip(found, ends, strict=False):
+            raw = mark.string[: mark.start()] if mark else self._forms.mark.sub("", self.text[head.start : head.end])
             title = " ".join(self._plain(raw.lstrip("\ufeff")[2:]).split())
             own, problems = mark[1] if mark else "", list[str]()
             if own in taken:
-                problems = [f"line {self._line(match.start())}: {own} stands on line {taken[own]} as well"]
+                problems = [f"line {head.line + 1}: {own} stands on line {taken[own]} as well"]
             while not own or own in taken or (own in reserved and not (mark and mark[1] == own)):
                 own = self._hashed(title, seen[title.casefold()])
                 seen[title.casefold()] += 1
-            taken[own] = self._line(match.start())
-            yield self._section(match.start(), match.end(), end, title, own, problems)
+            taken[own] = head.line + 1
+            yield self._section(head.start, head.end, end, title, own, problems)
 
-    def _id(self, heading: re.Match[str]) -> re.Match[str] | None:
+    def _id(self, head: PageHeading) -> re.Match[str] | None:
         """The id at the end of a heading, or before the marks there."""
-        return _ID.search(self._forms.mark.sub("", heading[0])) if "^" in heading[0] else None
+        line = self.text[head.start : head.end]
+        return _ID.search(self._forms.mark.sub("", line)) if "^" in line else None
 
     def _section(
         self, start: int, heading: int, end: int, title: str, id: str, problems: Iterable[str] = ()
@@ -541,7 +542,7 @@ class MindPage:
         """Where code, comments and properties lie; a slip in them swallows no heading that has an id."""
         if not _OPAQUE.search(self.text):
             return []
-        starts = [match.start() for match in _SECTION.finditer(self.text) if self._id(match)]
+        starts = [head.start for head, mark in self._heads if mark]
         spans = [found.span() for found in [_PROPERTIES.match(self.text)] if found]
         for part in pairwise([0, *starts, len(self.text)]):
             spans += [*closed_fences(self.text, *part), *(each.span() for each in _COMMENT.finditer(self.text, *part))]

@@ -24,7 +24,6 @@ from memfolio.index.read_files import (
     page_fields,
     page_names,
     page_tags,
-    sections_of,
     told_date,
     windows,
 )
@@ -32,6 +31,7 @@ from memfolio.types import Kind, MemoryItem, Origin, Type
 from memfolio.vault.fields import moment_of, without_surrogates
 from memfolio.vault.journal import to_text
 from memfolio.vault.log import HandWrittenNote, read_notes
+from memfolio.vault.sections import sections_of
 
 # Blocks are the parts of a note to which Obsidian and Logseq can refer.
 

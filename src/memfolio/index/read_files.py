@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta, tzinfo
 from hashlib import blake2b
@@ -23,7 +23,7 @@ from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type,
 from memfolio.vault.fields import moment_of, without_surrogates
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines, text_of
-from memfolio.vault.log import closed_fences, read_log
+from memfolio.vault.log import read_log
 from memfolio.vault.paths import (
     SHARED,
     Form,
@@ -37,7 +37,18 @@ from memfolio.vault.paths import (
     ledger_of,
     place_of,
 )
-from memfolio.vault.sections import OURS, PageText
+from memfolio.vault.sections import (
+    OURS,
+    PageText,
+    Section,
+    Span,
+    body_start,
+    closed_fences,
+    comments,
+    front_matter,
+    headings,
+    sections_of,
+)
 
 # A page cut into passages: the pieces that search finds and shows.
 #
@@ -45,19 +56,6 @@ from memfolio.vault.sections import OURS, PageText
 # ones below a heading of level 1 or 2 are joined with their neighbours; a long one is cut where a reader would pause.
 # Only `#` headings count; lines in closed code fences are never headings.
 
-MAX_HEADING = 200
-"""A longer line counts as text even if it looks like a heading, so that nothing is lost to search."""
-
-MAX_FRONT_MATTER = 65_536
-
-Span = tuple[int, int]
-
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?=---[ \t\r]*(?:\n|\Z)|[\w\"'][\w .\"'-]{0,63}:\s)")
-_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.MULTILINE)
-_COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
-_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
-_HEADING = re.compile(rf"^ {{0,3}}(#{{1,6}})(?=[ \t\r\n]|\Z)([^\n]{{0,{MAX_HEADING}}})(?:\n|\Z)", re.MULTILINE)
-_CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+[ \t\r]*$")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"')\]”’»]*\s|[。！？]")
 _LINE_END = re.compile(r"\n")
@@ -81,16 +79,6 @@ class Passage:
     line: int
 
 
-class Section(NamedTuple):
-    """The text between two headings; `head` is the start of its own heading."""
-
-    path: tuple[str, ...]
-    level: int
-    head: int
-    start: int
-    end: int
-
-
 def cut_passages(text: str, *, size: int = 400, overlap: int = 80) -> list[Passage]:
     """The passages of a Markdown page, in order, none above `size` estimated tokens.
 
@@ -102,13 +90,6 @@ def cut_passages(text: str, *, size: int = 400, overlap: int = 80) -> list[Passa
     size = max(size, 8)
     spans = _spans(body.text, size, min(max(overlap, 0), size // 4))
     return list(_placed(body, spans))
-
-
-def front_matter(text: str) -> Span:
-    """Return the span of the front matter between the `---` marks; (0, 0) if there is none."""
-    opening = _FRONT_MATTER.match(text)
-    closing = opening and _FRONT_MATTER_END.search(text, opening.end(), opening.end() + MAX_FRONT_MATTER)
-    return (opening.end(), closing.start()) if opening and closing else (0, 0)
 
 
 def body_text(text: str) -> str:
@@ -133,35 +114,12 @@ class Body:
 
 
 def _kept(text: str) -> Iterator[Span]:
-    at = _body_start(text)
-    for start, end in _comments(text, at):
+    at = body_start(text)
+    for start, end in comments(text, at, closed_fences(text, at)):
         if at < start:
             yield at, start
         at = end
     yield at, len(text)
-
-
-def _body_start(text: str) -> int:
-    end = front_matter(text)[1]
-    closing = _FRONT_MATTER_END.match(text, end) if end else None
-    return closing.end() if closing else int(text.startswith("\ufeff"))
-
-
-def _comments(text: str, at: int) -> Iterator[Span]:
-    """Yield the spans of comments that have their lines to themselves and are not code."""
-    fences = closed_fences(text, at)
-    while start := _COMMENT_START.search(text, at):
-        fence = _around(fences, start.start())
-        if fence and at <= fence[0]:
-            at = fence[1]
-            continue
-        close = text.find("-->", start.end())
-        if close < 0:
-            return
-        rest = _REST_OF_LINE.match(text, close + 3)
-        at = rest.end() if rest else close + 3
-        if rest:
-            yield start.start(), at
 
 
 def _spans(body: str, size: int, overlap: int) -> Iterator[tuple[tuple[str, ...], int, int]]:
@@ -187,29 +145,6 @@ def _placed(body: Body, spans: Iterable[tuple[tuple[str, ...], int, int]]) -> It
         line += body.page.count("\n", counted, first)
         counted = first
         yield Passage(heading=heading, text=text, start=first, end=last, line=line)
-
-
-def sections_of(body: str) -> Iterator[Section]:
-    path: list[tuple[int, str]] = []
-    level = head = start = 0
-    fences = closed_fences(body)
-    for match in (each for each in _HEADING.finditer(body) if not _around(fences, each.start())):
-        yield Section(_titles(path), level, head, start, match.start())
-        level, head, start = len(match[1]), match.start(), match.end()
-        while path and path[-1][0] >= level:
-            path.pop()
-        path.append((level, _CLOSING_MARKS.sub("", match[2]).strip()))
-    yield Section(_titles(path), level, head, start, len(body))
-
-
-def _around(spans: Sequence[Span], at: int) -> Span | None:
-    """Return the one of these sorted spans that contains a position."""
-    found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
-    return next((span for span in found if at < span[1]), None)
-
-
-def _titles(path: list[tuple[int, str]]) -> tuple[str, ...]:
-    return tuple(title for _, title in path if title)
 
 
 def _groups(body: str, sections: list[Section], size: int) -> Iterator[list[Section]]:
@@ -597,7 +532,7 @@ def procedure_text(path: str, text: str) -> tuple[str, str]:
     """
     title, lines, aside, page = "", list[str](), 0, PageText(text)
     for number, line in enumerate(page.lines):
-        if heading := page.heading(number):
+        if heading := page.headings.get(number):
             level, name = heading.level, heading.title.strip()
             aside = 0 if level <= aside else aside
             aside = aside or (level if name.casefold() in _ASIDE else 0)
@@ -632,7 +567,6 @@ MOST_GARBLED = 10
 """A page of which more than one character in so many cannot be read is no text."""
 PART = 1_000_000
 """More memories than one part of a log can hold."""
-_HEADING_LINE = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _MINTED = re.compile(r"[A-Z]-(\d{1,15})-[0-9a-f]{8}")
 _SPACE = re.compile(r"\n\s*\n")
 _UNCLOSED = re.compile(r"^([\w-]{1,64})[ \t]*:[ \t]+\[(?![^\n]*\])", re.MULTILINE)
@@ -835,8 +769,8 @@ def _without_gaps(text: str) -> str:
     kept: list[str] = []
     below = 0  # the level of the heading that comes next; more than any where that is text
     for line in reversed(text.splitlines()):
-        heading = _HEADING_LINE.match(line)
-        level = len(heading[1]) if heading else 7
+        heading = next(headings(line), None) if line[:1] in ("#", " ") else None
+        level = heading.level if heading else 7
         if (heading and level >= below) or (not line.strip() and not (kept and kept[-1])):
             continue
         kept.append(line if line.strip() else "")

@@ -63,6 +63,12 @@ class Operator(StrEnum):
     CONTAINS = "contains"
 
 
+SIGNS = dict(
+    zip("= != >= <= > < == ≠ ≥ ≤".split(), map(Operator, "eq ne gte lte gt lt eq ne gte lte".split()), strict=True)
+)
+"""How people write the operators, first of each the sign that we write."""
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A value as it compares, text without its case; `unit` is the currency of money."""

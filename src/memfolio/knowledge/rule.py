@@ -16,7 +16,7 @@ from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import RuleError
 from memfolio.expression import Reader
-from memfolio.knowledge.literal import Operator
+from memfolio.knowledge.literal import SIGNS, Operator
 from memfolio.types import frozen
 from memfolio.vault.fields import read_moment
 
@@ -227,17 +227,8 @@ _BELONGS: dict[str, tuple[RuleType, object]] = {
 # and not ?x hasManager ?m => ERROR: ?x has no manager ?x hasDebt ?d and ?d > $1m => DO notify-cfo about ?x [escalate,
 # domain finance]
 
-_OPERATORS = {
-    "=": Operator.EQ,
-    "!=": Operator.NE,
-    ">=": Operator.GTE,
-    "<=": Operator.LTE,
-    ">": Operator.GT,
-    "<": Operator.LT,
-    "contains": Operator.CONTAINS,
-}
-SYMBOLS = {operator: symbol for symbol, operator in _OPERATORS.items()}
-_OPERATORS |= {"==": Operator.EQ, "≠": Operator.NE, "≥": Operator.GTE, "≤": Operator.LTE}
+_OPERATORS = {**SIGNS, "contains": Operator.CONTAINS}
+SYMBOLS = {operator: symbol for symbol, operator in reversed(_OPERATORS.items())}
 _KEYWORDS = frozenset({"and", "not", "contains", "do"})
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # A comma joins conditions, except within a number such as 50,000.
@@ -336,11 +327,10 @@ def _options(rule: Rule) -> str:
 class _Parser(Reader):
     """Reads one rule from left to right."""
 
-    def __init__(self, text: str, place: str) -> None:
-        super().__init__(text, _TOKEN, place, _HINT, longest=MOST_WRITTEN, error=RuleError)
+    token, hint, longest, error = _TOKEN, _HINT, MOST_WRITTEN, RuleError
 
     def rule(self) -> Rule:
-        name = self._unquoted(match["name"]) if (match := self._match(_NAME)) else ""
+        name = self._unquoted(match["name"]) if (match := self.match(_NAME)) else ""
         parts = self.conditions()
         if not self.take("=>"):
             self.fail("`and` or `=>`")
@@ -349,10 +339,7 @@ class _Parser(Reader):
         return Rule(id="", name=name, conditions=parts, **outcome)
 
     def conditions(self) -> tuple[Part, ...]:
-        parts = [self._part()]
-        while self.take("and", ","):
-            parts.append(self._part())
-        return tuple(parts)
+        return self.several(self._part, "and", ",")
 
     def _part(self) -> Part:
         negated, left = bool(self.take("not")), self._term("a subject, such as ?x,")
@@ -366,10 +353,10 @@ class _Parser(Reader):
 
     def _outcome(self) -> dict[str, Any]:
         # Before conclusions: `ERROR: …` could be read as a subject.
-        if match := self._match(_SEVERITY):
+        if match := self.match(_SEVERITY):
             severity = Severity(match[1].lower())
             return {"type": RuleType.CONSTRAINT, "severity": severity, "message": self._words()}
-        if self._match(_DO):
+        if self.match(_DO):
             return {"type": RuleType.POLICY, "action": self._words()}
         subject = self._term("a conclusion such as `?x isTaxable true`, `ERROR: a message`, or `DO an action`")
         conclusion = Condition(subject, self._term("a predicate"), self._term("an object"))
@@ -377,7 +364,7 @@ class _Parser(Reader):
 
     def _words(self) -> str:
         """A message or an action: in quotes, or all up to the options."""
-        if match := self._match(_QUOTED_WORDS):
+        if match := self.match(_QUOTED_WORDS):
             return self._unquoted(match[0].strip())
         words = self.text[self.at :].partition("[")[0]
         self.at += len(words)
@@ -412,12 +399,6 @@ class _Parser(Reader):
         except ValueError as error:
             hint = r"quote texts as in JSON: \" for a quote and \\ for a backslash in it"
             raise RuleError(f"{text[:60]} cannot be read", hint=hint) from error
-
-    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Advance past the match of a pattern at the current position, if there is one."""
-        if match := pattern.match(self.text, self.at):
-            self.at = match.end()
-        return match
 
 
 # A rule as a JSON object, and back: the fields of a line of the ledger, and of files to import. Pure.

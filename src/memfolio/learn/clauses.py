@@ -47,6 +47,9 @@ def spelled_out(line: str) -> str:
     text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
     text = pattern("turned").sub(r"\g<now>\g<thing>", text)
     text = pattern("there_of_mine").sub(r"\g<mine>", text)
+    text = pattern("there_is").sub(r"\g<what> is \g<where>", text)
+    text = pattern("apposed").sub(r"\g<whose> \g<name>", text)
+    text = pattern("from_then").sub(lambda found: f"{found['rest']} {found['then'].lower()}", text)
     return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
 
 
@@ -176,13 +179,13 @@ def _joined(parts: list[str], sentence: str) -> list[str]:
     return kept
 
 
-def opened(clause: str) -> str:
-    """A clause without the words that only open or close it."""
+def opened(clause: str, *, is_sentence: bool = False) -> str:
+    """A clause without the words that only open or close it; at the start of a sentence `quit choir` is what I did."""
     bare = clause.strip(" ,'")
     bare = pattern("opening").sub("", bare)
     if (kin := pattern("kin_alone").match(bare)) is not None:
         bare = f"my {kin[0].lower()}{bare[kin.end() :]}"
-    elif pattern("without_me").match(bare):
+    elif pattern("without_me").match(bare[:1].upper() + bare[1:] if is_sentence else bare):
         bare = f"I {bare[0].lower()}{bare[1:]}"
     return pattern("closing").sub("", bare.strip().rstrip(".!…,; "))
 
@@ -545,7 +548,7 @@ def _clause(
         subject=subject,
         who=who,
         verb=verb,
-        tail=" ".join(rest[1:] if is_known else rest),
+        tail=pattern("then_moved").sub("", " ".join(rest[1:] if is_known else rest)),
         resolved=resolved,
         is_bare=False,
         opinion=opinion,

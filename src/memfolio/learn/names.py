@@ -59,6 +59,11 @@ class Names:
         if seen is not None and seen.types.keys() == {"concept"}:
             seen.types = {"person": 3}
 
+    def has_person(self, name: str) -> bool:
+        """Whether somebody is called so beyond doubt, and nothing else is."""
+        seen = self._seen.get(name.lower())
+        return seen is not None and seen.types.keys() == {"person"} and seen.types["person"] > 1
+
     def read(self, sentence: str, turn: int) -> None:
         """Collect the names in a sentence."""
         if '"' in sentence or "“" in sentence:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -33,6 +34,7 @@ from memfolio.learn.words import Voice, pattern, words
 from memfolio.text import sentences
 
 _UNNAMED = "The user"
+_WORD = re.compile(r"[^\W\d_]+")
 _JOINER = "\u2060"
 _MOST_OF_TOPIC = 4
 """Words of a sentence that only names what is talked about."""
@@ -45,9 +47,13 @@ def says_of_speaker(text: str) -> bool:
     return any(map(is_about_person, learn([Turn(content=text)]).statements))
 
 
-def learn(turns: Sequence[Turn]) -> Learned:
-    """Learn from a conversation. What machines say only helps to understand the people."""
-    reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1)
+def learn(turns: Sequence[Turn], people: Iterable[str] = ()) -> Learned:
+    """Learn from a conversation. What machines say only helps to understand the people.
+
+    `people` are names of people who are known already.
+    """
+    known = frozenset(name.casefold() for name in people)
+    reader = _Reader(alone=len({turn.speaker for turn in turns if turn.is_person}) <= 1, people=known)
     for place, turn in enumerate(turns):
         if turn.is_person:
             reader.read(turn, place, turns[place - 1] if place else None)
@@ -72,10 +78,11 @@ def _meant(clause: str, before: Statement | None) -> str:
 class _Reader:
     """What has been collected from a conversation so far."""
 
-    __slots__ = ("_alone", "_heard", "_last", "_names", "_relations", "_statements")
+    __slots__ = ("_alone", "_heard", "_last", "_names", "_people", "_relations", "_statements")
 
-    def __init__(self, *, alone: bool) -> None:
+    def __init__(self, *, alone: bool, people: frozenset[str]) -> None:
         self._alone = alone
+        self._people = people
         self._names = Names()
         self._heard: dict[str, int] = {}
         self._last: dict[str, Antecedent | None] = {}
@@ -110,6 +117,8 @@ class _Reader:
                 self._keep(statement)
             return
         self._tell(sentence, voice, place)
+        if sentence.endswith("?") and (whom := self._asked_about(sentence, voice)):
+            self._last[voice.name] = whom
         for name, relative, relation in introduced(sentence, voice, place):
             alias = f"{voice.name}'s {relative}" if voice.name != _UNNAMED else ""
             kind = "animal" if relative in words("pets") else "person"
@@ -122,7 +131,7 @@ class _Reader:
 
     def _tell(self, sentence: str, voice: Voice, place: int) -> None:
         """Keep what a sentence states as a whole, or else clause by clause."""
-        whole = opened(sentence) + ("?" if sentence.endswith("?") else "")
+        whole = opened(sentence, is_sentence=True) + ("?" if sentence.endswith("?") else "")
         marked = pattern("remember").match(whole)
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
@@ -149,6 +158,8 @@ class _Reader:
             if said is not None and (said := by_itself(said, whom)) is None:
                 continue
             if said is not None:
+                if said.who is Who.THING and self._is_known(said.subject):
+                    said = replace(said, who=Who.PERSON)
                 if said.who is Who.PERSON:
                     self._names.is_somebody(said.subject)
                 statement = stated(said, place, importance, settled=settled)
@@ -168,6 +179,19 @@ class _Reader:
                 self._keep(statement)
                 last = statement
         return last
+
+    def _asked_about(self, sentence: str, voice: Voice) -> Antecedent | None:
+        """The one person whom a question names: `what shall I cook for mum? she's coming on Saturday`."""
+        close = {f"{voice.inner}'s {found['kin'].lower()}" for found in pattern("asked_kin").finditer(sentence)}
+        named = {word for word in _WORD.findall(sentence) if word[0].isupper() and self._is_known(word)}
+        people = sorted(close | named)
+        if pattern("somebody_of").search(sentence):
+            return None  # `a note to Mia's teacher? she …`
+        return Antecedent(name=people[0], who=Who.PERSON) if len(people) == 1 else None
+
+    def _is_known(self, name: str) -> bool:
+        """Whether somebody is called so, as is known from before or from this conversation."""
+        return name.casefold() in self._people or self._names.has_person(name)
 
     def _continue(self, before: Statement, clause: str, voice: Voice) -> Statement:
         """Add a clause that is understood only behind the one before: `…, it's going to be Galicia`."""

@@ -119,6 +119,8 @@ def _identity(said: Clause) -> Found | None:
     if re.match(r"an? \w", tail):
         if pattern("no_thing").match(tail) or is_judged:
             return None
+        if said.who is Who.PERSON and pattern("one_noun").match(tail) and not pattern("calling").match(tail):
+            return None
         return (IDENTITY if said.who in "sp" else Rule(predicate="is_a")), tail.split()[0]
     if said.who is Who.SELF and pattern("office").match(tail) and not is_judged:
         return IDENTITY, "the"
@@ -253,7 +255,9 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
         or (said.could and said.who is not Who.THING and not pattern("restricted").search(said.text))
     ):
         return None
-    if pattern("judged").search(said.tail.partition(",")[0]) or pattern("passing").search(said.text):
+    if pattern("judged").search(said.tail.partition(",")[0]) or pattern("passing").search(
+        said.text.partition(" and ")[0]
+    ):
         return None
     tense = _tense(said)
     for anchor, rule in _anchors():
@@ -282,6 +286,8 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
+    if said.verb == "be" and (said.tail == said.subject or pattern("been_somewhere").match(said.tail)):
+        return None  # `Mia has been twice since June` tells of no place
     whose = pattern("object_of_verb").search(said.tail) if said.who in "sw" else None
     if whose and not pattern("somebody_before").search(f"- {said.tail}", 0, whose.start() + 2):
         return None
@@ -368,7 +374,7 @@ def _is_unclear(said: Clause) -> bool:
         return False
     if said.verb == "have" and said.tail.startswith("any "):
         return not said.negated
-    return bool(pattern("unclear").match(said.tail))
+    return bool(pattern("unclear").match(said.tail)) and pattern("only_when").fullmatch(said.tail) is None
 
 
 def object_of(tail: str) -> str:
@@ -476,8 +482,12 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
+        sentence, is_standing = pattern("standing_question").subn("", sentence)
+        if alone and (when := pattern("asked_when").fullmatch(sentence)):
+            return _order(f"{when['what']} {when['when'][0].lower()}{when['when'][1:]}", voice, turn)
         found = pattern("asked_of_you").fullmatch(sentence) if alone else None
-        return _order(found["what"], voice, turn) if found and pattern("lasting_order").search(found["what"]) else None
+        is_lasting = found and (is_standing or pattern("lasting_order").search(found["what"]))
+        return _order(found["what"], voice, turn, lasting=is_standing > 0) if found and is_lasting else None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 
@@ -506,12 +516,12 @@ def _reminder(text: str, voice: Voice, turn: int) -> Statement | None:
     )
 
 
-def _order(text: str, voice: Voice, turn: int) -> Statement | None:
-    """How somebody wants the assistant to do things."""
+def _order(text: str, voice: Voice, turn: int, *, lasting: bool = False) -> Statement | None:
+    """How somebody wants the assistant to do things; `lasting` is whether they said that they mean it for good."""
     found = next(
         filter(None, (pattern(name).match(text) for name in ("order", "wanted", "kept_order", "sparing"))), None
     )
-    if found is None and pattern("for_good").search(text):
+    if found is None and (lasting or pattern("for_good").search(text)):
         found = pattern("instructed").match(text)
     if found is None:
         return None
@@ -522,7 +532,7 @@ def _order(text: str, voice: Voice, turn: int) -> Statement | None:
     if found.re is pattern("wanted"):  # `I'd rather you asked`
         verb, _, rest = what.partition(" ")
         what = f"{lemma_of(verb.lower()) or verb} {rest}"
-    is_once = how and not parts["lasting"] and pattern("once").match(what)
+    is_once = how and not (lasting or parts["lasting"]) and pattern("once").match(what)
     if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None
     wanted = (

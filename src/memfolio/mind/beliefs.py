@@ -19,7 +19,7 @@ from memfolio.settings import Minding
 from memfolio.text import counted, sentences
 from memfolio.types import frozen
 from memfolio.vault.fields import local, read_moment
-from memfolio.vault.sections import body_hash
+from memfolio.vault.sections import between, body_hash, is_ours, marked
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.
 
@@ -499,7 +499,7 @@ MOST = 100
 LONGEST_CONFLICT_LINE = 300
 """Characters of a belief that are shown."""
 ASK = "Nothing was changed. Correct, drop or retire what is wrong, by its id."
-_OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
+_OURS = between(BEGIN, END)
 
 
 def reported_hash(text: str) -> str:
@@ -516,8 +516,8 @@ def conflict_page(there: str, before: str, conflicts: Sequence[Conflict], day: d
     told = _rendered(conflicts, zone)
     if before == body_hash(told) or not (conflicts or before):
         return there
-    body = f"{BEGIN} {body_hash(told)} -->\n{told}\n{END}"
-    if (ours := _OURS.search(there)) and ours[1] == body_hash(ours[2]):
+    body = marked(f"{told}\n", BEGIN, END)
+    if is_ours(there, _OURS):
         return _OURS.sub(lambda _: body, there, count=1)
     theirs = _OURS.sub(lambda found: found[2], there, count=1).rstrip()
     return f"{theirs or f'# Conflicts found on {day}'}\n\n{body}\n"

@@ -33,6 +33,8 @@ KIND = kind_of("intention")
 REASON = 160
 """Characters of what was said that are kept as the reason for an end."""
 _WORDS = Path(__file__).parent / "data" / "reminders.toml"
+_AROUND = frozenset(("end", "start", "beginning", "middle"))
+"""Words of a time that are left where the rest of it is taken out."""
 _TOKEN = re.compile(r"[\w'’-]+")
 
 
@@ -158,6 +160,8 @@ def _share(
 ) -> float:
     """How much of what a reminder is about is said by a sentence that ends it, and by those before it."""
     verb, things = _asked(item.says, at, zone)
+    if status is ItemStatus.DROPPED and verb in map(lemma_of, _TOKEN.findall(sentence.lower())):
+        return 0.0  # who says "cancel the order" and wanted to be reminded of that says it again
     if status is ItemStatus.DONE and not (_pattern("done").search(sentence) or _is_done(verb, sentence)):
         return 0.0
     return len(things.intersection(heard)) / len(things) if things else 0.0
@@ -180,7 +184,7 @@ def _asked(says: str, at: datetime, zone: tzinfo) -> tuple[str, frozenset[str]]:
     asked = (what if mark else says).partition(", ")[0]  # then come reasons
     told = outside_times(_pattern("aside").sub("", asked), at, zone)
     verb = next((lemma for word in _TOKEN.findall(told) if (lemma := lemma_of(word.lower()))), "")
-    idle = calendar_words() | words("days_ahead")
+    idle = calendar_words() | words("days_ahead") | _AROUND
     return verb, frozenset(each for each in _stems(told) - idle if lemma_of(each) != verb or not verb)
 
 

@@ -11,13 +11,12 @@ from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
-from memfolio.index.read_files import front_matter
-from memfolio.knowledge.literal import Operator, compare
+from memfolio.expression import Reader
+from memfolio.knowledge.literal import SIGNS, Operator, compare
 from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.text import packaged_table
 from memfolio.types import frozen
-from memfolio.vault.log import closed_fences
-from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span
+from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span, closed_fences, front_matter
 
 # Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
 
@@ -27,10 +26,11 @@ _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
 _SAME = {**dict.fromkeys(("y", "true", "yep"), "yes"), **dict.fromkeys(("n", "false", "nope"), "no")}
 _BOUND = re.compile(r"(<=|>=|<|>|≤|≥|under|below|over|above|at least|at most)\s*(.+)", re.IGNORECASE)
 _BOUNDS = {
-    **dict.fromkeys(("<", "under", "below"), Operator.LT),
-    **dict.fromkeys((">", "over", "above"), Operator.GT),
-    **dict.fromkeys(("<=", "≤", "at most"), Operator.LTE),
-    **dict.fromkeys((">=", "≥", "at least"), Operator.GTE),
+    **SIGNS,
+    **dict.fromkeys(("under", "below"), Operator.LT),
+    **dict.fromkeys(("over", "above"), Operator.GT),
+    "at most": Operator.LTE,
+    "at least": Operator.GTE,
 }
 _RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
 _ELSE = frozenset({"else", "otherwise", "other", "anything else", "any"})
@@ -355,7 +355,7 @@ class ProcedurePage:
         section = "description"
         for number in range(start, len(self._lines)):
             line = self._lines[number].rstrip()
-            heading, bold = self._page.heading(number), _BOLD.fullmatch(line)
+            heading, bold = self._page.headings.get(number), _BOLD.fullmatch(line)
             # Code belongs to its section; nothing in it is a heading or a field.
             if self._page.is_hidden_line(number):
                 self._content.setdefault(section, []).append((number, line))
@@ -523,14 +523,11 @@ def _step_field(name: str, raw: str) -> dict[str, Any]:
 
 
 def _arguments(raw: str) -> dict[str, str]:
-    found, at, raw = dict[str, str](), 0, raw.strip()
-    while at < len(raw):
-        match = _ARGUMENT.match(raw, at)
-        if match is None:
-            raise InputError(f"the arguments {raw[:60]!r} are not like key=value", hint='write a=1, b="two words"')
-        quoted = match[2] is not None
-        found[match[1]] = re.sub(r"\\(.)", r"\1", match[2]) if quoted else match[3].strip()
-        at = match.end()
+    found, raw = dict[str, str](), raw.strip()
+    reader = Reader(raw, f"the arguments {raw[:60]!r}", 'write a=1, b="two words"')
+    while match := reader.match(_ARGUMENT):
+        found[match[1]] = re.sub(r"\\(.)", r"\1", match[2]) if match[2] is not None else match[3].strip()
+    reader.end("key=value")
     return found
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from memfolio.clock import format_duration
 from memfolio.errors import ComparisonError
-from memfolio.expression import Infix, Reader
-from memfolio.knowledge.literal import Operator, compare
+from memfolio.expression import Expressions, Infix
+from memfolio.knowledge.literal import SIGNS, Operator, compare
 from memfolio.types import frozen
 
 # When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
@@ -21,9 +21,8 @@ from memfolio.types import frozen
 # words.
 
 _TOKEN = re.compile(r"\s*(\"[^\"]*\"|<=|>=|!=|==|[<>=≤≥≠()]|(?:[^\s()<>=!≤≥≠\"]|!(?!=))+)")
-_SIGNS = dict(zip("= == != ≠ < > <= ≤ >= ≥".split(), "eq eq ne ne lt gt lte lte gte gte".split(), strict=True))
 _JOINTS = {"or": Infix("or", 1), "and": Infix("and", 2)}
-_RESERVED = frozenset({*_SIGNS, *_JOINTS, "not", "is", "(", ")", ""})
+_RESERVED = frozenset({*SIGNS, *_JOINTS, "not", "is", "(", ")", ""})
 _SAME = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _UNTRUE = frozenset({"", "false", "0", "none", "null"})
 _HINT = "write it like `urgent is yes`, `disk < 10 and not tested` or `(a or b) and c`; put other words in quotes"
@@ -72,44 +71,34 @@ class StepCondition:
 
 def read_condition(text: str) -> StepCondition:
     """Parse a condition; InputError says what is wrong with it."""
-    reader = Reader(text, _TOKEN, f"the condition {text.strip()[:60]!r}", _HINT)
-
-    def joined(how: str, left: StepCondition, right: StepCondition, _: StepCondition | None) -> StepCondition:
-        return StepCondition(how=how, parts=(left, right))
-
-    def operand() -> StepCondition:
-        if reader.take("not"):
-            return StepCondition(how="not", parts=(reader.climb(operand, {}, joined),))
-        if reader.take("("):
-            within = reader.climb(operand, _JOINTS, joined)
-            reader.expect(")")
-            return within
-        return _test(reader)
-
-    return reader.whole(operand, _JOINTS, joined)
+    return _Conditions(text, f"the condition {text.strip()[:60]!r}").whole()
 
 
-def _test(reader: Reader) -> StepCondition:
-    name = _folded(_words(reader, "a name"))
-    if not name:
-        reader.fail("a name with letters")
-    if reader.take("is"):
-        operator: Operator | None = Operator.NE if reader.take("not") else Operator.EQ
-    else:
-        sign = reader.take(*_SIGNS)
-        operator = Operator(_SIGNS[sign]) if sign else None
-    value = _words(reader, "a value") if operator else ""
-    return StepCondition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
+class _Conditions(Expressions[StepCondition]):
+    token, hint, prefixes, infixes = _TOKEN, _HINT, {"not": Infix("not", 3)}, _JOINTS
 
+    def joined(self, op: str, parts: tuple[StepCondition, ...], before: StepCondition | None) -> StepCondition:
+        return StepCondition(how=op, parts=parts)
 
-def _words(reader: Reader, what: str) -> str:
-    """Words up to a sign or a word of the language; those in quotes are taken as they are."""
-    taken: list[str] = []
-    while reader.peek().lower() not in _RESERVED:
-        taken.append(reader.take().strip('"'))
-    if not taken:
-        reader.fail(what)
-    return " ".join(taken)
+    def operand(self) -> StepCondition:
+        name = _folded(self._words("a name"))
+        if not name:
+            self.fail("a name with letters")
+        if self.take("is"):
+            operator: Operator | None = Operator.NE if self.take("not") else Operator.EQ
+        else:
+            operator = SIGNS.get(self.take(*SIGNS))
+        value = self._words("a value") if operator else ""
+        return StepCondition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
+
+    def _words(self, what: str) -> str:
+        """Words up to a sign or a word of the language; those in quotes are taken as they are."""
+        taken: list[str] = []
+        while self.peek().lower() not in _RESERVED:
+            taken.append(self.take().strip('"'))
+        if not taken:
+            self.fail(what)
+        return " ".join(taken)
 
 
 def _folded(name: str) -> str:

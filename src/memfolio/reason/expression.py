@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 
 from memfolio.arguments import nearest
 from memfolio.errors import InputError
-from memfolio.expression import Infix, Reader
+from memfolio.expression import NUMBER, Expressions, Infix
 
-LARGEST = 1e300
-"""How large numbers may be."""
 LOGICAL = frozenset("iff implies or and not box name value".split())
 COMPARISONS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 MODAL = dict.fromkeys("box necessarily [] □".split(), "box") | dict.fromkeys("diamond possibly <> ◇".split(), "diamond")
@@ -30,11 +28,10 @@ _ROWS = [row.split() for row in _STRENGTHS.split(";")]
 _INFIX = {
     sign: Infix(op, int(strength), op in ("implies", "**")) for strength, op, *others in _ROWS for sign in (op, *others)
 }
-_NOT = frozenset("not ~ ¬ !".split())
-_SIGNS = sorted({*_INFIX, *_NOT, *MODAL, "(", ")", ","}, key=len, reverse=True)
+_PREFIXES = {**dict.fromkeys("not ~ ¬ !".split(), Infix("not", 5)), "-": Infix("neg", 9)}
+_SIGNS = sorted({*_INFIX, *_PREFIXES, *MODAL, "(", ")", ","}, key=len, reverse=True)
 _SIGN = "|".join(re.escape(each) for each in _SIGNS if not each[0].isalpha())
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_TOKEN = re.compile(rf"""\s*("[^"]+"|'[^']+'|{_NUMBER}|[^\W\d]\w*|{_SIGN}|$)""")
+_TOKEN = re.compile(rf"""\s*("[^"]+"|'[^']+'|{NUMBER}|[^\W\d]\w*|{_SIGN}|$)""")
 
 
 class Expression(NamedTuple):
@@ -69,7 +66,7 @@ def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Ex
 
     What stands in quotes is a name here, of several words.
     """
-    read = _Formula(text, place, modal or {}).read()
+    read = _Formula(text, place, modal=modal or {}).whole()
     # One grammar reads formulas and arithmetic; here arithmetic is refused.
     strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
     if alien := next(strange, None):
@@ -107,7 +104,7 @@ OPERATORS: Operations = {
 @lru_cache(maxsize=1000)
 def expression(text: str, place: str, hint: str = "") -> Expression:
     """An expression over variables; `hint` says what it should look like."""
-    return _Formula(text, place, None, hint).read()
+    return _Formula(text, place, hint).whole()
 
 
 def checked(term: Expression, place: str, names: Collection[str], operations: Operations) -> Expression:
@@ -177,65 +174,39 @@ def _numeric() -> Operations:
     }
 
 
-class _Formula:
+class _Formula(Expressions[Expression]):
     """Reads an expression, or with `modal`, how modal operators are spelled, a formula of logic."""
 
-    def __init__(self, text: str, place: str, modal: Mapping[str, str] | None, hint: str = "") -> None:
-        self._reader, self._place, self._modal = Reader(text, _TOKEN, place, hint), place, modal
+    token, prefixes, infixes = _TOKEN, _PREFIXES, _INFIX
 
-    def read(self) -> Expression:
-        return self._reader.whole(self._operand, _INFIX, _joined)
+    def __init__(self, text: str, place: str, hint: str = "", modal: Mapping[str, str] | None = None) -> None:
+        super().__init__(text, place, hint)
+        self._modal = modal
 
-    def _term(self, least: int = 0) -> Expression:
-        return self._reader.climb(self._operand, _INFIX, _joined, least)
+    def prefix(self, token: str) -> Infix | None:
+        op = (self._modal or {}).get(token)
+        return Infix(op, 5) if op else super().prefix(token)
 
-    def _operand(self) -> Expression:
-        start, sign = self._reader.at, self._reader.take()
-        if sign[:1] in ("'", '"') and sign:
-            return Expression("value" if self._modal is None else "name", (), sign[1:-1])
+    def operand(self) -> Expression:
+        sign = self.peek()
+        if sign[:1] in ("'", '"'):
+            return Expression("value" if self._modal is None else "name", (), self.take()[1:-1])
         if sign[:1].isdecimal() or sign[:1] == ".":
-            return self._number(sign)
-        if sign == "(":
-            return self._closed([self._term()])[0]
-        if self._modal and sign in self._modal:
-            return _modal(self._modal[sign], self._term(5))
-        if sign.lower() in _NOT:
-            return Expression("not", (self._term(5),))
-        if sign == "-":
-            return Expression("neg", (self._term(9),))
-        # The message points at the token and not behind it.
+            return Expression("value", (), self.number(self.take()))
         if not sign.isidentifier() or sign.lower() in _INFIX:
-            self._reader.at = start
-            self._reader.fail("a name, a value or (")
+            self.fail("a name, a value or (")
+        self.take()
         if sign.lower() in ("true", "false"):
             return Expression("value", (), sign.lower() == "true")
-        if self._modal is None and self._reader.take("("):
-            return Expression("call", tuple(self._closed(self._arguments())), sign.lower())
+        if self._modal is None and (given := self.arguments()):
+            return Expression("call", given, sign.lower())
         return Expression("name", (), sign)
 
-    def _arguments(self) -> list[Expression]:
-        parts = [self._term()]
-        while self._reader.take(","):
-            parts.append(self._term())
-        return parts
-
-    def _number(self, sign: str) -> Expression:
-        if not float(sign) < LARGEST:
-            raise InputError(f"{self._place} has {sign:.40}", hint=f"use numbers below {LARGEST:g}")
-        return Expression("value", (), int(sign) if sign.isdecimal() else float(sign))
-
-    def _closed(self, parts: list[Expression]) -> list[Expression]:
-        self._reader.expect(")")
-        return parts
-
-
-def _joined(op: str, left: Expression, right: Expression, before: Expression | None) -> Expression:
-    if before and op in COMPARISONS and left.op in (*COMPARISONS, "and"):  # a < b < c
-        return Expression("and", (left, Expression(op, (before, right))))
-    return Expression(op, (left, right))
-
-
-def _modal(op: str, inside: Expression) -> Expression:
-    """`possibly p` is that not necessarily not p, and `forbidden p` that necessarily not p."""
-    never = Expression("box", (negation(inside),))
-    return Expression("box", (inside,)) if op == "box" else never if op == "forbidden" else negation(never)
+    def joined(self, op: str, parts: tuple[Expression, ...], before: Expression | None) -> Expression:
+        if before and op in COMPARISONS and parts[0].op in (*COMPARISONS, "and"):  # a < b < c
+            return Expression("and", (parts[0], Expression(op, (before, parts[1]))))
+        if op not in ("diamond", "forbidden"):
+            return Expression(op, parts)
+        # `possibly p` is that not necessarily not p, and `forbidden p` that necessarily not p.
+        never = Expression("box", (negation(parts[0]),))
+        return never if op == "forbidden" else negation(never)

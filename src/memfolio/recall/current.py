@@ -186,7 +186,7 @@ class _Passage:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._low = _plain(text)
+        self.low = _plain(text)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -202,7 +202,7 @@ class _Passage:
 
     @cached_property
     def signs(self) -> _Signs:
-        return _Signs(self._low)
+        return _Signs(self.low)
 
     @cached_property
     def turns(self) -> tuple[Span, ...]:
@@ -212,7 +212,7 @@ class _Passage:
     @cached_property
     def owners(self) -> frozenset[str]:
         """Whose matter it is, as far as a possessive and words for relatives tell."""
-        found = frozenset(stem(found[found.lastindex or 0]) for found in _pattern("others").finditer(self._low))
+        found = frozenset(stem(found[found.lastindex or 0]) for found in _pattern("others").finditer(self.low))
         return found | _named(self._text, "whose")
 
     @cached_property
@@ -221,34 +221,39 @@ class _Passage:
         return _named(self._text, "who")
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The words of the names in it."""
+        return frozenset(_words_of(each for each in self.values if each.kind == "name")) | self.subjects | self.owners
+
+    @cached_property
     def order(self) -> tuple[str, ...]:
         """The stems of all words, in their order."""
-        return tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(self._low))
+        return tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(self.low))
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Where these begin."""
-        return tuple(found.start() for found in _WORD.finditer(self._low))
+        return tuple(found.start() for found in _WORD.finditer(self.low))
 
     @cached_property
     def things(self) -> frozenset[str]:
         """Those that may name a thing: no verbs, no words of change, and none that only hold a sentence together."""
-        return _things(self._low, self.turns)
+        return _things(self.low, self.turns)
 
     @cached_property
     def kinds_of(self) -> Mapping[str, frozenset[str]]:
         """The words directly in front of each word, which tell one thing from another of its kind."""
-        return _modifiers(self._low)
+        return _modifiers(self.low)
 
     @cached_property
     def is_own(self) -> bool:
         """Whether the speaker speaks of themselves."""
-        return _pattern("own").search(self._low) is not None
+        return _pattern("own").search(self.low) is not None
 
     @cached_property
     def _short(self) -> str:
         """The text if it is short, else nothing: only short texts are compared by verbs, possessives and topics."""
-        return self._low if len(self.order) <= FEW_WORDS else ""
+        return self.low if len(self.order) <= FEW_WORDS else ""
 
     @cached_property
     def possessed(self) -> Mapping[str, str]:
@@ -267,6 +272,13 @@ class _Passage:
 
 
 _read = lru_cache(KEPT)(_Passage)
+
+
+def is_about_others(said: str, text: str, beside: str = "") -> bool:
+    """Whether a statement and a text each begin with a name that the other lacks; `beside` says whose the text is."""
+    one, other = _read(said[:READ]), _read(text[:READ])
+    lacks = one.subjects.isdisjoint(other.words | _read(beside).words) and other.subjects.isdisjoint(one.words)
+    return bool(one.subjects and other.subjects) and lacks
 
 
 @lru_cache(KEPT)
@@ -328,6 +340,17 @@ def _is_near(span: Span, others: Iterable[Span], most: int = NEAR) -> bool:
     return any(0 <= span[0] - end <= most or 0 <= start - span[1] <= most for start, end in others)
 
 
+def _is_parted(low: str, one: Span, other: Span) -> bool:
+    """Whether a sign of punctuation stands between two places of a text."""
+    return _pattern("parting").search(low, min(one[1], other[1]), max(one[0], other[0])) is not None
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Words for times and judgements, which say nothing of what happens then or is judged."""
+    return frozenset(map(stem, _table()["common"].split()))
+
+
 def _having(words: Set[str], asked: Iterable[str]) -> frozenset[str]:
     """Those that the words have, or, if they are few, have something derived from: bins, roofer, remortgage."""
     if len(words) > FEW_WORDS:
@@ -377,6 +400,10 @@ class Matter:
         self._is_own = _pattern("own").search(_plain(question)) is not None
         self._is_for_several = _pattern("asks_several").search(_plain(question)) is not None
         self._rarity = {stem(word): weight for word, weight in rarity.items()}
+        asked = question.replace("'s", "")
+        names = _words_of(each for each in _values(f"{asked} .") if each.kind == "name")
+        self._asked = frozenset(word for word in self._rarity if word not in names and not _is("no_modifier", word))
+        """What is asked for: the words of the question that are no names and do not only hold it together."""
         self._total = math.fsum(self._rarity.values()) or 1.0
         self._had: dict[_Passage, frozenset[str]] = {}
         self._size = math.log(max(size, 1)) / math.log(400)
@@ -424,6 +451,7 @@ class Matter:
             for nth, each in enumerate(said)
             if each.speaker == old.speaker and each.at > old.at and len(each.text) <= STATEMENT
         ]
+        later = [nth for nth in later if self._is_one_matter(old, said[nth])]
         leads = zip(
             *(_leads([getattr(said[nth], name) for nth in later]) for name in ("near", "likeness")), strict=True
         )
@@ -518,6 +546,7 @@ class Matter:
         older = [nth for nth in older if self._may_replace(said[nth], new._replace(likeness=said[nth].likeness), least)]
         older = [nth for nth in older if not self._is_of_another(_read(said[nth].text[:READ]), _read(new.text[:READ]))]
         older = [nth for nth in older if self._is_near(said[nth])]
+        older = [nth for nth in older if self._is_one_matter(said[nth], new._replace(likeness=said[nth].likeness))]
         found = [nth for nth in older if self.score(said[nth], new._replace(likeness=said[nth].likeness)) > least]
         return max(found, key=lambda nth: said[nth].at, default=None)
 
@@ -526,9 +555,20 @@ class Matter:
         return self._cover(_read(said.text[:READ])) > 0 or said.likeness >= ALIKE
 
     def _is_one_matter(self, old: Said, new: Said) -> bool:
-        """Whether two texts share a word or their meaning, or both are somebody's own; else neither is past."""
+        """Whether two texts are about the same: both have what is asked for, or share a thing or their meaning.
+
+        A name alone makes no matter: much is said of somebody that has nothing to do with each other.
+        """
         before, after = _read(old.text[:READ]), _read(new.text[:READ])
-        return new.likeness >= 2 * ALIKE or bool(before.words & after.words) or (before.is_own and after.is_own)
+        if self._size <= FEW:  # of a few memories any may be meant
+            return new.likeness >= 2 * ALIKE or bool(before.words & after.words) or (before.is_own and after.is_own)
+        asked = self._asked & self._words_in(before)
+        if asked & self._words_in(after) or self._is_named_in(before, after):
+            return True
+        if (before.things & after.things) - before.names - after.names - _common():
+            return True
+        # What is nearest in meaning may say it in other words, unless the older one alone has what is asked for.
+        return new.likeness >= (3 if asked else 2) * ALIKE
 
     def _words_in(self, passage: _Passage) -> frozenset[str]:
         """The words of the question that a passage has."""
@@ -720,7 +760,9 @@ class Matter:
         # "Spain instead of Wales" does not answer where the cottage in Wales is.
         missing = self._missing(old.things, new)
         signs = new.signs["ended"] if missing - self._verbal else (*new.signs["ended"], *new.signs["changed"])
-        return any(_is_near(span, signs) for span in spans)
+        low = new.low
+        # "sold the Golf" and "the Golf is off", but not "it is off, and Nell came".
+        return any(_is_near(span, [sign]) and not _is_parted(low, span, sign) for span in spans for sign in signs)
 
     def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
         """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""

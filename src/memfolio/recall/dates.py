@@ -430,6 +430,12 @@ def _read_relative(match: re.Match[str], now: datetime) -> TimeMention:
     return _calendar("day", now.date(), days[shift], now.tzinfo)
 
 
+def _read_end(match: re.Match[str], now: datetime) -> TimeMention:
+    """`by the end of the month`: its last day."""
+    last = (_calendar(match["unit"].lower(), now.date(), 0, None).span.end - _DAY).date()
+    return _days(last, last, now.tzinfo)
+
+
 def _read_day(match: re.Match[str], now: datetime) -> TimeMention:
     word = re.sub(r"[\s_]+", " ", match[0].lower()).replace("’", "'")
     if word == "hier" and len(match.string) > 4 and not pattern("french").search(match.string):
@@ -512,6 +518,7 @@ _WORDED: dict[str, Reader] = {
     "rolling": _read_rolling,
     "rolling_after": _read_rolling,
     "rolling_one": _read_rolling,
+    "end_of_unit": _read_end,
     "relative": _read_relative,
     "relative_after": _read_relative,
     "day": _read_day,

@@ -667,9 +667,12 @@ def _is_true(look: MemoryColumns, at: int) -> bool:
 
 
 def awake(order: list[int], scores: Scores, phases: Mapping[int, Phase], bar: float) -> list[int]:
-    """The rows without dormant ones, but for those that no awake one comes near: none reaches `bar` of their score."""
-    up = [scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP]
-    return [row for row in order if phases.get(row) not in ASLEEP or not up or max(up) < bar * scores.get(row, 0.0)]
+    """The rows without dormant ones, but for those that answer well: they have `bar` of the best awake one's score.
+
+    Who asks for something that was said long ago and never again searches for just that.
+    """
+    best = max((scores.get(row, 0.0) for row in order if phases.get(row) not in ASLEEP), default=-math.inf)
+    return [row for row in order if phases.get(row) not in ASLEEP or scores.get(row, 0.0) >= bar * best]
 
 
 # Maximal marginal relevance: each next hit is one that fits and is not like those above it. Pure.

@@ -34,6 +34,7 @@ from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
     FADE,
     LEAST,
+    SUMMARIES,
     TRUSTED,
     Coverage,
     Rarity,
@@ -225,6 +226,8 @@ class Search:
             return {}
         told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
         told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
+        # Summaries repeat what was said, and reminders what is to be done.
+        told = [row for row in told if looks[row].source not in SUMMARIES and not turns[row].id.startswith("I-")]
         order = weighing.best(len(told), told)
         # What has no word of the question came by its company, and states nothing that could be replaced.
         order.sort(key=lambda row: not coverage[row].words)

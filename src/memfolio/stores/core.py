@@ -17,9 +17,8 @@ from memfolio.types import EMPTY, Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import encoded
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.log import closed_fences
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
-from memfolio.vault.sections import PageText
+from memfolio.vault.sections import PageText, closed_fences
 from memfolio.vault.vault import Vault
 
 # The text of MEMORY.md: its blocks, the lines in them, and the text behind an edit. Pure.

@@ -18,7 +18,6 @@ from memfolio.errors import InputError, PageChangedError
 from memfolio.index import maintenance as index_days
 from memfolio.index.index import Index
 from memfolio.index.maintenance import CONCLUDED, DAY_SUMMARY, SUMMARY, DayMark, DayMemory, local_day
-from memfolio.index.read_files import front_matter
 from memfolio.llm.model import Model
 from memfolio.recall.dates import upcoming
 from memfolio.state import Op
@@ -30,7 +29,7 @@ from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
 from memfolio.vault.fields import Draft, encoded, local, moment_of
 from memfolio.vault.paths import agent_root, state_ledger
-from memfolio.vault.sections import BEGIN, is_ours, marked, renewed
+from memfolio.vault.sections import BEGIN, front_matter, is_ours, marked, renewed
 
 # Weeks, months and quarters: which days they have, and what they are called. Pure.
 

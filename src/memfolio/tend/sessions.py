@@ -393,11 +393,12 @@ def _hear(
     turns = [each for each in all_turns if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    learned, closely = _learn(turns, conversation.by_rules, model, changes)
+    known = index.read(lambda db: list(nodes(db)))
+    learned, closely = _learn(turns, conversation.by_rules, model, changes, _people(known))
     if not closely and len(conversation.by_rules) == len(turns):
         return None  # the rules have read all of it, and no model did
     learned = _wanted(learned, refused(changes.vault, changes.agent))
-    learned = naming_known(learned, turns, index.read(lambda db: list(nodes(db))))
+    learned = naming_known(learned, turns, known)
     before = learned_before(index, conversation.by_rules, holds=False)
     learned = replace(learned, statements=[each for each in learned.statements if not says_again(each, turns, before)])
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
@@ -459,7 +460,11 @@ def intend(
 
 
 def _learn(
-    turns: Sequence[MemoryItem], by_rules: Collection[str], model: Model | None, changes: JobChanges
+    turns: Sequence[MemoryItem],
+    by_rules: Collection[str],
+    model: Model | None,
+    changes: JobChanges,
+    people: Collection[str],
 ) -> tuple[Learned, list[str]]:
     """What these turns tell, by the model if there is one that answers, else by rules; and the turns it has read.
 
@@ -472,9 +477,14 @@ def _learn(
 
         fresh = len(turns) - len(by_rules)
         found = changes.ask(lambda: read_by_model(model, spoken, fresh), "learned without the model")
-    learned, places = found or (learn(spoken), ())
+    learned, places = found or (learn(spoken, people), ())
     closely = [turns[place].id for place in sorted(places)]
     return only_new(learned, turns, set(by_rules).difference(closely)), closely
+
+
+def _people(known: Iterable[Node]) -> list[str]:
+    """What people are called who have a page."""
+    return [name for node in known if node.type == "person" for name in (node.name, *node.aliases) if not is_user(name)]
 
 
 def only_new(learned: Learned, turns: Sequence[MemoryItem], old: Collection[str]) -> Learned:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, time, tzinfo
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Literal, NamedTuple
 
 from memfolio.types import EMPTY, HUMAN, MemoryItem, frozen
@@ -32,20 +32,16 @@ from memfolio.vault.fields import (
     without_surrogates,
 )
 from memfolio.vault.paths import agent_of, day_of
+from memfolio.vault.sections import PageHeading, Span, closed_fences, comments, headings
 
 # Hand-written text as memories: each top-level bullet is one, and so is each paragraph.
 #
 # A code fence is opaque if it is closed: its lines are neither bullets nor headings. One that is never closed is
 # ordinary text, so that a slip of a person's hand cannot swallow what follows.
 
-Span = tuple[int, int]
 _BY_HAND = replace(HUMAN, source="file")
 
 # Compiled at their first use: a home in which nobody writes by hand does not need them.
-_FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
-_COMMENT_START = r"(?m)^[ \t]*<!--"
-_REST_OF_LINE = r"[ \t\r]*(?:\n|\Z)"
-_HEADING = r"#{1,6}(?:[ \t]+|$)"
 _RULE = r"(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}"
 _BULLET = r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)"
 _TIMED_HEADING = rf"({TIME})(?![\w:])"
@@ -66,65 +62,25 @@ class HandWrittenNote:
 
 def read_notes(text: str) -> list[HandWrittenNote]:
     """The memories in `text`, in order."""
-    reader = _NotesReader()
-    fences = closed_fences(text)
-    for start, end, kind in _pieces(text, fences, list(_comments(text))):
+    # Of an empty heading, the line may not end with a carriage return.
+    reader = _NotesReader(
+        {
+            each.start: each
+            for each in headings(text)
+            if text[each.start] == "#" and text[each.behind : each.behind + 1] != "\r"
+        }
+    )
+    for start, end, kind in _pieces(text):
         reader.take(text[start:end], start, end, kind)
     reader.close()
     return reader.notes
 
 
-def closed_fences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Return the spans of closed code fences in `text[start:end]`, in whole lines."""
-    found = list(re.compile(_FENCE).finditer(text, start, len(text) if end is None else end))
-    longest = _longest_closing(found)
-    spans: list[Span] = []
-    position = 0
-    while position < len(found):
-        opening = found[position]
-        position += 1
-        if longest[position].get(opening[1][0], 0) < len(opening[1]):
-            continue
-        while not _closes(found[position], opening[1]):
-            position += 1
-        spans.append((opening.start(), found[position].end()))
-        position += 1
-    return spans
-
-
-def _longest_closing(found: list[re.Match[str]]) -> list[dict[str, int]]:
-    """For each place among the fence lines, the longest closing one from there on: it keeps the search linear."""
-    longest: list[dict[str, int]] = [{}]
-    for match in reversed(found):
-        known = longest[-1]
-        mark = match[1][0]
-        if not match[2].strip() and len(match[1]) > known.get(mark, 0):
-            known = {**known, mark: len(match[1])}
-        longest.append(known)
-    return longest[::-1]
-
-
-def _closes(line: re.Match[str], opening: str) -> bool:
-    return line[1].startswith(opening) and not line[2].strip()
-
-
-def _comments(text: str) -> Iterator[Span]:
-    """Yield the spans of comments that have their lines to themselves."""
-    comment_start, rest_of_line = re.compile(_COMMENT_START), re.compile(_REST_OF_LINE)
-    at = 0
-    while (start := comment_start.search(text, at)) and (close := text.find("-->", start.end())) >= 0:
-        rest = rest_of_line.match(text, close + 3)
-        at = rest.end() if rest else close + 3
-        if rest:
-            yield start.start(), at
-
-
-def _pieces(text: str, fences: list[Span], comments: list[Span]) -> Iterator[tuple[int, int, str]]:
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield `text` as plain lines, whole fences and whole comments; of overlapping ones, the first counts."""
     at = 0
-    for (start, end), kind in sorted(
-        [*((span, "fence") for span in fences), *((span, "comment") for span in comments)]
-    ):
+    fences, remarks = zip(closed_fences(text), repeat("fence")), zip(comments(text), repeat("comment"))
+    for (start, end), kind in sorted([*fences, *remarks]):
         if start < at:
             continue
         yield from _plain_lines(text, at, start)
@@ -143,7 +99,8 @@ def _plain_lines(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]
 class _NotesReader:
     """Collects lines into notes; `indent` is the bullet's, None for a paragraph."""
 
-    def __init__(self) -> None:
+    def __init__(self, headings: Mapping[int, PageHeading]) -> None:
+        self._headings = headings
         self.notes: list[HandWrittenNote] = []
         self.lines: list[str] = []
         self.start = self.end = self.width = 0
@@ -160,9 +117,9 @@ class _NotesReader:
             self._continue_or_open(piece, start, end)
         elif not piece.strip():
             self.gap = bool(self.lines)
-        elif heading := re.match(_HEADING, piece):
+        elif heading := self._headings.get(start):
             self.close()
-            self._enter(piece[heading.end() :].strip(), is_title=piece.startswith(("# ", "#\t")))
+            self._enter(heading.title.strip(), is_title=heading.level == 1)
         elif re.fullmatch(_RULE, piece.strip()):
             self.close()
         else:

@@ -1,4 +1,4 @@
-"""The text of a Markdown page: its lines, its headings outside code, and edits that keep every other byte. Pure.
+"""The text of a Markdown page: its lines, fences, headings and sections, and edits that keep every other byte. Pure.
 
 Readers of pages (procedures, minds, core memory …) say what their sections and fields mean; where these stand, and how
 they are changed in place, is the same for all.
@@ -14,12 +14,19 @@ from hashlib import blake2b
 from itertools import accumulate
 from typing import NamedTuple
 
-from memfolio.vault.log import closed_fences
-
 Span = tuple[int, int]
 LineEdit = tuple[int, int, Sequence[str]]
 """Lines from the first to behind the last, and those that come in their place."""
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+MAX_HEADING = 200
+"""In an outline, a longer line counts as text even if it looks like a heading, so that nothing is lost to search."""
+MAX_FRONT_MATTER = 65_536
+_FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
+_HEADING = re.compile(r"^(?:\A\ufeff| {0,3})(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)\n?", re.MULTILINE)
+_COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
+_REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
+_CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+[ \t\r]*$")
+_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?=---[ \t\r]*(?:\n|\Z)|[\w\"'][\w .\"'-]{0,63}:\s)")
+_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 
 
 class PageHeading(NamedTuple):
@@ -30,7 +37,127 @@ class PageHeading(NamedTuple):
     title: str
     column: int
     start: int
-    """Where it begins in the text."""
+    """Where its line begins in the text."""
+    behind: int
+    """Where its signs end."""
+    end: int
+    """Where the next line begins."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it begins its line and says something: only such headings are read as those of sections."""
+        return self.behind == self.start + self.level < self.start + self.column and self.title != ""
+
+
+def headings(text: str) -> Iterator[PageHeading]:
+    """Every line that could be a heading, though it be empty, further in, behind a mark of Unicode, or code."""
+    line = at = 0
+    for found in _HEADING.finditer(text):
+        start, behind = found.start(), found.end(1)
+        line, at = line + text.count("\n", at, start), start
+        title = (words := found[2].rstrip()).lstrip(" \t")
+        column = behind + len(words) - len(title) - start
+        yield PageHeading(line, len(found[1]), title, column, start, behind, found.end())
+
+
+class Section(NamedTuple):
+    """The text between two headings; `head` is the start of its own heading."""
+
+    path: tuple[str, ...]
+    level: int
+    head: int
+    start: int
+    end: int
+
+
+def sections_of(text: str) -> Iterator[Section]:
+    """The sections of a text with the headings above them, as a reader sees them: closing marks are no words."""
+    path: list[tuple[int, str]] = []
+    level = head = start = 0
+    page = PageText(text)
+    for each in headings(text):
+        words = text[each.behind : each.end].removesuffix("\n")
+        if len(words) > MAX_HEADING or page.is_hidden(each.start) or text[each.start] == "\ufeff":
+            continue
+        yield Section(_titles(path), level, head, start, each.start)
+        level, head, start = each.level, each.start, each.end
+        while path and path[-1][0] >= level:
+            path.pop()
+        path.append((level, _CLOSING_MARKS.sub("", words).strip()))
+    yield Section(_titles(path), level, head, start, len(text))
+
+
+def _titles(path: list[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(title for _, title in path if title)
+
+
+def closed_fences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+    """Return the spans of closed code fences in `text[start:end]`, in whole lines."""
+    found = list(re.compile(_FENCE).finditer(text, start, len(text) if end is None else end))
+    longest = _longest_closing(found)
+    spans: list[Span] = []
+    position = 0
+    while position < len(found):
+        opening = found[position]
+        position += 1
+        if longest[position].get(opening[1][0], 0) < len(opening[1]):
+            continue
+        while not _closes(found[position], opening[1]):
+            position += 1
+        spans.append((opening.start(), found[position].end()))
+        position += 1
+    return spans
+
+
+def _longest_closing(found: list[re.Match[str]]) -> list[dict[str, int]]:
+    """For each place among the fence lines, the longest closing one from there on: it keeps the search linear."""
+    longest: list[dict[str, int]] = [{}]
+    for match in reversed(found):
+        known = longest[-1]
+        mark = match[1][0]
+        if not match[2].strip() and len(match[1]) > known.get(mark, 0):
+            known = {**known, mark: len(match[1])}
+        longest.append(known)
+    return longest[::-1]
+
+
+def _closes(line: re.Match[str], opening: str) -> bool:
+    return line[1].startswith(opening) and not line[2].strip()
+
+
+def comments(text: str, at: int = 0, fences: Sequence[Span] = ()) -> Iterator[Span]:
+    """Yield the spans of comments that have their lines to themselves and are not in one of these fences."""
+    while start := _COMMENT_START.search(text, at):
+        fence = _around(fences, start.start())
+        if fence and at <= fence[0]:
+            at = fence[1]
+            continue
+        close = text.find("-->", start.end())
+        if close < 0:
+            return
+        rest = _REST_OF_LINE.match(text, close + 3)
+        at = rest.end() if rest else close + 3
+        if rest:
+            yield start.start(), at
+
+
+def _around(spans: Sequence[Span], at: int) -> Span | None:
+    """Return the one of these sorted spans that contains a position."""
+    found = spans[: bisect_right(spans, at, key=lambda span: span[0])][-1:]
+    return next((span for span in found if at < span[1]), None)
+
+
+def front_matter(text: str) -> Span:
+    """Return the span of the front matter between the `---` marks; (0, 0) if there is none."""
+    opening = _FRONT_MATTER.match(text)
+    closing = opening and _FRONT_MATTER_END.search(text, opening.end(), opening.end() + MAX_FRONT_MATTER)
+    return (opening.end(), closing.start()) if opening and closing else (0, 0)
+
+
+def body_start(text: str) -> int:
+    """Where what a page says begins: behind its front matter."""
+    closing = _FRONT_MATTER_END.match(text, end) if (end := front_matter(text)[1]) else None
+    return closing.end() if closing else int(text.startswith("\ufeff"))
 
 
 class PageText:
@@ -66,15 +193,14 @@ class PageText:
     def is_hidden_line(self, number: int) -> bool:
         return self.is_hidden(self._starts[number])
 
-    def heading(self, number: int) -> PageHeading | None:
-        """The heading on a line, if there is one."""
-        start = self._starts[number]
-        found = None if self.is_hidden(start) else _HEADING.fullmatch(self.lines[number].rstrip())
-        return PageHeading(number, len(found[1]), found[2], found.start(2), start) if found else None
+    @cached_property
+    def headings(self) -> dict[int, PageHeading]:
+        """The plain headings outside code, by their lines."""
+        return {each.line: each for each in headings(self.text) if each.is_plain and not self.is_hidden(each.start)}
 
     def sections(self, deepest: int = 2) -> Iterator[tuple[PageHeading, int]]:
         """The headings of up to so many signs, each with the line at which its section ends."""
-        heads = [each for at in range(len(self.lines)) if (each := self.heading(at)) and each.level <= deepest]
+        heads = [each for each in self.headings.values() if each.level <= deepest]
         return zip(heads, [*(each.line for each in heads[1:]), len(self.lines)], strict=False)
 
     def edited(self, edits: Iterable[tuple[Span, str]]) -> str:
@@ -101,17 +227,24 @@ class PageText:
 # there, so that an edit is seen.
 
 BEGIN, END = "<!-- memfolio:begin", "<!-- memfolio:end -->"
-OURS = re.compile(rf"^{BEGIN} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{END}", re.MULTILINE | re.DOTALL)
 
 
-def marked(body: str) -> str:
+def between(begin: str, end: str) -> re.Pattern[str]:
+    """What stands between two marks, and the hash in the first."""
+    return re.compile(rf"^{begin} ([0-9a-f]{{16}}) -->\r?\n(.*?)^{end}", re.MULTILINE | re.DOTALL)
+
+
+OURS = between(BEGIN, END)
+
+
+def marked(body: str, begin: str = BEGIN, end: str = END) -> str:
     """A text of ours between its marks."""
-    return f"{BEGIN} {body_hash(body)} -->\n{body}{END}"
+    return f"{begin} {body_hash(body)} -->\n{body}{end}"
 
 
-def is_ours(text: str) -> bool:
+def is_ours(text: str, part: re.Pattern[str] = OURS) -> bool:
     """Whether our section is unchanged since we wrote it."""
-    match = OURS.search(text)
+    match = part.search(text)
     return match is not None and body_hash(match[2]) == match[1]
 
 

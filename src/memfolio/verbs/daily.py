@@ -346,7 +346,9 @@ def use_tool(
     given = arguments or {}
     # Bad arguments are told before a person is asked to agree.
     verb.checked(memory, given)
-    if verb.needs_confirmation and not confirmed:
+    if verb.needs_confirmation and "confirmed" in verb.parameters:  # it shows what would go by itself
+        given = {"confirmed": confirmed, **given}
+    elif verb.needs_confirmation and not confirmed:
         hint = "ask the person; when they agree, call it again with confirmed set to true"
         return {"done": False, "would": name, "arguments": {k: v for k, v in given.items() if k != AGENT}, "hint": hint}
     return verb(memory, given, on_progress)

@@ -18,6 +18,7 @@ from memfolio.errors import ContentError
 from memfolio.text import counted, estimate_tokens, packaged_table
 from memfolio.types import EMPTY, Type, frozen
 from memfolio.vault.fields import check_fraction
+from memfolio.vault.sections import PageText
 
 WORDS: Mapping[str, Any] = packaged_table("govern/data/reflection.toml")
 _HIDING = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
@@ -282,6 +283,8 @@ class _Line(NamedTuple):
 
     number: int
     text: str
+    heading: int
+    """How many signs it has, if it is a heading."""
 
     def wrong(self, what: str) -> ContentError:
         return ContentError(f"line {self.number} of the reflection, {self.text.strip()[:60]!r}, {what}", hint=HINT)
@@ -298,7 +301,7 @@ def parse(text: str) -> ReflectionPage:
     section: object = None
     for line in _body(text):
         words = line.text
-        if words.startswith("## "):
+        if line.heading == 2:
             section, insight = sections.get(_key(words)), ""
             if section is None:
                 raise line.wrong("is a heading that nobody knows")
@@ -315,7 +318,7 @@ def parse(text: str) -> ReflectionPage:
             if not words.startswith(("- ", "* ")):
                 raise line.wrong("is not a question with a - before it")
             written.questions += (_plain(words[2:]),)
-        elif words.startswith("### ") and _key(words) in titles:
+        elif line.heading == 3 and _key(words) in titles:
             insight = titles[_key(words)]
         elif not insight or words.startswith("#"):
             raise line.wrong("stands under no insight's heading")
@@ -333,7 +336,9 @@ def parse(text: str) -> ReflectionPage:
 def _body(text: str) -> Iterator[_Line]:
     """The lines before the footer that say something."""
     # Numbers are those of the file, which is what an editor shows.
-    lines = [_Line(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1)]
+    page = PageText(text, hidden=())
+    levels = {number: each.level for number, each in page.headings.items()}
+    lines = [_Line(number + 1, line.rstrip(), levels.get(number, 0)) for number, line in enumerate(page.lines)]
     for line in lines:
         if line.text == END:
             return

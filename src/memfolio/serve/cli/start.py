@@ -98,7 +98,7 @@ def init(
     if asks:
         _ask(plan, where=not (folder or options.home), hosts=host is None)
     if plan.hosts:
-        check_tools(without_mcp=False, tools_only=tools_only)
+        check_tools("--host none, and connect it later")
     existed = is_home(plan.config)
     _check_folder(plan.config.home, existed=existed, yes=plan.yes)
     if dry_run:

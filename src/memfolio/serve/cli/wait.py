@@ -88,10 +88,10 @@ class Wait:
     def _draw(self) -> None:
         if self._bar is not None:
             done, total = self._steps
-            count = "" if total is None else f"{done:,} of {total:,} {self._things}"
+            count = f"{done:,} of {total:,} {self._things}" if total else ""
             left = time_left(time.monotonic() - self._started, done - self._first, (total or 0) - done)
             task = self._bar.task_ids[0]
-            self._bar.update(task, description=self._words, completed=done, total=total, count=count, left=left)
+            self._bar.update(task, description=self._words, completed=done, total=total or None, count=count, left=left)
 
 
 def time_left(seconds: float, done: int, left: int) -> str:

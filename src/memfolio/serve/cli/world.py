@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -164,7 +165,8 @@ def install(
     if own_home:  # its path is this person's anyway
         program = replace(program, path=installed())
     client, changes = _changes(host, scope, program)
-    check_tools(without_mcp=without_mcp, tools_only=tools_only)
+    if tools_only or not without_mcp:
+        check_tools("" if tools_only else "--without-mcp: tools work once it is installed")
     config = options.config(create=anywhere if dry_run else in_empty_folder)
     made = "" if dry_run or is_home(config) else f"made a home in {config.home}\n"
     if made:  # hooks keep silent where there is no home
@@ -185,14 +187,10 @@ def install(
     return answer
 
 
-def check_tools(*, without_mcp: bool, tools_only: bool) -> None:
-    """Refuse before anything is written if tools would not work."""
-    if find_spec("mcp") is not None:
-        return
-    if tools_only:
-        raise RefusedError("the tools need a library that is not installed", hint=INSTALL_MCP)
-    if not without_mcp:
-        hint = f"{INSTALL_MCP}, or go on with --without-mcp: tools work once it is installed"
+def check_tools(otherwise: str) -> None:
+    """Refuse before anything is written if tools would not work; `otherwise` is an option with which one can go on."""
+    if find_spec("mcp") is None:
+        hint = f"{INSTALL_MCP}, or go on with {otherwise}" if otherwise else INSTALL_MCP
         raise RefusedError("the tools need a library that is not installed", hint=hint)
 
 
@@ -264,7 +262,20 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         f"This pauses the home {config.home} and no other; what it remembers is still recalled."
         + (f" {_ends(made, config)}." if made.until else ""),
     ]
+    lines += [
+        f"{other}, the home of the project here, goes on: `{command_for(other, 'pause')}` pauses that."
+        for other in _homes_of_project(Path(folder or ".").expanduser().resolve())
+        if other != config.home and not pauses.is_paused(other, folder or os.getcwd(), now)
+    ]
     return Answer({"paused": pauses.pauses(config.home, now)}, lines)
+
+
+def _homes_of_project(folder: Path) -> list[Path]:
+    """The homes that the project around a folder has for itself, of all hosts."""
+    from memfolio.serve.install.hosts import HOSTS, home_of_project
+
+    found = filter(None, (home_of_project(host, folder) for host in HOSTS.values()))
+    return [home for home in dict.fromkeys(found) if home.is_dir()]
 
 
 def _ends(each: Pause, config: Config) -> str:

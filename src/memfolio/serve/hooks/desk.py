@@ -30,7 +30,6 @@ from memfolio.serve.hooks.door import (
     MOST_TOKENS,
     PROMPT,
     START,
-    TOLD,
     begins_again,
     shaped,
     text_of,
@@ -186,7 +185,7 @@ UNREAD = "unread"
 
 def warned(answer: bytes, event: HookEvent | None, trouble: str) -> bytes:
     """An answer that also tells of trouble, where the host can be told anything."""
-    if event is None or not trouble or event.act not in TOLD:
+    if event is None or not trouble or not event.can_be_told:
         return answer
     told = f"memfolio could not keep what was said here: {trouble}. Tell the user."
     text = text_of(json.loads(answer))
@@ -219,7 +218,7 @@ class Desk:
             self._told[event.session] = set()
         elif event.act != END:
             self._told.setdefault(event.session, {UNREAD})
-        if event.act not in TOLD:
+        if not event.can_be_told:
             return json.dumps({"decision": "block", "reason": ASK}).encode() if self._asks(event) else EMPTY
         try:
             text = self._begin(event) if event.act == START else self._remind(event)

@@ -20,8 +20,6 @@ _NAMES = {
     "gemini": ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
     "cursor": ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "sessionEnd"),
 }
-TOLD = (START, PROMPT)
-"""When an agent can be told something."""
 MUTE = "PreCompact"
 """When nothing may be printed: Claude Code takes it for an instruction on how to sum the conversation up."""
 ACTS = {host: dict(zip(names, ORDER, strict=True)) for host, names in _NAMES.items()}

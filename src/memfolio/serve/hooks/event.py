@@ -10,7 +10,7 @@ from typing import Any
 
 from memfolio.recall.fence import BULLET, FURTHER, HEADING, strip_fences
 from memfolio.recall.hit import GAP
-from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT
+from memfolio.serve.hooks.door import ACTS, ANSWER, PROMPT, START
 from memfolio.types import frozen
 from memfolio.vault.disk import Disk
 from memfolio.vault.fields import without_surrogates
@@ -47,6 +47,11 @@ class HookEvent:
     tokens: int = -1
     """How many the agent was told by a process that has ended since, with the memories that `words` name; -1 where this
     is no such note."""
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether the host passes on to its agent what is answered; Cursor does so only at the beginning."""
+        return self.act == START or (self.act == PROMPT and self.host != "cursor")
 
 
 def read_parcel(parcel: bytes) -> tuple[str, str, HookEvent | None]:

@@ -26,7 +26,6 @@ from memfolio.serve.hooks.door import (
     SOCKET,
     START,
     STOP,
-    TOLD,
     ask,
     is_private,
     text_of,
@@ -51,7 +50,7 @@ def answer_cold(home: Path, parcel: bytes, seconds: float) -> bytes:
         trouble = keep(home, name, event)
         if event is None:
             return EMPTY
-        if event.act in TOLD:
+        if event.can_be_told:
             answer, told = answer_here(home, event, seconds)
             if tokens := estimate_tokens(text_of(json.loads(answer))):
                 # For those who answer what comes next: behind the prompt itself, which is kept already.
