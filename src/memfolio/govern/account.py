@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.recall.current import is_about_others
 from memfolio.recall.dates import moment_of
+from memfolio.text import sentence_pattern, terms
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.folders import notes_below
 from memfolio.vault.past.past import Past
@@ -39,6 +41,9 @@ Statements on the same subject reach about twice that fit, and what a statement 
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
 SAID, COUNTED = "said", "counted"
+_SENTENCE = sentence_pattern()
+_ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
+_ROW = re.compile(r"[,:;&、，]|\b(?:and|or|und|oder)\b")
 DEEDS = {
     "remembered": "kept on purpose",
     "imported": "imported",
@@ -126,6 +131,8 @@ class ForgottenAbout:
     name: str
     memories: tuple[MemoryItem, ...]
     facts: tuple[str, ...]
+    kept: tuple[MemoryItem, ...]
+    """Memories about something else that name it too."""
     pages: tuple[str, ...]
     """Pages that name it, which are nobody's to rewrite but their writer's."""
     seqs: tuple[int, ...] = ()
@@ -243,10 +250,10 @@ class MemoryAccount:
     def forget_about(
         self, name: str, *, dry_run: bool = False, confirmed: bool = False, by: Attribution | None = None
     ) -> ForgottenAbout:
-        """Forget every memory that names a person or thing, and retract the facts about it.
+        """Forget every memory about a person or thing, and retract the facts about it.
 
-        Pages that people and agents wrote are left as they are, and told. To an agent it only shows what would go,
-        until `confirmed` says that the person agreed.
+        What is about something else and only names it is `kept`, and told; so are pages that people and agents wrote.
+        To an agent it only shows what would go, until `confirmed` says that the person agreed.
         """
         name = check_string("name", name).strip()
         is_shown = self._gate.acts_as_agent and not confirmed
@@ -259,15 +266,22 @@ class MemoryAccount:
             hint = "say it as it is written there"
             raise NotFoundError(f"nothing is remembered about {name[:60]!r}{named}", hint=hint)
         memories, diff, seqs = tuple[MemoryItem, ...](), "", list[int]()
-        if described:
-            done = self._forget([each.item.id for _, each in described], dry_run=dry_run, **more)
+        if going := [each.item.id for _, each in described if is_about(name, each.item.content, each.heading)]:
+            done = self._forget(going, dry_run=dry_run, about=name, **more)
             memories, diff = tuple(done.memories), done.diff
             seqs += [done.receipt.seq] if done.receipt else []
         if facts and not dry_run:
             seqs += self._retract(facts, more)
-        hint, told = AGREE if is_shown else "", tuple(facts.values())
+        gone = {each.id for each in memories}
         return ForgottenAbout(
-            name=name, memories=memories, facts=told, pages=pages, seqs=tuple(seqs), diff=diff, hint=hint
+            name=name,
+            memories=memories,
+            facts=tuple(facts.values()),
+            kept=tuple(each.item for _, each in described if each.item.id not in gone),
+            pages=pages,
+            seqs=tuple(seqs),
+            diff=diff,
+            hint=AGREE if is_shown else "",
         )
 
     def _retract(self, facts: Iterable[str], more: Mapping[str, Any]) -> list[int]:
@@ -291,6 +305,32 @@ class MemoryAccount:
         hits = self._recall(name, limit=50)
         naming = (hit for hit in hits if name.casefold() in hit.memory.content.casefold())
         return tuple(dict.fromkeys(hit.path for hit in naming if hit.memory.id.startswith("P-")))
+
+
+def is_about(name: str, content: str, heading: Iterable[str] = ()) -> bool:
+    """Whether a text that names a person or thing is about it: by its title, its first sentence, or most sentences.
+
+    Of a list, most items must name it. A sentence that has it in a row of others ("team: Kim, Robin, Alex") does not.
+    """
+    wanted = _words(name)
+    lines = [each for each in content.splitlines() if each.strip()]
+    if any(wanted <= _words(each) for each in heading) or not wanted <= _words(content):
+        return True
+    parts, is_list = lines, len(lines) > 1 and all(map(_ITEM.match, lines))
+    if not is_list:
+        sentences = _SENTENCE.findall(content)
+        parts = [each for each in sentences if len(each.split()) > 1] or sentences  # "Dr." is none
+
+    def is_told(part: str) -> bool:
+        row = _ROW.split(part)
+        short = (each for each in row[1:] if len(each.split()) < len(name.split()) + 3)
+        return wanted <= _words(part) and not (len(row) > 2 and any(wanted <= _words(each) for each in short))
+
+    return (not is_list and is_told(parts[0])) or 2 * sum(map(is_told, parts)) > len(parts)
+
+
+def _words(text: str) -> set[str]:
+    return {each.casefold() for each in terms(text, limit=MOST)}
 
 
 def _is_telling(hit: Hit, said: str) -> bool:
