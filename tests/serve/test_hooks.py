@@ -811,3 +811,16 @@ def test_prompt_that_asks_to_remember_reaches_core_memory_and_forgetting_is_only
         assert line.says == "The user is allergic to latex"
         assert line.id is not None
         assert line.id in shown
+
+
+def test_uninstall_ends_the_process_that_answers_hooks(filled: Path, warm: subprocess.Popen[bytes]) -> None:
+    _program(filled, "install", "claude-code")
+    _program(filled, "uninstall", "claude-code", "--dry-run")
+    assert warm.poll() is None
+    _program(filled, "uninstall", "claude-code")
+    assert warm.wait(10) == 0
+
+
+def _program(home: Path, *args: str) -> None:
+    command = [sys.executable, "-m", "memfolio", "--home", str(home), *args]
+    subprocess.run(command, env=environ(home), capture_output=True, timeout=60, check=True)

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -361,6 +361,7 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
     from memfolio.vault.disk import Disk
 
     client, changes = _changes(host, scope, None)
+    home = _home_used(client) if scope == "user" else None
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
     if scope == "project":
         there = "does not use memfolio by the settings of this folder any more"
@@ -373,7 +374,17 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
 
         for folder in {each.path.parent for each in changes if each.new is None} - {Path.cwd()}:
             Disk().discard_folder(folder)
+    if home and not dry_run:
+        end_hooks(home)
     return answer
+
+
+def end_hooks(home: Path) -> None:
+    """End the process that answers the hooks of a home; the next hook of another host starts one."""
+    from memfolio.serve.hooks import door
+
+    with chdir(Path.cwd()):  # on its way to the process it changes the folder
+        door.main([door.STOP, door.MUTE, "--home", str(home)])
 
 
 def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:
