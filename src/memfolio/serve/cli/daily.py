@@ -231,10 +231,10 @@ def cost(found: Cost, memory: Memory) -> Answer:
 
 
 def _told(day: DayTold) -> str:
-    added = f"{counted(day.told, 'memory', 'memories')} added {counted(day.times, 'time')}"
+    added = f"context added {counted(day.times, 'time')}: {counted(day.told, 'memory', 'memories')}"
     became = f"{day.cited:,} cited, {day.corrected:,} corrected"
-    spent = f"{day.tokens:,} tokens, {day.tokens_each:,} a conversation"
-    return f"{added} ({became}; {spent}), none to {counted(day.silent, 'prompt')}"
+    without = f"; none for {counted(day.silent, 'prompt')}" if day.silent else ""
+    return f"{added}, {became}; {day.tokens:,} tokens, {day.tokens_each:,} a conversation{without}"
 
 
 def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
