@@ -122,6 +122,21 @@ OTHER_PLACES = {
 }
 """Who else matches a pattern at a place in a text, and why that reads no expression."""
 
+SECTIONS = "vault/sections.py"
+"""The one parser of pages: other rooms ask it for headings, fences, front matter and comments."""
+OTHER_SIGNS = {
+    "index/mind_pages.py": "keeps what is written from being read as a heading",
+    "index/read_files.py": "takes the lines of an entity's page that name or describe it",
+    "serve/page/show.py": "takes marks out of what is shown",
+    "vault/past/undo.py": "looks for the title of a log",
+    "vault/past/view.py": "shows entries without their headings",
+    "vault/reconcile.py": "tells the torn heading of an entry",
+}
+"""Who else looks for the signs of a heading, and why that reads no sections."""
+APART = frozenset("startswith split rsplit partition find index".split())
+TITLE = re.compile(r"\n?#{1,6} ")
+SIGNS = re.compile(r"#\{\d,|#\+[)$ ]|##\?\(|\^ \{0,3\}#")
+
 
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
@@ -286,6 +301,36 @@ def test_one_module_walks_the_tokens_of_expressions() -> None:
 def test_the_expression_test_sees_a_parser(code: str) -> None:
     assert walks_tokens(ast.parse(code))
     assert not walks_tokens(ast.parse("_TOKEN.match(text); self.match(_NAME); '(' in text"))
+
+
+def finds_headings(tree: ast.AST) -> bool:
+    """Whether code has a pattern of headings, or takes a page apart at the signs of one."""
+    texts = {id(node): node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in APART)
+    apart = (str(texts.get(id(each))) for call in calls for each in call.args)
+    # Docstrings may tell of patterns.
+    patterns = (text for text in map(str, texts.values()) if "\n" not in text)
+    return any(map(TITLE.fullmatch, apart)) or any(map(SIGNS.search, patterns))
+
+
+def test_one_module_finds_the_sections_of_pages() -> None:
+    finding = {name_of(path) for path in FILES if finds_headings(ast.parse(path.read_text("utf-8")))}
+    assert finding == {SECTIONS, *OTHER_SIGNS}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        're.compile(r"^(#{1,6})[ \\t]+(.*)")',
+        're.compile(r"#+ (.*)")',
+        're.compile(rf"^ {{0,3}}#{name}")',
+        'text.split("\\n## ")',
+        'line.startswith("## ")',
+    ],
+)
+def test_the_section_test_sees_a_parser(code: str) -> None:
+    assert finds_headings(ast.parse(code))
+    assert not finds_headings(ast.parse("f'# {title}'; f'## {name}\\n'; line.startswith('#'); '```diff'"))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -122,6 +123,12 @@ def test_pipx_installs_it(built: tuple[Path, Path], tmp_path: Path) -> None:
     where = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     installed_with(tmp_path, tmp_path / "tools" / BIN / "pipx", "install", f"{built[0]}", **where)
     answers(tmp_path, tmp_path / "bin" / "memfolio")
+    # What it says to type where an extra is missing adds it to this installation.
+    python = next((tmp_path / "pipx/venvs/memfolio" / BIN).glob("python*"))
+    said = call(tmp_path, python, "-c", "from memfolio.machine import adding; print(adding('pdf'))")
+    pipx, *more = shlex.split(said)
+    installed_with(tmp_path, tmp_path / "tools" / BIN / pipx, *more, **where)
+    call(tmp_path, python, "-c", "import pypdf")
 
 
 @pytest.mark.long
@@ -133,6 +140,10 @@ def test_uv_installs_it_as_a_tool_with_an_extra(built: tuple[Path, Path], tmp_pa
     uv = tmp_path / "tools" / BIN / "uv"
     installed_with(tmp_path, uv, "tool", "install", f"memfolio[mcp] @ {built[0].as_uri()}", **where)
     answers(tmp_path, tmp_path / "bin" / "memfolio")
+    python = tmp_path / "uv/memfolio" / BIN / "python"
+    said = call(tmp_path, python, "-c", "from memfolio.machine import adding; print(adding('pdf'))")
+    installed_with(tmp_path, uv, *shlex.split(said)[1:], **where)
+    call(tmp_path, python, "-c", "import pypdf")
 
 
 def install(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:

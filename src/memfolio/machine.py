@@ -90,3 +90,13 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
+
+
+def adding(extra: str) -> str:
+    """The command that adds an extra to this installation; pipx and uv note in its folder that it is theirs."""
+    place, what = Path(sys.prefix), f"'memfolio[{extra}]'"
+    if (place / "pipx_metadata.json").exists():
+        return f"pipx runpip {place.name} install {what}"
+    if (place / "uv-receipt.toml").exists():
+        return f"uv pip install --python {sys.executable} {what}"
+    return f"pip install {what}"

@@ -120,3 +120,15 @@ def test_somebody_who_has_a_page_is_recognised_by_a_first_name_alone(home: Path,
 def test_user_who_says_their_name_is_nobody_else(memory: Memory, home: Path) -> None:
     told(memory, "I'm Keziah.", session="s-1")
     assert not (home / "agents/main/memory/graph/entities/person--keziah.md").exists()
+
+
+def test_what_somebody_planned_for_a_day_is_dated_and_leaves_their_summary(home: Path, clock: SettableClock) -> None:
+    with Memory.open(home, background=False, clock=clock) as memory:
+        told(memory, "Hugo works at the mill.", "Hugo is coming on friday with the new boiler.", session="s-1")
+        page = home / "agents/main/memory/graph/entities/person--hugo.md"
+        assert re.search(r"Hugo is coming on \d+ \w+ \d{4} with the new boiler", page.read_text())
+        clock.advance(days=12)
+        told(memory, "Hugo speaks Welsh.", "Is Hugo at home?", session="s-2")
+        summary = page.read_text().partition("## Summary")[2].partition("##")[0]
+        assert "Welsh" in summary
+        assert "boiler" not in summary

@@ -184,3 +184,12 @@ def test_who_is_known_from_before_is_a_person() -> None:
     turn = Turn(content="Zuri is a midwife. Quill is a badger this year.")
     told = {each.text: each.subject for each in learn([turn], people=["Zuri", "Quill"]).statements}
     assert told == {"Zuri is a midwife": "Zuri"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Callum is my boss now.", "My boss is Callum.", "My new boss is called Callum.", "Callum, my boss, is away."],
+)
+def test_who_holds_a_role_for_somebody_is_one_value_of_theirs(content: str) -> None:
+    (found,) = [each for each in learn([Turn(content=content)]).statements if each.predicate == "boss"]
+    assert (found.subject.casefold(), found.object, found.is_single) == ("the user", "Callum", True)

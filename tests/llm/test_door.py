@@ -253,7 +253,7 @@ def test_missing_extra_is_the_line_that_installs_it(missing: str) -> None:
         "except ModelError as error: print(error.hint)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert run.stdout.strip() == 'pip install "memfolio[model]"'
+    assert run.stdout.strip() == "pip install 'memfolio[model]'"
 
 
 @pytest.mark.parametrize("code", ["import memfolio", "import memfolio.llm.model, memfolio.learn.ask, memfolio.testing"])

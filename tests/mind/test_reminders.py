@@ -90,6 +90,14 @@ def test_what_somebody_must_do_by_a_day_comes_up_too(life: Life) -> None:
     ]
 
 
+def test_plan_for_a_day_is_not_told_when_that_is_over(life: Life) -> None:
+    life.say("I will do a dinner for everybody on Thursday at home.")
+    assert len(life.memory.mind.due(now=datetime(2026, 3, 5, 8, tzinfo=UTC))) == 1
+    life.clock.set(datetime(2026, 3, 6, 4, tzinfo=UTC))
+    life.memory.tend()
+    assert life.memory.mind.due() == []
+
+
 @pytest.mark.parametrize(
     ("said", "status"),
     [

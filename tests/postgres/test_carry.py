@@ -257,3 +257,14 @@ def test_the_commands_serve_a_fresh_machine(
     code, answer = told("--home", str(quick_path / "nobody"), "db", "doctor")
     assert (code, answer["error"]["code"]) == (3, "home-missing")
     HomeDatabase.at(own_server.url).drop_idle()
+
+
+def test_home_in_the_database_cannot_be_paused_and_says_so(
+    home: Path, in_postgres: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_postgres()
+    with Memory.open(home, background=False) as memory:
+        memory.remember("Alex prefers tea")
+    assert run(["--home", str(home), "pause"]) == 5
+    assert "cannot be paused" in capsys.readouterr().err
+    assert not (home / ".memfolio/pauses.json").exists()

@@ -126,6 +126,12 @@ def test_init_with_notes_and_a_host_is_all_it_takes(user: Path, cli: Run) -> Non
     assert {path: path.read_bytes() for path in notes.iterdir()} == before
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--stop"]])
+def test_no_home_is_made_to_watch_a_folder_that_is_not_there(user: Path, cli: Run, more: list[str]) -> None:
+    assert "there is no" in cli("watch", user / "nots", *more, status=3)
+    assert not (user / "memfolio").exists()
+
+
 def test_every_answer_is_a_flag_and_nobody_is_asked_without_a_terminal(user: Path, cli: Run, cli_json: RunJson) -> None:
     made = cli_json("init", user / "mine", "--owner", "Kim", "--host", "codex", "--host", "gemini")
     assert (made["created"], made["owner"]) == (True, "Kim")
@@ -201,6 +207,21 @@ def test_home_of_a_project_is_one_flag(cli_json: RunJson, home: Path, monkeypatc
     assert server["args"] == ["mcp", "--home", made["home"]]
     assert Path(made["home"], "memfolio.toml").exists()
     assert f"`memfolio --home {made['home']} pause` stops that" in made["keeps"]
+
+
+def test_home_of_a_project_is_that_of_the_host_that_was_named_and_others_are_told(
+    cli: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home.parent / "acme"
+    project.mkdir()
+    cli("install", "codex")
+    cli("install", "claude-code")
+    monkeypatch.chdir(project)
+    told = cli("install", "claude-code", "--own-home")
+    assert "What you and Claude Code say in this folder" in told
+    assert "Codex goes on with another home here; `memfolio install codex --own-home`" in told
+    assert "Gemini" not in told
+    assert "goes on" not in cli("install", "codex", "--own-home")
 
 
 def test_pause_in_a_project_with_its_own_home_says_that_this_one_goes_on(

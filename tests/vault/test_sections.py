@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.vault.sections import PageHeading, PageText
+from memfolio.vault.sections import PageHeading, PageText, headings, sections_of
 
 PAGE = "# Title\n\n```\n# code\n```\ntext\n## Notes\n- a\n"
 TEXTS = st.text(alphabet="ab# `\n\r", max_size=60)
@@ -42,3 +42,25 @@ def test_what_is_not_edited_stays(text: str, data: st.DataObject) -> None:
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     assert page.edited([((start, end), "x")]) == f"{text[:start]}x{text[end:]}"
     assert text.count("\n", 0, start) == page.line_at(start)
+
+
+def test_who_reads_a_page_says_which_headings_count() -> None:
+    text = "\ufeff## Begin\n##\n  ## In\n## Plain ##\r\n##\u00a0none\n####### seven\n```\n## code\n```\n"
+    assert [(each.line, each.title, each.is_plain) for each in headings(text)] == [
+        (0, "Begin", False),
+        (1, "", False),
+        (2, "In", False),
+        (3, "Plain ##", True),
+        (7, "code", True),
+    ]
+    assert [each.title for each in PageText(text).headings.values()] == ["Plain ##"]
+    assert [each.path for each in sections_of(text)] == [(), (), ("In",), ("Plain",)]
+
+
+@given(TEXTS)
+def test_sections_cover_the_text(text: str) -> None:
+    found = list(sections_of(text))
+    assert "".join(text[each.head : each.end] for each in found) == text
+    assert all(each.head <= each.start <= each.end for each in found)
+    plain = [each for each in headings(text) if each.is_plain]
+    assert all(text.split("\n")[each.line][each.column :].startswith(each.title) for each in plain)

@@ -75,7 +75,7 @@ _BY_ACTION = {
 
 
 @frozen
-class Conversation:
+class ConversationChanges:
     """What was said in one conversation: how many changes, and the newest of them."""
 
     session: str | None
@@ -91,7 +91,7 @@ class ChangeGroup:
     words: str
     count: int
     newest: tuple[TrailEntry, ...]
-    conversations: tuple[Conversation, ...] = ()
+    conversations: tuple[ConversationChanges, ...] = ()
     """Of turns: the newest conversations in which they were said."""
 
 
@@ -341,12 +341,12 @@ def _is_telling(hit: Hit, said: str) -> bool:
     return not (hit.only_asks or hit.is_question or is_own_word or is_about_others(said, item.content, whose))
 
 
-def _conversations(turns: Iterable[TrailEntry]) -> list[Conversation]:
+def _conversations(turns: Iterable[TrailEntry]) -> list[ConversationChanges]:
     """The conversations of turns that come newest first."""
     found: dict[str | None, list[TrailEntry]] = {}
     for each in turns:
         found.setdefault(each.session, []).append(each)
-    return [Conversation(session=name, count=len(said), last=said[0]) for name, said in found.items()]
+    return [ConversationChanges(session=name, count=len(said), last=said[0]) for name, said in found.items()]
 
 
 def deed_of(entry: TrailEntry) -> str:

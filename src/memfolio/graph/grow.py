@@ -458,7 +458,9 @@ class _Growth:
         self._quote(page, draft)
         cited = [self._facts[each] for each in page.cites if each in self._facts]
         is_due = draft.weight >= self._learning.mentions
-        page.summarise(summary(cited) if is_due else "", {_words(fact) for fact in cited})
+        here, now = self._changes.vault.home.zone, self._changes.now
+        current = [fact for fact in cited if self._present(fact, now, here)]
+        page.summarise(summary(current) if is_due else "", {_words(fact) for fact in cited})
 
     def _quote(self, page: EntityText, draft: EntityDraft) -> None:
         """Keep the first and the last sentences that name somebody on their page, unless a fact there says the same."""

@@ -18,7 +18,7 @@ from memfolio.errors import InputError, NotFoundError
 from memfolio.types import EMPTY, frozen
 from memfolio.vault.agents import COMMITMENTS
 from memfolio.vault.fields import iso_of, local, read_moment, read_number
-from memfolio.vault.sections import PageHeading, PageText, Span, closed_fences, headings
+from memfolio.vault.sections import COMMENT, PageHeading, PageText, Span, closed_fences, headings
 
 # The nine pages of a mind: what stands on each, and which fields its items have. Plain tables.
 
@@ -279,7 +279,6 @@ _TOP = re.compile(rf"(?:{_PROPERTIES.pattern})?(?:\ufeff?\s*#(?=[ \t\r]|$)[^\n]*
 """What precedes the text of a page: properties, and its title."""
 _ID = re.compile(r"[ \t]\^([A-Z]-[0-9a-f-]{4,40})\s*$")
 _REST = re.compile(r"[ \t]*(?:\r?\n|\r?\Z)")
-_COMMENT = re.compile(r"^[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 _OPAQUE = re.compile(r"```|~~~|<!--|\A\ufeff?---")
 
 
@@ -545,7 +544,7 @@ class MindPage:
         starts = [head.start for head, mark in self._heads if mark]
         spans = [found.span() for found in [_PROPERTIES.match(self.text)] if found]
         for part in pairwise([0, *starts, len(self.text)]):
-            spans += [*closed_fences(self.text, *part), *(each.span() for each in _COMMENT.finditer(self.text, *part))]
+            spans += [*closed_fences(self.text, *part), *(each.span() for each in COMMENT.finditer(self.text, *part))]
         return spans
 
     def _hashed(self, title: str, nth: int) -> str:

@@ -416,7 +416,7 @@ def _stand_in(first: str, after: str, last: Antecedent | None) -> str:
     if word == "it" and pattern("cleft").search(after):
         return ""
     if word in (_HE if last.who is Who.PERSON else _IT):
-        return last.name + (" has" if short == "s" and after.startswith(("been ", "got ")) else _SHORT.get(short, ""))
+        return last.name + (" has" if short == "s" and pattern("has_done").match(after) else _SHORT.get(short, ""))
     return f"{last.name}'s" if word in (_HIS if last.who is Who.PERSON else _ITS) else ""
 
 

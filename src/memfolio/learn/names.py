@@ -186,7 +186,8 @@ def _opens_with_name(name: str, after: str) -> bool:
 
 def _by_cues(name: str, before: str, after: str) -> tuple[str, int] | None:
     if type_ := _type_by_cues(before, after):
-        return (type_, 2)
+        # `Ines at Hallam Rail is the contact` tells what Ines is.
+        return ("organization" if type_ == "person" and before.endswith(" at ") else type_, 2)
     if " " in name:
         return ("concept", 1)
     is_with = _BESIDE.search(before) or after.startswith((" and I ", " and my "))
@@ -227,15 +228,20 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
 
 def kinship(name: str, relative: str, relation: Relation, voice: Voice) -> Statement:
     """That somebody is somebody's wife, son or friend."""
+    is_single_role = relative in words("single_roles")
     return Statement(
         text=f"{name} is {voice.inner}'s {relative}",
         type=Type.FACT,
         kind=Kind.SEMANTIC,
         turns=relation.turns,
         subject=voice.name,
-        predicate=relation.predicate.replace("-", "_") if relative not in words("parents") else "child_of",
+        predicate=relative
+        if is_single_role
+        else relation.predicate.replace("-", "_")
+        if relative not in words("parents")
+        else "child_of",
         object=name,
-        is_single=relation.predicate == "married-to",
+        is_single=is_single_role or relation.predicate == "married-to",
         confidence=0.85,
         importance=0.8,
         tags=("family" if relation.predicate not in ("friend-of", "knows", "owns") else "people", relative),

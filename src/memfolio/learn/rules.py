@@ -214,7 +214,12 @@ class _Reader:
     def _is_told(self, relative: str, name: str) -> bool:
         # `My partner Mehmet and I are writing an app` does not tell who Mehmet is.
         last = list(self._statements.values())[-4:]
-        return any(each.subject.endswith((f"{relative} {name}", name)) or f"is {name}" in each.text for each in last)
+        return any(
+            name in (each.object, each.subject)
+            or each.subject.endswith(f"{relative} {name}")
+            or f"is {name}" in each.text
+            for each in last
+        )
 
     def _keep(self, statement: Statement) -> None:
         key = statement.text.casefold()

@@ -145,7 +145,7 @@ def _name_or_nation(tail: str) -> Found | None:
 def _identity_of_others(said: Clause, tail: str) -> Found | None:
     if favourite := pattern("favourite_object").match(tail):
         return _favourite(favourite), ""
-    if attribute := pattern("attribute").search(tail):
+    if attribute := pattern("attribute").search(object_of(tail)):
         return _attribute(attribute), ""
     if re.match(r"(?:the|called|\S+'s) \w|the user's", tail) and not pattern("no_thing").match(tail[4:]):
         return Rule(predicate="is"), ""
@@ -418,7 +418,7 @@ def _roles(said: Clause, rule: Rule, thing: str) -> tuple[str, str]:
     if owner and what.lower().replace(" ", "_").replace("favor", "favour").endswith(rule.predicate):
         return _short(owner), said.subject
     if "favourite_" in rule.predicate or pattern("attribute").search(said.subject):
-        return _short(said.subject.rpartition("'s ")[0] or said.subject), thing.removeprefix("on ")
+        return _short(said.subject.rpartition("'s ")[0] or said.subject), re.sub("^(?:on|called|named) ", "", thing)
     return _short(said.subject), thing
 
 
@@ -432,7 +432,9 @@ def _is_lasting(said: Clause, rule: Rule, thing: str) -> bool:
     """Whether it is so now and by itself, and can take the place of what was so before."""
     # `I moved to Rome` tells where somebody lives since then; `in 2010` only where they lived.
     is_over = said.past and (rule.predicate != "lives_in" or pattern("long_ago").search(said.tail))
-    if said.negated or is_over or said.future or pattern("qualified").search(said.text):
+    # A new boss takes the place of the one before, and a new laptop stands beside the old one.
+    text = said.text.replace("'s new ", "'s ") if rule.predicate in words("single_roles") else said.text
+    if said.negated or is_over or said.future or pattern("qualified").search(text):
         return False
     is_name = rule.predicate in ("married_to", "is") or pattern("attribute").search(said.subject)
     return not is_name or bool(_VALUE.match(thing))

@@ -90,7 +90,8 @@ def reminder_page(
         is_known = any(item.title == title and item.is_live for item in page.items)
         if is_known or not _comes_up(each, at):
             continue
-        is_latest = at is not None and _pattern("latest").search(each.text)
+        # What somebody only said that they will do is over with its day; a reminder waits until it is done.
+        is_latest = at is not None and (each.predicate != REMINDER or _pattern("latest").search(each.text))
         fields = {
             "deadline": _end_of_day(at) if at and is_latest else None,
             "when": f"{local(at, zone):%Y-%m-%d %H:%M}" if at and not is_latest else None,

@@ -565,10 +565,13 @@ class Matter:
         asked = self._asked & self._words_in(before)
         if asked & self._words_in(after) or self._is_named_in(before, after):
             return True
-        if (before.things & after.things) - before.names - after.names - _common():
+        shared = (before.things & after.things) - before.names - after.names
+        # "Eight a week" is another value of "five euros a week".
+        is_value = self._wanted in ("number", "time") and bool(self._other_values(before, before, after))
+        if shared if is_value else shared - _common():
             return True
         # What is nearest in meaning may say it in other words, unless the older one alone has what is asked for.
-        return new.likeness >= (3 if asked else 2) * ALIKE
+        return new.likeness >= (3 if asked and not is_value else 2) * ALIKE
 
     def _words_in(self, passage: _Passage) -> frozenset[str]:
         """The words of the question that a passage has."""

@@ -181,8 +181,11 @@ def upcoming(text: str, now: datetime, zone: tzinfo) -> datetime | None:
         return None
 
 
-def dated(text: str, said: datetime, zone: tzinfo) -> str:
-    """A text in which days named from the day it was said on are dates: `tomorrow` is `on 8 September 2026`."""
+def dated(text: str, said: datetime, zone: tzinfo, *, weekdays: bool = False) -> str:
+    """A text in which days named from the day it was said on are dates: `tomorrow` is `on 8 September 2026`.
+
+    With `weekdays`, `on Monday` is the coming one; otherwise it may be every Monday.
+    """
 
     def as_date(match: re.Match[str]) -> str:
         at = upcoming(match["day"], said, zone)
@@ -194,7 +197,8 @@ def dated(text: str, said: datetime, zone: tzinfo) -> str:
         return f"{match['before']} {told}" if match["before"] else f"on {told}"
 
     try:
-        return pattern("relative_day").sub(as_date, text)
+        told = pattern("on_weekday").sub(as_date, text) if weekdays else text
+        return pattern("relative_day").sub(as_date, told)
     except _NO_TIME:
         return text
 

@@ -18,7 +18,7 @@ from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
 from memfolio.vault.fields import encoded
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
-from memfolio.vault.sections import PageText, closed_fences
+from memfolio.vault.sections import COMMENT, PageText, closed_fences
 from memfolio.vault.vault import Vault
 
 # The text of MEMORY.md: its blocks, the lines in them, and the text behind an edit. Pure.
@@ -29,7 +29,6 @@ from memfolio.vault.vault import Vault
 IDENTITY, ACTIVE, PERSONA, CRITICAL = BLOCKS = ("Identity", "Active Context", "Persona", "Critical Facts")
 TEMPLATE = packaged_text("stores/data/MEMORY.md")
 """Core memory before anything is in it."""
-_COMMENT = re.compile(r"(?ms)^[ \t]*<!--.*?-->")
 _SIGN = re.compile(r"[ \t]*(?:(?P<bullet>[-*+]|\d{1,9}[.)])[ \t]+)?")
 _BREAKING = re.compile(r"#|`{3}|~{3}|<!--|[-=]+$")
 """What would be more than text at the beginning of a line."""
@@ -75,7 +74,7 @@ class CorePage:
         self.text = text
         # In code and comments nothing is a heading or an item.
         fences = closed_fences(text)
-        comments = [match.span() for match in _COMMENT.finditer(text)]
+        comments = [match.span() for match in COMMENT.finditer(text)]
         open_comments = [each for each in comments if not any(start <= each[0] < end for start, end in fences)]
         self._page = PageText(text, [*fences, *open_comments])
         self.blocks = tuple(self._read_blocks())

@@ -161,7 +161,7 @@ def at_present(fact: EntityFact, now: datetime, zone: tzinfo) -> str:
         return dated(fact.text, fact.at, zone)
     day = upcoming(text.replace("in another ", "in "), fact.at, zone)
     is_over = day is not None and local(day, zone).date() < local(now, zone).date()
-    return "" if is_over else dated(fact.text, fact.at, zone)
+    return "" if is_over else dated(fact.text, fact.at, zone, weekdays=True)
 
 
 def _graph(context: JobContext) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, time, tzinfo
 from functools import lru_cache
@@ -62,16 +62,11 @@ class HandWrittenNote:
 
 def read_notes(text: str) -> list[HandWrittenNote]:
     """The memories in `text`, in order."""
-    # Of an empty heading, the line may not end with a carriage return.
-    reader = _NotesReader(
-        {
-            each.start: each
-            for each in headings(text)
-            if text[each.start] == "#" and text[each.behind : each.behind + 1] != "\r"
-        }
-    )
+    reader, found = _NotesReader(), (each for each in headings(text) if text[each.start] == "#")
+    # Signs with a carriage return behind them are text.
+    heads = {each.start: each for each in found if text[each.behind : each.behind + 1] != "\r"}
     for start, end, kind in _pieces(text):
-        reader.take(text[start:end], start, end, kind)
+        reader.take(text[start:end], start, end, kind, heads.get(start))
     reader.close()
     return reader.notes
 
@@ -99,8 +94,7 @@ def _plain_lines(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]
 class _NotesReader:
     """Collects lines into notes; `indent` is the bullet's, None for a paragraph."""
 
-    def __init__(self, headings: Mapping[int, PageHeading]) -> None:
-        self._headings = headings
+    def __init__(self) -> None:
         self.notes: list[HandWrittenNote] = []
         self.lines: list[str] = []
         self.start = self.end = self.width = 0
@@ -110,14 +104,14 @@ class _NotesReader:
         self.time: time | None = None
         self.heading: str | None = None
 
-    def take(self, piece: str, start: int, end: int, kind: str) -> None:
+    def take(self, piece: str, start: int, end: int, kind: str, heading: PageHeading | None) -> None:
         if kind == "comment":
             self._note_importance(piece)
         elif kind == "fence":
             self._continue_or_open(piece, start, end)
         elif not piece.strip():
             self.gap = bool(self.lines)
-        elif heading := self._headings.get(start):
+        elif heading:
             self.close()
             self._enter(heading.title.strip(), is_title=heading.level == 1)
         elif re.fullmatch(_RULE, piece.strip()):

@@ -22,6 +22,7 @@ MAX_HEADING = 200
 MAX_FRONT_MATTER = 65_536
 _FENCE = r"(?m)^[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)(?:\n|\Z)"
 _HEADING = re.compile(r"^(?:\A\ufeff| {0,3})(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)\n?", re.MULTILINE)
+COMMENT = re.compile(r"(?ms)^[ \t]*<!--.*?-->")
 _COMMENT_START = re.compile(r"^[ \t]*<!--", re.MULTILINE)
 _REST_OF_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t])#+[ \t\r]*$")

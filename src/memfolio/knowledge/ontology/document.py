@@ -33,6 +33,7 @@ from memfolio.knowledge.ontology.term import (
     TermKind,
     Vocabulary,
 )
+from memfolio.machine import adding
 from memfolio.text import packaged_table, packaged_text
 from memfolio.types import frozen
 
@@ -290,8 +291,7 @@ def searcher() -> Any:
     try:
         return import_module("pyoxigraph")
     except ImportError as error:
-        hint = "pip install 'memfolio[rdf]'"
-        raise OntologyError("this needs the RDF library, which is not installed", hint=hint) from error
+        raise OntologyError("this needs the RDF library, which is not installed", hint=adding("rdf")) from error
 
 
 def format_named(name: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import MemfolioError
+from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, is_home, leave_logging_to_us
 from memfolio.serve.cli.output import Line, picked, seq_of, yellow
 from memfolio.text import counted
@@ -93,7 +93,6 @@ def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
 
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
     """Return which agent imports what: in a workspace with several agents, each imports its own."""
-    from memfolio.errors import InputError
     from memfolio.exchange.sources.folders import agents_of
     from memfolio.vault.paths import check_agent
 
@@ -106,7 +105,6 @@ def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]
 
 
 def _restored(options: Options, path: Path, *, dry_run: bool, untrusted: bool) -> Answer:
-    from memfolio.errors import InputError
     from memfolio.exchange.restore import restore
 
     if untrusted:
@@ -220,12 +218,13 @@ FOLDER = "path notes blocks problems missing"
 
 
 def watch(options: Options, folder: Path | None = None, /, stop: bool = False, dry_run: bool = False) -> Answer:
-    from memfolio.errors import InputError
     from memfolio.serve.cli.world import command_for
 
     if folder is None and stop:
         raise InputError("which folder is not to be watched any more?", hint="`memfolio watch` lists them")
-    with _receiving(options, dry_run=dry_run) if folder else options.memory() as memory:
+    if folder and not stop and not folder.expanduser().is_dir():  # before a home is made for it
+        raise NotFoundError(f"there is no folder {folder}", hint="name the folder that holds the notes")
+    with _receiving(options, dry_run=dry_run) if folder and not stop else options.memory() as memory:
         if folder is None:
             found = memory.notes.folders()
             lines = [line for each in found for line in _watched(each)]

@@ -88,7 +88,7 @@ def _folded(count: int, how: str) -> list[Line]:
 
 
 def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
-    from memfolio.govern.account import COUNTED, Conversation
+    from memfolio.govern.account import COUNTED, ConversationChanges
 
     zone = memory.vault.home.zone
     span = f"{local(found.since, zone)} to {local(found.until, zone)}"
@@ -103,7 +103,7 @@ def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
             lines += _folded(group.count, "--all lists them")
             continue
         lines.append((f"{group.words}: {group.count}", "cyan"))
-        told = group.conversations or [Conversation(session=None, count=1, last=each) for each in group.newest]
+        told = group.conversations or [ConversationChanges(session=None, count=1, last=each) for each in group.newest]
         for each in told:
             at, said = local(datetime.fromisoformat(each.last.at), zone), beginning(_about(memory, each.last), 90)
             talk = (

@@ -19,6 +19,7 @@ import typer
 
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
+from memfolio.machine import adding
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
     from memfolio.verbs.verb import Verb
 
-INSTALL_MCP = "install it with `pip install 'memfolio[mcp]'`"
-INSTALL_HTTP = "pip install 'memfolio[http]'"
 LINGER = "loginctl enable-linger lets it run while you are not logged in"
 LIKE = 'write them like {"query": "tea"}'
 FOUND = ("installed", "current", "active")
@@ -60,7 +59,7 @@ def mcp(options: Options, tools: str = "core", http: str | None = None, allow_ho
         else:
             _serve_all(options, config, tools, http, allow_host or [])
     except ImportError as error:
-        raise MemfolioError("the library of the protocol is not installed", hint=INSTALL_MCP) from error
+        raise MemfolioError("the library of the protocol is not installed", hint=_install_mcp()) from error
     return Answer({}, [])
 
 
@@ -114,7 +113,7 @@ def serve(
         from memfolio.serve.http.gate import ServerNames
         from memfolio.serve.http.server import Limits, address, listen, run, server_of
     except ImportError as error:
-        raise MemfolioError("the libraries of the server are not installed", hint=INSTALL_HTTP) from error
+        raise MemfolioError("the libraries of the server are not installed", hint=adding("http")) from error
     limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
@@ -181,7 +180,12 @@ def install(
         options, host, wanted=model, offered=bool(changes) and not tools_only, dry_run=dry_run
     )
     if own_home:
-        words += "\nWhat is said in this folder and below it is kept there alone, whichever home is used elsewhere."
+        words += f"\nWhat you and {client.title} say in this folder and below it is kept there alone."
+        words += "".join(
+            f"\n{each.title} goes on with another home here; `memfolio install {each.name} --own-home` "
+            "gives it this one."
+            for each in _elsewhere(client)
+        )
     answer = _applied(host, scope, changes, made + words, dry_run=dry_run, preview=consent)
     answer.document |= {"home": config.home, "keeps": consent}
     return answer
@@ -190,8 +194,12 @@ def install(
 def check_tools(otherwise: str) -> None:
     """Refuse before anything is written if tools would not work; `otherwise` is an option with which one can go on."""
     if find_spec("mcp") is None:
-        hint = f"{INSTALL_MCP}, or go on with {otherwise}" if otherwise else INSTALL_MCP
+        hint = f"{_install_mcp()}, or go on with {otherwise}" if otherwise else _install_mcp()
         raise RefusedError("the tools need a library that is not installed", hint=hint)
+
+
+def _install_mcp() -> str:
+    return f"install it with `{adding('mcp')}`"
 
 
 def connecting(client: Host) -> str:
@@ -235,6 +243,14 @@ def command_for(home: Path, *words: str) -> str:
     return shlex.join(["memfolio", *where, *words])
 
 
+def _elsewhere(client: Host) -> list[Host]:
+    """The other hosts that use a home for all work, and have none for the project in this folder."""
+    from memfolio.serve.install.hosts import HOSTS, home_of_project
+
+    others = (each for each in HOSTS.values() if each.hooks and each != client)
+    return [each for each in others if _home_used(each) and not home_of_project(each, Path.cwd())]
+
+
 def _project_home(options: Options) -> Path:
     """The home of the project in this folder: beside the person's own, and named after the project."""
     root = next((each for each in (Path.cwd(), *Path.cwd().parents) if (each / ".git").exists()), Path.cwd())
@@ -246,6 +262,9 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
     from memfolio.serve.hooks import pause as pauses
 
     config, now = options.config(), SystemClock().now()
+    if config.store != "files":  # who else writes there would not know
+        hint = "take its tokens back with `memfolio token revoke`, or make others with --scope read"
+        raise RefusedError("a home in a database cannot be paused", hint=hint)
     if folder and not Path(folder).expanduser().is_dir():
         raise InputError(f"there is no folder {folder}", hint="name a folder, `.` for this one, or none for all")
     if off:
@@ -437,7 +456,7 @@ def doors(options: Options, home: Path) -> Iterator[Finding]:
     yield from _model(options, home)
     yield from (Finding("note", "pause", line, ends) for line, ends in paused(options.config()).items())
     if findings and find_spec("mcp") is None:
-        hint = f"{INSTALL_MCP}; without it, hosts have no tools"
+        hint = f"{_install_mcp()}; without it, hosts have no tools"
         yield Finding("error", "mcp", "the library of the protocol is not installed", hint)
     yield from _hooks(home)
 

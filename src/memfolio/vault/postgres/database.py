@@ -22,6 +22,7 @@ from memfolio.errors import (
     RefusedError,
     StoreUnavailableError,
 )
+from memfolio.machine import adding
 from memfolio.types import EMPTY
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Conn = Connection[tuple[Any, ...]]
 
-EXTRA = 'pip install "memfolio[postgres]"'
+EXTRA = adding("postgres")
 TABLES = ("homes", "files", "pieces", "trail", "notes", "leases", "vectors", "waiting", "jobs")
 NEEDED = 3
 """The version of the schema that this code needs; it works with the next one too."""

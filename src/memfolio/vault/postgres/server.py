@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from memfolio.errors import ConfigError, HomeError, RefusedError
 from memfolio.vault.disk import Disk, FileLock
-from memfolio.vault.postgres.database import CONNECT_SECONDS, driver, migrate, migrations, version_of
+from memfolio.vault.postgres.database import CONNECT_SECONDS, EXTRA, driver, migrate, migrations, version_of
 
 OWNER, SERVER, DATABASE = "memfolio_owner", "memfolio", "memfolio"
 START_SECONDS = 60.0
@@ -52,7 +52,7 @@ def program(name: str) -> str:
     else:
         found = str(Path(package.origin).parent / "pginstall" / "bin" / name)
     if not found or not os.access(found, os.X_OK):
-        hint = 'pip install "memfolio[postgres]", or name a server in MEMFOLIO_DATABASE_URL'
+        hint = f"{EXTRA}, or name a server in MEMFOLIO_DATABASE_URL"
         raise ConfigError(f"there is no program {name} of PostgreSQL", hint=hint)
     return found
 
