@@ -144,3 +144,32 @@ def test_uv_installs_it_as_a_tool_with_an_extra(built: tuple[Path, Path], tmp_pa
     said = call(tmp_path, python, "-c", "from memfolio.machine import adding; print(adding('pdf'))")
     installed_with(tmp_path, uv, *shlex.split(said)[1:], **where)
     call(tmp_path, python, "-c", "import pypdf")
+
+
+def install(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MEMFOLIO", "XDG_"))}
+    command = [sys.executable, str(ROOT / "tools/install.py")]
+    return subprocess.run(command, env=kept | {"HOME": str(folder)} | more, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such links")
+def test_installer_leaves_another_program_alone_and_says_what_is_missing(tmp_path: Path) -> None:
+    link = tmp_path / ".local/bin/memfolio"
+    link.parent.mkdir(parents=True)
+    link.write_text("something else")
+    refused = install(tmp_path)
+    assert (refused.returncode, link.read_text()) == (1, "something else")
+    assert f"{link} is another program" in refused.stderr
+    assert "needs git" in install(tmp_path, PATH=str(tmp_path)).stderr
+    assert not (tmp_path / ".local/share").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such links")
+def test_installer_needs_nothing_but_python_and_git_and_may_be_run_again(tmp_path: Path) -> None:
+    program = tmp_path / ".local/bin/memfolio"
+    for _ in range(2):
+        done = install(tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert str(program) in done.stdout
+    answers(tmp_path, program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from memfolio import InputError, Memory, NotFoundError
 from memfolio.clock import SettableClock
-from memfolio.govern.account import Changes
+from memfolio.govern.account import Changes, is_about
 from memfolio.serve.cli.call import PERSON
 
 START = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -145,6 +146,47 @@ def test_what_is_on_the_same_subject_is_not_why_something_was_said(home: Path) -
         assert memory.account.why("Alex has two children").memories == ()
 
 
+def test_time_of_changes_may_be_named_in_words(home: Path) -> None:
+    clock = SettableClock(START)
+    with Memory.open(home, clock=clock, background=False, speaker="owner") as memory:
+        memory.remember("Alex prefers tea")
+        clock.advance(days=1)
+        memory.remember("Kim keeps bees")
+
+        def kept(when: str) -> list[str]:
+            return groups(memory.account.changed(when=when)).get("remembered", [])
+
+        assert kept("yesterday") == ["Alex prefers tea"]
+        assert kept("today") == ["Kim keeps bees"]
+        assert kept("this week") == kept("since Monday") == ["Kim keeps bees", "Alex prefers tea"]
+        with pytest.raises(InputError, match="is not a time"):
+            memory.account.changed(when="when I was young")
+        with pytest.raises(InputError, match="twice"):
+            memory.account.changed(when="today", since=START)
+
+
+def test_turns_of_a_conversation_share_a_line_and_edited_notes_are_named(home: Path) -> None:
+    notes = home.parent / "notes"
+    notes.mkdir()
+    old, new = notes / "old.md", notes / "new.md"
+    for each in (old, new):
+        each.write_text("Something.\n")
+    os.utime(old, (0, 0))
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        for number in range(3):
+            memory.observe("user", f"turn {number}", session="long")
+        memory.observe("user", "another", session="short")
+        found = memory.account.changed()
+        [said] = [each for each in found.groups if each.deed == "said"]
+        assert [(each.session, each.count, each.last.summary) for each in said.conversations] == [
+            ("short", 1, "another"),
+            ("long", 3, "turn 2"),
+        ]
+        assert (found.notes, [each.path for each in found.newest_notes]) == (1, [str(new.resolve())])
+        assert all("agent.toml" not in each.summary[:20] for group in found.groups for each in group.newest)
+
+
 def test_what_somebody_else_is_or_does_is_not_why_something_was_said(home: Path) -> None:
     with Memory.open(home, background=False) as memory:
         memory.remember("Robin plays the cello")
@@ -159,3 +201,37 @@ def test_what_somebody_else_is_or_does_is_not_why_something_was_said(home: Path)
             "Kim plays the cello": None,
         }.items():
             assert [each.memory.content for each in memory.account.why(said).memories] == [reason][: reason is not None]
+
+
+@pytest.mark.parametrize(
+    ("content", "heading", "wanted"),
+    [
+        ("role: site engineer", ("Tomás Ferreira", "people"), True),
+        ("Tomás keeps bees on the roof.", (), True),
+        ("Long talk with [[Tomás Ferreira]] about work. He leaves in January. The cake was good.", (), True),
+        ("Tomas likes honey.", (), True),
+        ("The plan is old. Tomás leads it. Tomás will send it.", (), True),
+        ("1. Rehearsal on Monday\n2. Go or not\n3. Cut-over, Tomás leads", (), False),
+        ("1. Tomás packs\n2. Tomás drives\n3. Dinner", (), True),
+        ("Walnuts, basil and garlic. Ten minutes. Not when Tomás comes!", (), False),
+        ("Team: Priya Raman, [[Tomás Ferreira]], Nadia, me. Budget: 1,900 euros.", ("Lantern board",), False),
+        ("Dr. Tomás called.", (), True),
+    ],
+)
+def test_text_is_about_what_its_title_its_beginning_or_most_of_it_names(
+    content: str, heading: tuple[str, ...], wanted: bool
+) -> None:
+    assert is_about("Tomás", content, heading) is wanted
+
+
+def test_what_only_names_somebody_is_kept_and_the_log_tells_whom_the_rest_was_about(home: Path) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.remember("Kim keeps bees")
+        memory.remember("Kim lives in Bergen")
+        fair = memory.remember("The fair is in May. It has room for ten stands. Kim helps with the tents.")
+        done = memory.account.forget_about("Kim")
+        assert [each.id for each in done.kept] == [fair.id]
+        assert [hit.memory.id for hit in memory.recall("Kim", limit=5)] == [fair.id]
+        assert memory.audit.log(limit=1)[0].summary == "forgot 2 memories about Kim"
+        again = memory.account.forget_about("Kim")
+        assert (again.memories, again.seqs, len(again.kept)) == ((), (), 1)

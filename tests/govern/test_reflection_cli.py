@@ -60,7 +60,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
     waiting = pending(memory)
     assert made.document["hash"] == waiting.shown
     assert waiting.items
-    with pytest.raises(RefusedError, match="nobody can be asked") as refused:
+    with pytest.raises(RefusedError, match="no terminal to confirm in") as refused:
         commands.approve(options)
     assert refused.value.hint == f"read {waiting.path}, then say --hash {waiting.shown}"
     path = memory.vault.home.root / waiting.path

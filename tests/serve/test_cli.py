@@ -220,7 +220,7 @@ def test_undo_takes_back_one_change_without_asking(cli: Run, cli_json: RunJson, 
 @pytest.mark.parametrize("which", [["--session", "s-1"], ["--actor", "bot:trigger-remember"], [2, 3]])
 def test_undo_of_several_wants_a_yes(cli: Run, cli_json: RunJson, home: Path, which: list[object]) -> None:
     before = today(home).read_text()
-    assert "say --yes" in cli("undo", *which, status=5)
+    assert "add --yes" in cli("undo", *which, status=5)
     assert cli_json("undo", *which, status=5)["error"]["code"] == "refused"
     assert cli_json("undo", *which, "--dry-run")["dry_run"] is True
     assert today(home).read_text() == before
@@ -261,7 +261,7 @@ def test_undo_wants_to_know_what(cli: Run) -> None:
 def test_rollback_brings_the_home_back(cli: Run, cli_json: RunJson, home: Path) -> None:
     commit = cli_json("log")["entries"][3]["commit"]
     before = today(home).read_text()
-    assert "say --yes" in cli("rollback", "--to", commit, status=5)
+    assert "add --yes" in cli("rollback", "--to", commit, status=5)
     assert "-milk" in cli("rollback", "--to", commit, "--dry-run")
     assert today(home).read_text() == before
     done = cli_json("rollback", "--to", commit, "--yes")

@@ -40,7 +40,7 @@ def test_people_get_the_block_as_it_is(cli: Run) -> None:
 def test_nothing_is_said_beside_the_answer(cli_json: RunJson, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["context", "thanks!"]) == 0
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "memfolio: Nothing that is remembered is worth its tokens here.\n")
+    assert (out, err) == ("", "memfolio: No relevant memory.\n")
     found = cli_json("context", "thanks!")
     assert (found["text"], found["tokens"], found["ids"]) == (None, 0, [])
 

@@ -32,7 +32,7 @@ from tests.pages import ROOT, Block, blocks, here, pages, run_step, steps, surro
 from tests.serve.http.conftest import in_thread
 
 ASKED = re.compile(r"memfolio (?:--home (?P<home>\S+) )?(?P<verb>recall|context|why|changed)\b(?P<words>[^|]*)")
-QUESTIONS = {"recall": "query", "context": "prompt", "why": "text"}
+QUESTIONS = {"recall": "query", "context": "prompt", "why": "text", "changed": "when"}
 SHOWN = {"query", "prompt", "limit", "explain"}
 """What is asked, and options that have no say in what is found: a hook knows no others."""
 IN_PYTHON = re.compile(r"\.recall\(\"(?:[^\"]+)\"(?:, limit=\d+)?\)")
@@ -68,7 +68,7 @@ def asked_by(command: str) -> Asked | None:
         name = word.removeprefix("--")
         kind = shapes.get(name, {}).get("type")
         if name == word:
-            given[QUESTIONS[verb]] = word
+            given[QUESTIONS[verb]] = " ".join(filter(None, (given.get(QUESTIONS[verb]), word)))
         elif name != "json":  # the only one that is the command's alone
             given[name] = True if kind == "boolean" else int(words.pop(0)) if kind == "integer" else words.pop(0)
     command = f"memfolio {verb}{found['words']}".replace(" --json", "").strip()

@@ -871,3 +871,16 @@ def test_what_is_not_known_is_said_in_one_line_and_a_wish_to_forget_is_not_recor
         "What do you know about Gerlinde Huber? And what does Kim play?",
         "Forget everything about Kim. Jonas moved to Bergen.",
     }
+
+
+def test_uninstall_ends_the_process_that_answers_hooks(filled: Path, warm: subprocess.Popen[bytes]) -> None:
+    _program(filled, "install", "claude-code")
+    _program(filled, "uninstall", "claude-code", "--dry-run")
+    assert warm.poll() is None
+    _program(filled, "uninstall", "claude-code")
+    assert warm.wait(10) == 0
+
+
+def _program(home: Path, *args: str) -> None:
+    command = [sys.executable, "-m", "memfolio", "--home", str(home), *args]
+    subprocess.run(command, env=environ(home), capture_output=True, timeout=60, check=True)

@@ -54,7 +54,7 @@ def test_person_is_the_one_who_forgot(cli: Run, cli_json: RunJson, tea: str) -> 
 
 def test_nothing_is_forgotten_without_a_yes(cli: Run, cli_json: RunJson, home: Path, tea: str) -> None:
     before = today(home).read_text()
-    assert "say --yes" in cli("forget", tea, status=5)
+    assert "add --yes" in cli("forget", tea, status=5)
     assert cli_json("forget", tea, status=5)["error"]["code"] == "refused"
     looked = cli_json("forget", "tea", "--dry-run")
     assert (looked["forgotten"], looked["seq"], looked["dry_run"]) == ([tea], None, True)

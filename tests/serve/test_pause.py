@@ -174,10 +174,10 @@ def said_by_user(text: str) -> Any:
 
 def test_status_and_doctor_show_a_pause(filled: Path, cli: Run, cli_json: RunJson) -> None:
     cli("pause", "--for", "2h")
-    assert "Nothing that is said anywhere is kept until" in cli("status")
+    assert "Paused: no conversation is recorded until" in cli("status")
     assert [each for each in cli_json("doctor")["findings"] if "pause" in each.values()]
     assert cli_json("pause", "--off")["paused"] == []
-    assert "Nothing that is said" not in cli("status")
+    assert "Paused" not in cli("status")
 
 
 def test_pause_names_its_home_and_how_to_end_that_one_alone(filled: Path, cli: Run, tmp_path: Path) -> None:
@@ -186,16 +186,16 @@ def test_pause_names_its_home_and_how_to_end_that_one_alone(filled: Path, cli: R
     cli("pause", "--for", "2h")
     told = cli("pause", work)
     assert f"This pauses the home {filled} and no other" in told
-    assert f"`memfolio pause {work} --off` ends it" in told
+    assert f"recorded until `memfolio pause {work} --off`." in told
     assert f"`memfolio pause {work} --off`" in cli("doctor")
     ended = cli("pause", work, "--off")
     assert f"Ended the pause of {work}." in ended
-    assert "kept again" not in ended
-    assert "Nothing that is said anywhere is kept until" in ended
-    assert f"Ended the pause everywhere.\nWhat is said is kept again in {filled}.\n" == cli("pause", "--off")
+    assert "recorded again" not in ended
+    assert "Paused: no conversation is recorded until" in ended
+    assert f"Ended the pause everywhere.\nConversations are recorded again in {filled}.\n" == cli("pause", "--off")
     assert cli("pause", "--off") == f"There was no such pause of {filled}.\n"
     cli("init", other)
-    assert f"`memfolio --home '{other}' pause --off` ends it" in cli("--home", other, "pause")
+    assert f"`memfolio --home '{other}' pause --off`." in cli("--home", other, "pause")
 
 
 @pytest.mark.parametrize("args", [["pause", "/no/such/folder"], ["pause", "--for", "ever"], ["pause", "--for", "0h"]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.serve.cli.call import PERSON
+from memfolio.serve.cli.daily import cost
+from memfolio.serve.cli.output import Screen
 from memfolio.serve.hooks.desk import Desk
 from memfolio.serve.hooks.door import PROMPT
 from memfolio.serve.hooks.event import HookEvent
 from memfolio.serve.hooks.kept import keep
+from memfolio.status import Cost, DayTold
 from tests.serve.calls import Run, RunJson, program
 from tests.serve.test_first_day import talk
 
@@ -373,3 +377,30 @@ def test_few_known_words_are_all_named_and_far_ones_not_suggested(cli: Run, sett
 def test_service_status_says_that_nothing_is_installed(cli: Run, settled: None) -> None:
     cli("init")
     assert "has no service for this home" in cli("service", "status", "--platform", "systemd")
+
+
+def test_changes_of_a_time_in_words_name_notes_and_fold_turns(cli: Run, watched: Path) -> None:
+    for text in ("hello", "how are you"):
+        cli("observe", "user", text, "--session", "s-1")
+    told = cli("changed", "this", "week")
+    assert "notes added or edited: 1\n  20" in told
+    assert str(watched / "kim.md") in told
+    assert "2 turns of conversation s-1, the last: #5  how are you" in told
+    assert "hello" not in told
+    assert "which folders of notes are searched" in told
+    assert "is not a time" in cli("changed", "gibberish", status=2)
+
+
+def test_cost_says_what_hooks_added_and_when_that_is_counted(
+    cli: Run, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli("init")
+    told = DayTold(day=date(2026, 11, 15), conversations=2, times=3, silent=1, tokens=90, told=5, cited=1)
+    with Memory.open(home, background=False) as memory:
+        cost(Cost(told=(told,)), memory).show(Screen())
+    said = capsys.readouterr().out
+    assert "counted when a conversation ends" in said
+    assert (
+        "context added 3 times: 5 memories, 1 cited, 0 corrected; 90 tokens, 45 a conversation; none for 1 prompt"
+        in said
+    )

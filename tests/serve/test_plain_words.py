@@ -150,3 +150,30 @@ def test_shared_memory_is_forgotten_by_its_words_and_said_to_be_shared(cli: Run,
 def test_embedder_has_the_name_it_has_in_the_settings(cli_json: RunJson) -> None:
     cli_json("remember", "x")
     assert cli_json("status")["embedder"] == "local"
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["recall", "tea", "--limt"], "No such option: --limt. Did you mean --limit?", "`memfolio recall --help`"),
+        (["recall", "--xyzzy"], "No such option: --xyzzy", "`memfolio recall -- --xyzzy`"),
+        (["forget", "tea", "and", "milk"], "unexpected: and milk", '`memfolio forget "…"`'),
+        (["status", "now"], "unexpected: now", "`memfolio status --help`"),
+        (["confirm", "M-1795111111111-abcdef01", "M-1795111111111-abcdef02"], "unexpected: M-", "one memory at a time"),
+    ],
+)
+def test_slip_is_answered_with_what_was_meant(
+    cli: Run, cli_json: RunJson, args: list[str], message: str, hint: str
+) -> None:
+    cli("init")
+    error = cli_json(*args, status=2)["error"]
+    assert error["message"].startswith(message)
+    assert hint in error["hint"]
+    assert "quotes" not in cli("status", "now", status=2)
+
+
+def test_what_must_be_confirmed_says_what_it_would_do_and_how_to_go_on(cli: Run) -> None:
+    cli("remember", "Kim keeps bees")
+    said = cli("forget", "--about", "Kim", status=5)
+    assert "this would forget 1 memory about Kim; there is no terminal to confirm in" in said
+    assert "see it with --dry-run, then add --yes" in said

@@ -62,7 +62,7 @@ def test_yes_destroys_and_tells_where_it_looked(
 
 
 def test_nobody_is_asked_without_a_terminal(options: Options, home: Path) -> None:
-    with pytest.raises(RefusedError, match="nobody can be asked"):
+    with pytest.raises(RefusedError, match="destroy 1 memory for good; there is no terminal"):
         purge(options, ["number safe"])
     assert SECRET in memories(home)
 

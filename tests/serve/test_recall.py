@@ -257,3 +257,29 @@ def test_time_at_the_end_of_the_calendar_is_kept_and_shown(cli: Run, at: str) ->
     cli("remember", "the end of days", "--at", at)
     assert "the end of days" in cli("recall", "end of days")
     assert "the end of days" in cli("status")
+
+
+def test_hit_from_a_note_has_its_title_and_its_fit_only_where_reasons_are_asked_for(cli: Run, home: Path) -> None:
+    notes = home.parent / "notes"
+    notes.mkdir()
+    (notes / "Oma Hilde.md").write_text("---\nbirthday: 1938-11-29\n---\nLikes crime novels.\n")
+    (notes / "2026-11-09.md").write_text("Bought the novels.\n")
+    cli("init")
+    cli("watch", notes)
+    shown = cli("recall", "When is the birthday of Oma Hilde?")
+    assert shown.startswith("1  Oma Hilde: birthday: 1938-11-29\n")
+    assert "2026-11-09:" not in cli("recall", "Who bought the novels?")
+    assert "fit" not in shown
+    assert "fit 0." in cli("recall", "When is the birthday of Oma Hilde?", "--explain")
+
+
+def test_questions_are_not_listed_as_the_nearest(cli: Run, cli_json: RunJson) -> None:
+    cli("observe", "user", "Which restaurant did I like best in Lisbon?", "--session", "s-1")
+    cli("remember", "The harbour crane is painted red")
+    asked = "Which restaurant did I like most?"
+    found = cli_json("recall", asked)
+    assert not found["fits"]
+    assert "Which restaurant did I like best in Lisbon?" in contents(found)
+    shown = cli("recall", asked)
+    assert shown.startswith("No memory is likely to answer this")
+    assert "Lisbon" not in shown

@@ -59,7 +59,7 @@ def test_imported_notes_are_counted_as_notes_and_taken_back_as_pages(cli: Run, t
     for name in ("bees", "tea"):
         (notes / f"{name}.md").write_text(f"Kim likes {name}.\n")
     cli("import", str(notes))
-    assert "notes      2 blocks that can be found" in cli("status")
+    assert "notes      2 paragraphs and list items that can be found" in cli("status")
     said = cli("undo", "--source", "import:markdown", "--dry-run")
     assert "2 pages from there" in said
     assert "memories" not in said

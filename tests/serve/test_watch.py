@@ -27,7 +27,7 @@ def test_folder_is_watched_listed_and_ended(cli: Run, cli_json: RunJson, home: P
     ]
     assert "lathe" in cli("recall", "lathe")
     assert f"{folder / 'bad.md'} is not text" in cli("watch")
-    assert "2 blocks that can be found" in cli("status")
+    assert "2 paragraphs and list items that can be found" in cli("status")
     assert cli_json("watch", folder)["seq"] is None
     ended = cli_json("watch", "--stop", folder)
     assert ended["seq"]
@@ -39,9 +39,9 @@ def test_folder_is_watched_listed_and_ended(cli: Run, cli_json: RunJson, home: P
 def test_answers_say_that_notes_are_searched_in_place_or_no_longer(cli: Run, tmp_path: Path) -> None:
     folder = notes(tmp_path / "Notes")
     assert "would be searched in place. Nothing was changed." in cli("watch", folder, "--dry-run")
-    assert "1 note is searched in place; `memfolio undo" in cli("watch", folder)
+    assert f"1 note is searched in place; `memfolio watch {folder} --stop` ends that" in cli("watch", folder)
     assert "would no longer be searched. Nothing was changed." in cli("watch", folder, "--stop", "--dry-run")
-    assert "no longer searched; `memfolio undo" in cli("watch", folder, "--stop")
+    assert "` watches them again" in cli("watch", folder, "--stop")
 
 
 def test_folder_that_is_away_is_told_by_status_doctor_and_recall(cli: Run, cli_json: RunJson, tmp_path: Path) -> None:

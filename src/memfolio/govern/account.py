@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.recall.current import is_about_others
+from memfolio.recall.dates import moment_of
+from memfolio.text import sentence_pattern, terms
 from memfolio.types import Action, Attribution, MemoryItem, frozen
+from memfolio.vault.folders import notes_below
 from memfolio.vault.past.past import Past
 from memfolio.vault.past.view import BOOKKEEPING, TrailEntry, TrailFilter
+from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:
     from memfolio.govern.gate import Gate
@@ -35,11 +40,14 @@ Statements on the same subject reach about twice that fit, and what a statement 
 """
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
-COUNTED = "counted"
+SAID, COUNTED = "said", "counted"
+_SENTENCE = sentence_pattern()
+_ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
+_ROW = re.compile(r"[,:;&、，]|\b(?:and|or|und|oder)\b")
 DEEDS = {
     "remembered": "kept on purpose",
     "imported": "imported",
-    "said": "turns of conversations",
+    SAID: "turns of conversations",
     "learned": "learned and summed up",
     "known": "facts, rules and cases",
     "changed": "corrected and changed",
@@ -67,6 +75,15 @@ _BY_ACTION = {
 
 
 @frozen
+class ConversationChanges:
+    """What was said in one conversation: how many changes, and the newest of them."""
+
+    session: str | None
+    count: int
+    last: TrailEntry
+
+
+@frozen
 class ChangeGroup:
     """Changes of one sort, newest first."""
 
@@ -74,6 +91,16 @@ class ChangeGroup:
     words: str
     count: int
     newest: tuple[TrailEntry, ...]
+    conversations: tuple[ConversationChanges, ...] = ()
+    """Of turns: the newest conversations in which they were said."""
+
+
+@frozen
+class ChangedNote:
+    """A watched note that was written in a period; whether it was new then is not known."""
+
+    path: str
+    at: datetime
 
 
 @frozen
@@ -84,6 +111,9 @@ class Changes:
     until: datetime
     count: int
     groups: tuple[ChangeGroup, ...]
+    notes: int = 0
+    """How many watched notes were added or edited; no change of the home, since they are only read."""
+    newest_notes: tuple[ChangedNote, ...] = ()
 
 
 @frozen
@@ -101,6 +131,8 @@ class ForgottenAbout:
     name: str
     memories: tuple[MemoryItem, ...]
     facts: tuple[str, ...]
+    kept: tuple[MemoryItem, ...]
+    """Memories about something else that name it too."""
     pages: tuple[str, ...]
     """Pages that name it, which are nobody's to rewrite but their writer's."""
     seqs: tuple[int, ...] = ()
@@ -128,12 +160,20 @@ class MemoryAccount:
         self._vault, self._searcher, self._agent, self._audit, self._gate = vault, searcher, agent, audit, gate
         self._recall, self._explain, self._forget, self._facts = recall, explain, forget, facts
 
-    def changed(self, since: datetime | None = None, until: datetime | None = None, limit: int = 5) -> Changes:
+    def changed(
+        self, since: datetime | None = None, until: datetime | None = None, limit: int = 5, when: str | None = None
+    ) -> Changes:
         """What changed since a time, a week ago where none is named: remembered, learned, corrected, forgotten.
 
-        Of each sort the newest `limit` changes are told, with their numbers, by which they can be undone.
+        Of each sort the newest `limit` changes are told, with their numbers, by which they can be undone. `when` names
+        the time in words instead: "this week", "yesterday", "since Monday".
         """
-        end = until or self._vault.home.now()
+        now = self._vault.home.now()
+        if when is not None:
+            if since or until:
+                raise InputError("a time is named twice", hint="give it in words, or as since and until")
+            since, until = self._period(when, now)
+        end = until or now
         start = since or end - USUAL
         if start > end:
             raise InputError("that time is over before it begins", hint="since is the earlier of the two")
@@ -141,8 +181,37 @@ class MemoryAccount:
         groups = []
         for deed, words in DEEDS.items():
             if some := [each for each in found if deed_of(each) == deed]:
-                groups.append(ChangeGroup(deed=deed, words=words, count=len(some), newest=tuple(some[:limit])))
-        return Changes(since=start, until=end, count=len(found), groups=tuple(groups))
+                talks = _conversations(some)[:limit] if deed == SAID else []
+                newest = tuple(some[:limit])
+                groups.append(
+                    ChangeGroup(deed=deed, words=words, count=len(some), newest=newest, conversations=tuple(talks))
+                )
+        notes = sorted(self._notes(start, end), key=lambda each: each.at, reverse=True)
+        return Changes(
+            since=start,
+            until=end,
+            count=len(found),
+            groups=tuple(groups),
+            notes=len(notes),
+            newest_notes=tuple(notes[:limit]),
+        )
+
+    def _period(self, when: str, now: datetime) -> tuple[datetime, datetime]:
+        """The beginning of a time that is named in words, and its end, which is not ahead."""
+        zone, text = self._vault.home.zone, check_string("when", when)
+        start, end = moment_of(text, now, zone, end=False), moment_of(text, now, zone, end=True)
+        if start is None or end is None:
+            hint = "name it like this week, yesterday, since Monday or last 3 days"
+            raise InputError(f"{text[:40]!r} is not a time", hint=hint)
+        return start, now if start == end else min(end, now)
+
+    def _notes(self, start: datetime, end: datetime) -> Iterator[ChangedNote]:
+        """The watched notes whose files were written between two times."""
+        for folder in {each for agent in (self._agent, SHARED) for each in self._vault.settings(agent).watches}:
+            for path, note in (notes_below(folder) or {}).items():
+                at = datetime.fromtimestamp(note.stamp.mtime_ns / 1e9, UTC)
+                if start <= at <= end and not note.problem:
+                    yield ChangedNote(path=path, at=at)
 
     def _between(self, start: datetime, end: datetime) -> Iterator[TrailEntry]:
         before: int | None = None
@@ -181,10 +250,10 @@ class MemoryAccount:
     def forget_about(
         self, name: str, *, dry_run: bool = False, confirmed: bool = False, by: Attribution | None = None
     ) -> ForgottenAbout:
-        """Forget every memory that names a person or thing, and retract the facts about it.
+        """Forget every memory about a person or thing, and retract the facts about it.
 
-        Pages that people and agents wrote are left as they are, and told. To an agent it only shows what would go,
-        until `confirmed` says that the person agreed.
+        What is about something else and only names it is `kept`, and told; so are pages that people and agents wrote.
+        To an agent it only shows what would go, until `confirmed` says that the person agreed.
         """
         name = check_string("name", name).strip()
         is_shown = self._gate.acts_as_agent and not confirmed
@@ -197,15 +266,22 @@ class MemoryAccount:
             hint = "say it as it is written there"
             raise NotFoundError(f"nothing is remembered about {name[:60]!r}{named}", hint=hint)
         memories, diff, seqs = tuple[MemoryItem, ...](), "", list[int]()
-        if described:
-            done = self._forget([each.item.id for _, each in described], dry_run=dry_run, **more)
+        if going := [each.item.id for _, each in described if is_about(name, each.item.content, each.heading)]:
+            done = self._forget(going, dry_run=dry_run, about=name, **more)
             memories, diff = tuple(done.memories), done.diff
             seqs += [done.receipt.seq] if done.receipt else []
         if facts and not dry_run:
             seqs += self._retract(facts, more)
-        hint, told = AGREE if is_shown else "", tuple(facts.values())
+        gone = {each.id for each in memories}
         return ForgottenAbout(
-            name=name, memories=memories, facts=told, pages=pages, seqs=tuple(seqs), diff=diff, hint=hint
+            name=name,
+            memories=memories,
+            facts=tuple(facts.values()),
+            kept=tuple(each.item for _, each in described if each.item.id not in gone),
+            pages=pages,
+            seqs=tuple(seqs),
+            diff=diff,
+            hint=AGREE if is_shown else "",
         )
 
     def _retract(self, facts: Iterable[str], more: Mapping[str, Any]) -> list[int]:
@@ -231,12 +307,46 @@ class MemoryAccount:
         return tuple(dict.fromkeys(hit.path for hit in naming if hit.memory.id.startswith("P-")))
 
 
+def is_about(name: str, content: str, heading: Iterable[str] = ()) -> bool:
+    """Whether a text that names a person or thing is about it: by its title, its first sentence, or most sentences.
+
+    Of a list, most items must name it. A sentence that has it in a row of others ("team: Kim, Robin, Alex") does not.
+    """
+    wanted = _words(name)
+    lines = [each for each in content.splitlines() if each.strip()]
+    if any(wanted <= _words(each) for each in heading) or not wanted <= _words(content):
+        return True
+    parts, is_list = lines, len(lines) > 1 and all(map(_ITEM.match, lines))
+    if not is_list:
+        sentences = _SENTENCE.findall(content)
+        parts = [each for each in sentences if len(each.split()) > 1] or sentences  # "Dr." is none
+
+    def is_told(part: str) -> bool:
+        row = _ROW.split(part)
+        short = (each for each in row[1:] if len(each.split()) < len(name.split()) + 3)
+        return wanted <= _words(part) and not (len(row) > 2 and any(wanted <= _words(each) for each in short))
+
+    return (not is_list and is_told(parts[0])) or 2 * sum(map(is_told, parts)) > len(parts)
+
+
+def _words(text: str) -> set[str]:
+    return {each.casefold() for each in terms(text, limit=MOST)}
+
+
 def _is_telling(hit: Hit, said: str) -> bool:
     """Whether something can be a reason: not to have asked for it, not the answer itself, nor what others are or do."""
     item = hit.memory
     is_own_word = item.role == "assistant" and said.casefold() in item.content.casefold()
     whose = " ".join(filter(None, (item.user, item.role, *hit.heading)))
     return not (hit.only_asks or hit.is_question or is_own_word or is_about_others(said, item.content, whose))
+
+
+def _conversations(turns: Iterable[TrailEntry]) -> list[ConversationChanges]:
+    """The conversations of turns that come newest first."""
+    found: dict[str | None, list[TrailEntry]] = {}
+    for each in turns:
+        found.setdefault(each.session, []).append(each)
+    return [ConversationChanges(session=name, count=len(said), last=said[0]) for name, said in found.items()]
 
 
 def deed_of(entry: TrailEntry) -> str:
@@ -252,7 +362,7 @@ def deed_of(entry: TrailEntry) -> str:
     if any("/knowledge/" in path for path in entry.paths):
         return "known"
     if entry.trigger in ("observe", "hook"):
-        return "said"
+        return SAID
     is_kept = [path.startswith(("agents/", "shared/")) and not path.endswith("/agent.toml") for path in entry.paths]
     if not any(is_kept):
         return "kept up"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from memfolio.serve.page.session import SECONDS
 from tests.pages import surroundings
 
 PROGRAM = Path(sys.executable).parent / "memfolio"
@@ -35,9 +36,9 @@ class Terminal:
 @pytest.fixture
 def terminal(quick_path: Path) -> Any:
     terminal = Terminal(quick_path)
+    terminal("init", "--host", "none")
     yield terminal
-    if terminal.home.exists():
-        terminal("open", "--end")
+    terminal("open", "--end")
 
 
 def enter(url: str) -> httpx.Response:
@@ -48,12 +49,11 @@ def enter(url: str) -> httpx.Response:
     return httpx.post(address, content=parts.fragment, headers=headers, timeout=30, verify=False)
 
 
-def test_page_opens_on_a_fresh_machine_is_found_again_and_ends(terminal: Terminal) -> None:
+def test_page_opens_is_found_again_and_ends(terminal: Terminal) -> None:
     first = terminal("open", "history", "--no-browser")
     assert first["started"]
     assert ".localhost:" in first["url"]
     assert first["plain"].startswith("http://127.0.0.1:")
-    assert (terminal.home / "memfolio.toml").exists()
     again = terminal("open", "--no-browser")
     assert not again["started"]
     assert urlsplit(again["url"]).netloc == urlsplit(first["url"]).netloc
@@ -73,9 +73,12 @@ def test_page_that_is_not_there_is_named_before_anything_starts(terminal: Termin
     assert "memories" in error["hint"]
 
 
-def test_closing_makes_no_home(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--end", "--no-browser"])
+def test_no_home_is_made_on_the_way(tmp_path: Path, option: str) -> None:
     terminal = Terminal(tmp_path)
-    assert "there is no home" in terminal("open", "--end", status=3)["error"]["message"]
+    error = terminal("open", option, status=3)["error"]
+    assert "there is no home" in error["message"]
+    assert "memfolio init" in error["hint"]
     assert not terminal.home.exists()
 
 
@@ -87,6 +90,7 @@ def test_browser_that_somebody_chose_is_opened_with_the_link(terminal: Terminal,
     environ = terminal.environ | {"BROWSER": str(browser)}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
     assert "is open in the browser" in done.stdout
+    assert f"for {SECONDS // 3600} hours; `memfolio open --end` closes it" in done.stdout
     assert "#" not in done.stdout
     answer = enter((tmp_path / "opened").read_text("utf-8").strip())
     assert (answer.status_code, answer.text) == (200, "/a/main/mind")

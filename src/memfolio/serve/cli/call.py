@@ -155,7 +155,8 @@ class Options:
         if yes:
             return False
         if not self.can_ask:
-            raise RefusedError(f"nobody can be asked whether to {deed}", hint="look with --dry-run, then say --yes")
+            message = f"this would {deed}; there is no terminal to confirm in"
+            raise RefusedError(message, hint="see it with --dry-run, then add --yes")
         self.wait.stop()
         Screen(errors=True).show(preview)
         typer.confirm(f"{deed[0].upper()}{deed[1:]}?", abort=True, err=True)

@@ -151,7 +151,7 @@ def context(found: Context, prompt: str) -> Answer:
     from memfolio.recall.context import STANDING
 
     crowded = [f"{STANDING[name]} has no room in {found.budget:,} tokens." for name in found.crowded]
-    nothing = ["Nothing that is remembered is worth its tokens here."] if not found.text and not crowded else []
+    nothing = ["No relevant memory."] if not found.text and not crowded else []
     lines = [*map(note, (*found.degraded, *crowded, *nothing)), *([found.text] if found.text else [])]
     return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), lines)
 
@@ -223,17 +223,18 @@ def cost(found: Cost, memory: Memory) -> Answer:
         lines.append(f"{each.day}  {counted(each.calls, 'question')}: {parts}")
         lines += yellow([f"stopped: {safe(each.stopped)}"] if each.stopped else [])
     lines += ["nothing was asked"] * (not found.models)
-    lines.append(("\ntold unasked, through hooks", "bold"))
+    lines.append(("\nadded to prompts by hooks, counted when a conversation ends", "bold"))
     for day in found.told:
         lines.append(f"{day.day}  {_told(day)}")
-    lines += ["nothing was told"] * (not found.told)
+    lines += ["nothing was added"] * (not found.told)
     return Answer(fields_of(found), lines)
 
 
 def _told(day: DayTold) -> str:
-    heard = f"{counted(day.told, 'memory', 'memories')}, {day.cited:,} cited, {day.corrected:,} corrected"
-    spoken = f"{counted(day.times, 'time')} agents were told something, {counted(day.silent, 'time')} nothing"
-    return f"{spoken}: {heard}; {day.tokens:,} tokens, {day.tokens_each:,} a conversation"
+    added = f"context added {counted(day.times, 'time')}: {counted(day.told, 'memory', 'memories')}"
+    became = f"{day.cited:,} cited, {day.corrected:,} corrected"
+    without = f"; none for {counted(day.silent, 'prompt')}" if day.silent else ""
+    return f"{added}, {became}; {day.tokens:,} tokens, {day.tokens_each:,} a conversation{without}"
 
 
 def _draw_status(screen: Screen, found: Status, zone: tzinfo) -> None:
@@ -261,7 +262,7 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
     if passages := counts.forms.get("passage"):
         yield "pages", f"{counted(passages, 'passage')} that can be found"
     if blocks := counts.forms.get("note"):
-        yield "notes", f"{counted(blocks, 'block')} that can be found"
+        yield "notes", f"{counted(blocks, 'paragraph or list item', 'paragraphs and list items')} that can be found"
     if items := counts.forms.get("mind"):
         yield "mind", counted(items, "item")
     if known := {f"{form}s": counts.forms[form] for form in ("fact", "case") if form in counts.forms}:
@@ -275,7 +276,7 @@ def _counts(found: Status) -> Iterator[tuple[str, str]]:
 
 def _home(found: Status) -> Iterator[tuple[str, str]]:
     if found.told:
-        yield "told today", _told(found.told)
+        yield "by hooks", f"today {_told(found.told)}; a conversation is counted when it ends"
     yield "changes", f"{found.changes:,}"
     waiting = counted(found.waiting, "change waits", "changes wait")
     yield "git", f"{waiting}: {found.obstacle}" if found.waiting else "has everything"

@@ -6,6 +6,7 @@ import re
 
 import typer
 
+from memfolio.arguments import ANY_ID
 from memfolio.errors import (
     ConflictError,
     HomeMissingError,
@@ -31,7 +32,10 @@ EXIT_CODES: dict[type[MemfolioError], int] = {
 # The parser's own root of errors, which typer does not export.
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[2]
 USAGE = 2
+EXTRA = "unexpected: "
 WORDS = {
+    r"Got unexpected extra argument\S* \((.+)\)\.?$": rf"{EXTRA}\1",
+    r"\.? \(Possible options: .+\)": "",
     r"'[^']*' is not a valid int(?:eger)?(?: range)?\.": "wanted a whole number",
     r"'[^']*' is not a valid float(?: range)?\.": "wanted a number",
     r"\S+ is not in the range x>=(\S+?)\.$": r"wanted \1 or more",
@@ -39,7 +43,7 @@ WORDS = {
     r"\S+ is not in the range (\S+?)<=x<=(\S+?)\.$": r"wanted a number from \1 to \2",
     r"'[^']*' is not one of ": "wanted one of ",
 }
-ONE_AT_A_TIME = "put text of several words into quotes, and name one memory at a time"
+IN_QUOTES = 'put a text of several words in quotes, as in `{} "…"`'
 
 
 def exit_code(error: MemfolioError) -> int:
@@ -71,7 +75,11 @@ def report_usage(error: typer.BadParameter, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "memfolio"
     message = plainly(error.format_message())
-    _say("usage", message, _wanted(context, message) + usage_hint(message, command), as_json=as_json)
+    if near := getattr(error, "possibilities", None):
+        message += f". Did you mean {near[0]}?"
+    takes_text = context is not None and any(each.param_type_name == "argument" for each in context.command.params)
+    hint = _wanted(context, message) + usage_hint(message, command, takes_text=takes_text)
+    _say("usage", message, hint, as_json=as_json)
     return USAGE
 
 
@@ -86,12 +94,16 @@ def _wanted(context: typer.Context | None, message: str) -> str:
     return f"wanted: {' '.join([context.command_path, *names])}{f', as in: {example[1]}' if example else ''}\n  "
 
 
-def usage_hint(message: str, command: str) -> str:
-    if "extra argument" in message:
-        return ONE_AT_A_TIME
-    option = re.match(r"No such option: (--?\S+)", message) if " " in command else None
-    as_text = f"; as a text it stands behind --, as in `{command} -- {option[1].rstrip('.')}`" if option else ""
-    return f"`{command} --help` shows how{as_text}"
+def usage_hint(message: str, command: str, *, takes_text: bool = True) -> str:
+    how = f"`{command} --help` shows how"
+    if message.startswith(EXTRA):
+        if ANY_ID.search(message):
+            return "name one memory at a time"
+        return f"{IN_QUOTES.format(command)}; {how}" if takes_text else how
+    option = re.match(r"No such option: (--?\S+?)\.?$", message) if " " in command else None
+    return (
+        f"{how}; to give it as a text, put -- before it: `{command} -- {option[1]}`" if option and takes_text else how
+    )
 
 
 def plainly(message: str) -> str:

@@ -218,6 +218,8 @@ FOLDER = "path notes blocks problems missing"
 
 
 def watch(options: Options, folder: Path | None = None, /, stop: bool = False, dry_run: bool = False) -> Answer:
+    from memfolio.serve.cli.world import command_for
+
     if folder is None and stop:
         raise InputError("which folder is not to be watched any more?", hint="`memfolio watch` lists them")
     if folder and not stop and not folder.expanduser().is_dir():  # before a home is made for it
@@ -229,14 +231,15 @@ def watch(options: Options, folder: Path | None = None, /, stop: bool = False, d
             document = {"folders": [picked(each, FOLDER) for each in found]}
             return Answer(document, lines or ["No folder of notes is watched; `memfolio watch DIR` begins with one."])
         change = memory.notes.stop if stop else memory.notes.watch
-        done = change(folder.expanduser(), dry_run=dry_run, by=PERSON)
-        embedded = _embedded(options, memory, dry_run=dry_run or stop)
+        done = change(folder.expanduser(), dry_run=dry_run, by=replace(PERSON, trigger="watch"))
+        embedded, home = _embedded(options, memory, dry_run=dry_run or stop), memory.vault.config.home
     seq, be = seq_of(done), "is" if done.notes == 1 else "are"
     if stop:
         state = "would no longer be searched" if dry_run else f"{be} no longer searched"
     else:
         state = "would be searched in place" if dry_run else f"{be} searched in place"
-    rest = f"; `memfolio undo {seq}` takes that back" if seq else ". Nothing was changed." if dry_run else ""
+    words, back = ("watch", done.path, *([] if stop else ["--stop"])), "watches them again" if stop else "ends that"
+    rest = f"; `{command_for(home, *words)}` {back}" if seq else ". Nothing was changed." if dry_run else ""
     passed = [] if stop else yellow(_passed_over(done.path))
     lines = [*_missing(embedded), *_watched(done), *passed, (f"{counted(done.notes, 'note')} {state}{rest}", "bold")]
     return Answer({**picked(done, FOLDER), **_document(embedded), "seq": seq, "dry_run": dry_run}, lines)
@@ -253,8 +256,7 @@ def _passed_over(folder: str) -> Iterator[str]:
 
 
 def _watched(folder: WatchedFolder) -> Iterator[Line]:
-    blocks = f" in {counted(folder.blocks, 'block')}" if folder.blocks else ""
-    yield f"{folder.path}  {counted(folder.notes, 'note')}{blocks}"
+    yield f"{folder.path}  {counted(folder.notes, 'note')}"
     flaws = [f"{path} {why}" for path, why in folder.problems.items()]
     more = [f"and {counted(len(flaws) - FLAWS, 'other file')}; --json tells all"] if len(flaws) > FLAWS else []
     yield from yellow([*([f"{folder.path} {folder.missing}"] if folder.missing else []), *flaws[:FLAWS], *more])

@@ -271,7 +271,9 @@ def _show_purge(options: Options, job: str, done: int, total: int) -> None:
 def _ask_for_word(options: Options, seen: Purged) -> None:
     """Ask the person to type a word; without a terminal, only `--yes` counts."""
     if options.as_json or not sys.stdin.isatty():
-        raise RefusedError("nobody can be asked whether to purge", hint="look with --dry-run, then say --yes")
+        count = counted(len(seen.plan.memories), "memory", "memories")
+        message = f"this would destroy {count} for good; there is no terminal to confirm in"
+        raise RefusedError(message, hint="see it with --dry-run, then add --yes")
     options.wait.stop()
     Screen(errors=True).show(list(_preview(seen.plan)))
     if typer.prompt(f'Type "{WORD}" to destroy this', err=True, default="", show_default=False).strip() != WORD:

@@ -117,17 +117,23 @@ def _forget_about(options: Options, memory: Memory, name: str, *, dry_run: bool,
     found = memory.account.forget_about(name, dry_run=True, by=PERSON)
     counts = [counted(len(found.memories), "memory", "memories")] * bool(found.memories)
     counts += [counted(len(found.facts), "fact")] * bool(found.facts)
+    what = " and ".join(counts)
     whole: list[Line] = [listed(found.memories, memory.vault.home.zone)] if found.memories else []
     whole += [f"{each} (fact)" for each in found.facts]
-    if not dry_run:
-        asked = options.confirm(f"forget {' and '.join(counts)} about {name}", whole, yes=yes)
+    if not counts:
+        whole.append(f"Nothing is about {name}.")
+    elif not dry_run:
+        asked = options.confirm(f"forget {what} about {name}", whole, yes=yes)
         found = memory.account.forget_about(name, by=PERSON)
         whole = [] if asked else whole
         back = " ".join(map(str, found.seqs))
-        whole.append((f"{' and '.join(counts)} forgotten; `memfolio undo {back}` takes that back", "bold"))
+        whole.append((f"{what} forgotten; `memfolio undo {back}` takes that back", "bold"))
     else:
-        whole.append(f"This would forget {' and '.join(counts)}.")
+        whole.append(f"This would forget {what}.")
     whole += _kept_notes(memory, found.memories)
+    if found.kept:
+        whole.append((f"Also names {name} (kept; `memfolio forget ID` forgets one of them):", "yellow"))
+        whole.append(listed(found.kept, memory.vault.home.zone))
     whole += yellow(f"{page} names it too, and stays as it is: edit it if you want" for page in found.pages)
     return Answer({**fields_of(found), "dry_run": dry_run}, whole)
 

@@ -16,13 +16,14 @@ from memfolio.arguments import check_known
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
 from memfolio.machine import adding
-from memfolio.serve.cli.call import Answer, Options, in_empty_folder, leave_logging_to_us
+from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
 from memfolio.serve.cli.output import Line
 from memfolio.serve.page import PAGES
 from memfolio.serve.page.launch import PATIENCE, Address, Noticeboard
 from memfolio.vault.vault import Vault
 
 LIBRARIES = ("fastapi", "uvicorn", "jinja2", "markdown_it", "nh3")
+LASTS = "The page stays there for 12 hours; `memfolio open --end` closes it at once."
 TERMINAL = ("www-browser", "links", "elinks", "lynx", "w3m")
 """Browsers that Python knows and that have no window."""
 
@@ -34,7 +35,7 @@ def open_(options: Options, page: str = "", /, no_browser: bool = False, end: bo
     if page:
         check_known("there is no page", [page], PAGES)
     if not end:
-        return opened(options, options.config(create=in_empty_folder), page, shows=not no_browser)
+        return opened(options, options.config(), page, shows=not no_browser)
     with Vault.open(config=options.config()) as vault:
         was_open = end_page(vault)
     return Answer({"ended": was_open}, "the page is closed" if was_open else "the page was not open")
@@ -47,11 +48,12 @@ def opened(options: Options, config: Config, page: str = "", *, shows: bool = Tr
         url, plain, is_new = link_to(vault, page, config.agent)
     document = {"url": url, "plain": plain, "started": is_new}
     if shows and not options.as_json and show(url):
-        return Answer(document, f"{config.home} is open in the browser; `memfolio open --end` closes it")
+        return Answer(document, f"{config.home} is open in the browser. {LASTS}")
     lines: list[Line] = [
         "Open this within a minute; it lets one browser in, once:\n",
         (url, "bold"),
         (f"\nIf your browser cannot open that address: {plain}", "dim"),
+        LASTS,
     ]
     return Answer(document, lines)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from memfolio.index.notes import NOTE
 from memfolio.serve.cli.call import Answer
 from memfolio.serve.cli.output import (
     LONG,
@@ -22,7 +23,7 @@ from memfolio.serve.cli.output import (
     standing,
     tagged,
 )
-from memfolio.types import MemoryItem, Origin, frozen
+from memfolio.types import Kind, MemoryItem, Origin, frozen
 from memfolio.verbs.documents import hits_document, phase
 
 if TYPE_CHECKING:
@@ -75,9 +76,11 @@ class HitsView:
             screen.say("Other words, or fewer filters, may find it.", "dim")
         elif self.explained:
             screen.say(f"Taken for a question of the kind: {self.hits.intent}.", "dim")
-        if self.hits and not self.hits.fits:
-            screen.say("Nothing that is remembered is likely to answer this. The nearest:", "yellow")
-        for rank, hit in enumerate(self.hits, start=1):
+        shown = self.hits[:]
+        if self.hits and not self.hits.fits:  # what was only asked is no nearer to an answer
+            shown = [hit for hit in shown if self.explained or not (hit.only_asks or hit.is_question)]
+            screen.say(f"No memory is likely to answer this{'; the nearest are:' if shown else '.'}", "yellow")
+        for rank, hit in enumerate(shown, start=1):
             if rank > 1:
                 screen.say()
             self._draw(screen, rank, hit)
@@ -94,12 +97,16 @@ class HitsView:
             screen.hang(Text(" " * margin), line)
 
     def _content(self, screen: Screen, hit: Hit) -> Text:
-        """Return the text of the memory, with the words of the question highlighted."""
+        """Return the text of the memory below the title of its note, with the words of the question highlighted."""
         from rich.text import Text
 
         from memfolio.text import terms
 
-        content = hit.memory.content.strip()
+        item = hit.memory
+        is_titled = (
+            item.source == NOTE and item.kind != Kind.EPISODIC and hit.heading
+        )  # a day's note has its date below
+        content = f"{hit.heading[0]}: {item.content.strip()}" if is_titled else item.content.strip()
         if screen.is_terminal and not self.explained:
             content = content[: screen.console.width * (LINES + 1) * 2]
         is_shown_to_a_person = screen.is_terminal and len(content) <= LONG
@@ -110,7 +117,8 @@ class HitsView:
         from rich.text import Text
 
         item = hit.memory
-        fit = [(f"{hit.fit:.2f}  ", "bold magenta")] if hit.score else []  # none where nothing was measured
+        # Shown with the reasons only, since hits are not ordered by it alone; none was measured for all.
+        fit = [(f"fit {hit.fit:.2f}  ", "bold magenta")] if self.explained and hit.score else []
         facts = Text.assemble(*fit, happened(item, self.zone))
         facts.append(f"  {item.role or item.type}", "cyan")
         if len({each.agent for each in self.hits}) > 1:

@@ -37,7 +37,7 @@ VAULTS = (
 """Folders of a person in which notes often lie."""
 NEXT = 'Next: `memfolio remember "…"`, {}, `memfolio open` to look at it all.'
 HAVE, ASK = "`memfolio watch FOLDER` for notes you have", '`memfolio recall "…"` to ask your notes'
-READY = "Next: start {} and ask it something that is in your notes. `memfolio open` shows what is remembered."
+READY = 'Next: start {} and ask it something that is in your notes, or ask here: `memfolio recall "…"`.'
 
 
 @dataclass(slots=True, kw_only=True)

@@ -88,24 +88,38 @@ def _folded(count: int, how: str) -> list[Line]:
 
 
 def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
-    from memfolio.govern.account import COUNTED
+    from memfolio.govern.account import COUNTED, ConversationChanges
 
     zone = memory.vault.home.zone
     span = f"{local(found.since, zone)} to {local(found.until, zone)}"
-    lines: list[Line] = [(f"{span}: {counted(found.count, 'change') if found.count else 'nothing changed'}", "bold")]
+    is_none = "nothing changed" if not found.notes else "no change in the home"
+    lines: list[Line] = [(f"{span}: {counted(found.count, 'change') if found.count else is_none}", "bold")]
+    if found.notes:
+        lines.append((f"notes added or edited: {found.notes}", "cyan"))
+        lines += [f"  {local(each.at, zone)}  {each.path}" for each in found.newest_notes]
+        lines += _and_more(found.notes - len(found.newest_notes), found.newest_notes)
     for group in found.groups:
         if group.deed == COUNTED and not every:
             lines += _folded(group.count, "--all lists them")
             continue
         lines.append((f"{group.words}: {group.count}", "cyan"))
-        times = [local(datetime.fromisoformat(each.at), zone) for each in group.newest]
-        shown = zip(times, group.newest, strict=True)
-        lines += [f"  {at}  #{each.seq}  {beginning(_about(memory, each), 90)}" for at, each in shown]
-        if group.count > len(group.newest) > 0:
-            lines.append((f"  and {group.count - len(group.newest)} more", "dim"))
+        told = group.conversations or [ConversationChanges(session=None, count=1, last=each) for each in group.newest]
+        for each in told:
+            at, said = local(datetime.fromisoformat(each.last.at), zone), beginning(_about(memory, each.last), 90)
+            talk = (
+                f"{each.count} turns of conversation {each.session or 'without a name'}, the last: "
+                if each.count > 1
+                else ""
+            )
+            lines.append(f"  {at}  {talk}#{each.last.seq}  {said}")
+        lines += _and_more(group.count - sum(each.count for each in told), told)
     if found.count:
         lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
     return Answer(fields_of(found), lines)
+
+
+def _and_more(count: int, shown: Sequence[object]) -> list[Line]:
+    return [(f"  and {count} more", "dim")] if count and shown else []
 
 
 def _draw_entries(screen: Screen, rows: Sequence[Sequence[object]]) -> None:

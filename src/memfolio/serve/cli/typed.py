@@ -122,6 +122,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "settings": read_settings,
     "file": lambda name: read_file(name, "name a text file in UTF-8"),
     "words": lambda text: [each.strip() for each in text.split(",") if each.strip()],
+    "phrase": lambda words: " ".join(words) or None,
     "triples": lambda texts: list(map(read_triple, texts)),
     "question": lambda words: words if len(words) == 3 else " ".join(words),
     "any": lambda name: None if name == "*" else name,

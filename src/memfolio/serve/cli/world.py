@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -272,13 +272,14 @@ def pause(options: Options, folder: str = "", /, for_: str | None = None, off: b
         still = pauses.pauses(config.home, now)
         words = [f"Ended the pause {f'of {each.folder}' if each.folder else 'everywhere'}." for each in ended]
         if ended and not still:
-            words.append(f"What is said is kept again in {config.home}.")
+            words.append(f"Conversations are recorded again in {config.home}.")
         words = words or [f"There was no such pause of {config.home}."]
         return Answer({"paused": still}, [*words, *(_paused(each, config) for each in still)])
     made = pauses.pause(config.home, folder, now, _span(for_))
     lines = [
         _paused(made, config),
-        f"This pauses the home {config.home} and no other; what it remembers is still recalled. {_ends(made, config)}.",
+        f"This pauses the home {config.home} and no other; what it remembers is still recalled."
+        + (f" {_ends(made, config)}." if made.until else ""),
     ]
     lines += [
         f"{other}, the home of the project here, goes on: `{command_for(other, 'pause')}` pauses that."
@@ -298,7 +299,11 @@ def _homes_of_project(folder: Path) -> list[Path]:
 
 def _ends(each: Pause, config: Config) -> str:
     """Say how to end this pause; ending a pause of everything also ends those of folders."""
-    return f"`{command_for(config.home, 'pause', *([each.folder] if each.folder else []), '--off')}` ends it"
+    return f"`{_off(each, config)}` ends it"
+
+
+def _off(each: Pause, config: Config) -> str:
+    return command_for(config.home, "pause", *([each.folder] if each.folder else []), "--off")
 
 
 def _span(text: str | None) -> timedelta | None:
@@ -316,9 +321,9 @@ def _span(text: str | None) -> timedelta | None:
 
 
 def _paused(each: Pause, config: Config) -> str:
-    where = f"in {each.folder}" if each.folder else "anywhere"
-    until = local(datetime.fromisoformat(each.until), config.zone) if each.until else ""
-    return f"Nothing that is said {where} is kept {f'until {until}' if until else 'until you end the pause'}."
+    where = f" in {each.folder}" if each.folder else ""
+    until = local(datetime.fromisoformat(each.until), config.zone) if each.until else f"`{_off(each, config)}`"
+    return f"Paused: no conversation{where} is recorded until {until}."
 
 
 def paused(config: Config) -> dict[str, str]:
@@ -375,6 +380,7 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
     from memfolio.vault.disk import Disk
 
     client, changes = _changes(host, scope, None)
+    home = _home_used(client) if scope == "user" else None
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
     if scope == "project":
         there = "does not use memfolio by the settings of this folder any more"
@@ -387,7 +393,17 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
 
         for folder in {each.path.parent for each in changes if each.new is None} - {Path.cwd()}:
             Disk().discard_folder(folder)
+    if home and not dry_run:
+        end_hooks(home)
     return answer
+
+
+def end_hooks(home: Path) -> None:
+    """End the process that answers the hooks of a home; the next hook of another host starts one."""
+    from memfolio.serve.hooks import door
+
+    with chdir(Path.cwd()):  # on its way to the process it changes the folder
+        door.main([door.STOP, door.MUTE, "--home", str(home)])
 
 
 def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:

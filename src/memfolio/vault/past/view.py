@@ -455,6 +455,8 @@ class View:
             return f"about change {', '.join(map(str, line.about))}" if line.about else line.by.trigger
         if line.about:
             return _taken_back(line.about)
+        if line.by.trigger == "watch":
+            return f"which folders of notes are searched, in {' '.join(line.paths)}"
         if line.by.trigger == "import" and line.action is Action.RESTORE:
             return f"brought back {counted(len(line.paths), 'file')} of an export"
         if line.by.trigger == "import" and line.action is not Action.APPEND and (words := _imported(line)):
@@ -492,6 +494,8 @@ class View:
         once = list({str(record.get("memory")): record for record in reversed(records)}.values())[::-1]
         if not once:
             return []
+        if about := once[0].get("about"):
+            return [f"forgot {counted(len(once), 'memory', 'memories')} about {about}"]
         logs = [mark for mark in line.files if form_of(mark.path) is Form.LOG]
         blocks = [block for mark in logs for side in self._walk.differing(line, mark) for block in side]
         return [_deed(record, {each: text for each, text in blocks if each}) for record in once]
