@@ -378,13 +378,7 @@ class Memory(Rooms):
 
     @proposable("forget")
     def forget(
-        self,
-        what: str | Sequence[str],
-        *,
-        every: bool = False,
-        dry_run: bool = False,
-        about: str = "",
-        by: Attribution = FORGETTER,
+        self, what: str | Sequence[str], *, every: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
     ) -> EditResult:
         """Move a memory from its log to the archive and leave a tombstone, so that it stays forgotten.
 
@@ -396,8 +390,8 @@ class Memory(Rooms):
         by, is_agent = check_attribution(by), lambda: self.gate.acts_as_agent or self.audience is not None
         if self.audience is not None and (ids := ids_in(what)):
             meant = tuple(self.searcher.require(each)[1].item for each in ids)
-            return replace(self.whole.forget(ids, dry_run=dry_run, about=about, by=by), memories=meant, diff="")
-        forget = partial(edit.forget_meant, self.vault, self.searcher, what, by, about=about)
+            return replace(self.whole.forget(ids, dry_run=dry_run, by=by), memories=meant, diff="")
+        forget = partial(edit.forget_meant, self.vault, self.searcher, what, by)
         done = forget(is_agent=is_agent, every=every, dry_run=dry_run)
         return done if self.audience is None else replace(done, diff="")  # around a memory stand others' words
 

@@ -267,7 +267,7 @@ class MemoryAccount:
             raise NotFoundError(f"nothing is remembered about {name[:60]!r}{named}", hint=hint)
         memories, diff, seqs = tuple[MemoryItem, ...](), "", list[int]()
         if going := [each.item.id for _, each in described if is_about(name, each.item.content, each.heading)]:
-            done = self._forget(going, dry_run=dry_run, about=name, **more)
+            done = self._forget(going, dry_run=dry_run, **more)
             memories, diff = tuple(done.memories), done.diff
             seqs += [done.receipt.seq] if done.receipt else []
         if facts and not dry_run:

@@ -198,13 +198,12 @@ def forget_meant(
     is_agent: Callable[[], bool],
     every: bool,
     dry_run: bool,
-    about: str = "",
 ) -> EditResult:
     """Cut the memory that an id or a description means out of its logs, and leave a tombstone, as one change.
 
     Its earlier versions go along, what was made of it, and the lines of pages that cite one of them. To an agent a
-    description only shows what fits, and with `every` all of it is meant. Several are named by their ids; the log says
-    whom they are `about`. What lies in the archive already stays there.
+    description only shows what fits, and with `every` all of it is meant. Several are named by their ids. What lies in
+    the archive already stays there.
     """
     from memfolio.vault.move import cut_out  # with all of the past behind it, which a plain start does not need
 
@@ -237,7 +236,7 @@ def forget_meant(
         agent=index.agent,
         by=by,
         records=_with_words(
-            leaving_lines(going, dependents.freed, dict.fromkeys(lifted), about), [each for _, each in going.values()]
+            leaving_lines(going, dependents.freed, dict.fromkeys(lifted)), [each for _, each in going.values()]
         ),
         beside=partial(without_citations, vault, index, [*going]),
         dry_run=dry_run or is_shown,
@@ -285,12 +284,10 @@ def _with_words(lines: Iterable[Mapping[str, Any]], found: Iterable[Located]) ->
     return [{**line, "words": named} if named else dict(line) for line, named in known]
 
 
-def leaving_lines(
-    going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None], about: str = ""
-) -> list[dict[str, Any]]:
+def leaving_lines(going: Iterable[str], freed: Iterable[str], lifted: Mapping[str, str | None]) -> list[dict[str, Any]]:
     """The state lines that tell that memories go, which others are freed, and what has the place of which then."""
     return [
-        *({"op": Op.TOMBSTONE, "memory": each, **({"about": about} if about else {})} for each in going),
+        *({"op": Op.TOMBSTONE, "memory": each} for each in going),
         *map(_back_to_short_term, freed),
         *({"op": Op.SUPERSEDE, "memory": each, "by": by} for each, by in lifted.items()),
     ]

@@ -494,8 +494,8 @@ class View:
         once = list({str(record.get("memory")): record for record in reversed(records)}.values())[::-1]
         if not once:
             return []
-        if about := once[0].get("about"):
-            return [f"forgot {counted(len(once), 'memory', 'memories')} about {about}"]
+        if len(once) > 1 and all(record["op"] == "tombstone" for record in once):
+            return [f"forgot {len(once)} memories"]
         logs = [mark for mark in line.files if form_of(mark.path) is Form.LOG]
         blocks = [block for mark in logs for side in self._walk.differing(line, mark) for block in side]
         return [_deed(record, {each: text for each, text in blocks if each}) for record in once]
