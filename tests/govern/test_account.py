@@ -216,12 +216,21 @@ def test_what_somebody_else_is_or_does_is_not_why_something_was_said(home: Path)
         ("Walnuts, basil and garlic. Ten minutes. Not when Tomás comes!", (), False),
         ("Team: Priya Raman, [[Tomás Ferreira]], Nadia, me. Budget: 1,900 euros.", ("Lantern board",), False),
         ("Dr. Tomás called.", (), True),
+        ("We paid in tomás, whatever that is.", (), False),
     ],
 )
 def test_text_is_about_what_its_title_its_beginning_or_most_of_it_names(
     content: str, heading: tuple[str, ...], wanted: bool
 ) -> None:
     assert is_about("Tomás", content, heading) is wanted
+
+
+@pytest.mark.parametrize("name", ["Nobody", "May", "friday", "the"])
+def test_word_of_many_sentences_is_nobody_to_forget(home: Path, name: str) -> None:
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.remember("We took no queue, since nobody wanted to run the thing; 22 to 25 May, by Friday")
+        with pytest.raises(InputError, match="stands in many sentences"):
+            memory.account.forget_about(name)
 
 
 def test_what_only_names_somebody_is_kept_and_the_log_counts_the_rest(home: Path) -> None:

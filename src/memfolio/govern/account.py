@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.recall.current import is_about_others
-from memfolio.recall.dates import moment_of
-from memfolio.text import sentence_pattern, terms
+from memfolio.recall.dates import calendar_words, moment_of
+from memfolio.text import FUNCTION_WORDS, sentence_pattern, terms
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.folders import notes_below
 from memfolio.vault.past.past import Past
@@ -40,6 +40,9 @@ Statements on the same subject reach about twice that fit, and what a statement 
 """
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
+NOBODY = frozenset(
+    "nobody somebody anybody everybody someone anyone everyone nothing something anything everything".split()
+)
 SAID, COUNTED = "said", "counted"
 _SENTENCE = sentence_pattern()
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
@@ -256,6 +259,9 @@ class MemoryAccount:
         To an agent it only shows what would go, until `confirmed` says that the person agreed.
         """
         name = check_string("name", name).strip()
+        if name.casefold() in FUNCTION_WORDS | calendar_words() | NOBODY:
+            hint = "name a person or thing; `forget` takes the id of a memory, or what it says"
+            raise InputError(f"{name!r} stands in many sentences that are not about it", hint=hint)
         is_shown = self._gate.acts_as_agent and not confirmed
         dry_run, more = dry_run or is_shown, {"by": by} if by else {}
         described = self._searcher.described(name, most=MOST)
@@ -314,6 +320,9 @@ def is_about(name: str, content: str, heading: Iterable[str] = ()) -> bool:
     """
     wanted = _words(name)
     lines = [each for each in content.splitlines() if each.strip()]
+    said = "\n".join((content, *heading))
+    if any(part[0].isupper() and part not in said and part.lower() in said for part in name.split()):
+        return False  # "will" is not Will
     if any(wanted <= _words(each) for each in heading) or not wanted <= _words(content):
         return True
     parts, is_list = lines, len(lines) > 1 and all(map(_ITEM.match, lines))
