@@ -98,7 +98,7 @@ REFUSED = [
     (("assert", "a", "p", "b", "--memory", "tea"), 2, "no id"),
     (("assert", "a", "p", "b\udcff"), 2, "surrogate"),
     (("assert", "?x", "p", "b"), 2, "variable"),
-    (("assert", "a", "p", "-5"), 2, "behind --"),
+    (("assert", "a", "p", "-5"), 2, "put -- before it"),
     (("query", "\udcff"), 2, "surrogate"),
     (("query", ""), 2, "empty"),
     (("query", "--limit", "0"), 2, "limit"),
