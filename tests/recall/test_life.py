@@ -1,0 +1,90 @@
+"""Two months of somebody's chats, and what they ask afterwards: cases by a writer who did not know the rules.
+
+`seen` says by which questions rules may be written; the others only count. The bounds are what is reached: raise them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memfolio import Memory
+from memfolio.clock import SettableClock
+
+CASES = Path(__file__).parent / "cases"
+END = datetime(2026, 11, 8, 10, tzinfo=UTC)
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A home that heard the life as it went on, and was tended at the end of each week."""
+    turns = cases("life")
+    clock = SettableClock(datetime.fromisoformat(turns[0]["at"]))
+    with Memory.open(tmp_path_factory.mktemp("life") / "home", clock=clock, background=False) as memory:
+        tended = clock.now()
+        for turn in turns:
+            at = datetime.fromisoformat(turn["at"])
+            if at - tended > timedelta(days=7):
+                clock.set(at - timedelta(hours=1))
+                memory.tend()
+                tended = at
+            clock.set(at + timedelta(seconds=1))
+            memory.observe(turn["role"], turn["text"], session=turn["session"], at=at)
+        clock.set(END)
+        memory.tend()
+        yield memory
+
+
+def has(text: str, wanted: list[str]) -> bool:
+    """Whether a text has one of the wanted answers: each is all of the parts that `&` joins."""
+    low = text.lower()
+    return any(all(part.strip().lower() in low for part in each.split("&")) for each in wanted)
+
+
+def test_what_was_told_in_two_months_is_found(lived: Memory) -> None:
+    found, missed = Counter[str](), list[str]()
+    for case in cases("questions"):
+        context = lived.context(case["q"]) or ""
+        if case["kind"] == "silent":
+            found["silent"] += not context
+            continue
+        hits = lived.recall(case["q"], limit=1)
+        found["told"] += has(context, case["right"])
+        found["first"] += bool(hits) and has(hits[0].memory.content, case["right"])
+        if case["seen"] and not has(context, case["right"]):
+            missed.append(case["q"])
+    assert (found["told"] >= 29, found["first"] >= 18, found["silent"] >= 8) == (True, True, True), (found, missed)
+
+
+def test_what_is_said_to_have_changed_comes_first(home: Path) -> None:
+    rows, start, chance = list[dict[str, Any]](), datetime(2026, 7, 1, tzinfo=UTC), random.Random(3)
+    pairs = cases("changes")
+    for number, case in enumerate(pairs):
+        first = start + timedelta(days=chance.random() * 60)
+        for name, at in (("old", first), ("new", first + timedelta(days=14 + chance.random() * 40))):
+            rows.append({"role": "user", "content": case[name], "session": f"{name}-{number}", "at": at})
+    for turn in cases("life"):
+        at = datetime.fromisoformat(turn["at"]) - timedelta(days=40)
+        rows.append({"role": turn["role"], "content": turn["text"], "session": turn["session"], "at": at})
+    found, missed = Counter[str](), list[str]()
+    with Memory.open(home, background=False) as memory:
+        memory.observe_many(sorted(rows, key=lambda row: row["at"]))
+        memory.sync(embed=True)
+        for number, case in enumerate(pairs):
+            wanted = case["new"] if case["kind"] == "change" else case["old"]
+            is_first = memory.recall(case["question"], limit=1)[0].memory.content == wanted
+            found[case["kind"]] += is_first
+            if number % 2 == 0 and not is_first:
+                missed.append(case["question"])
+    assert (found["change"] >= 17, found["both"] >= 11) == (True, True), (found, missed)
