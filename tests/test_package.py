@@ -125,7 +125,7 @@ def test_pipx_installs_it(built: tuple[Path, Path], tmp_path: Path) -> None:
     answers(tmp_path, tmp_path / "bin" / "memfolio")
     # What it says to type where an extra is missing adds it to this installation.
     python = next((tmp_path / "pipx/venvs/memfolio" / BIN).glob("python*"))
-    said = call(tmp_path, python, "-c", "from memfolio.machine import adding; print(adding('pdf'))")
+    said = call(tmp_path, python, "-c", "from memfolio.machine import install_command; print(install_command('pdf'))")
     pipx, *more = shlex.split(said)
     installed_with(tmp_path, tmp_path / "tools" / BIN / pipx, *more, **where)
     call(tmp_path, python, "-c", "import pypdf")
@@ -141,7 +141,7 @@ def test_uv_installs_it_as_a_tool_with_an_extra(built: tuple[Path, Path], tmp_pa
     installed_with(tmp_path, uv, "tool", "install", f"memfolio[mcp] @ {built[0].as_uri()}", **where)
     answers(tmp_path, tmp_path / "bin" / "memfolio")
     python = tmp_path / "uv/memfolio" / BIN / "python"
-    said = call(tmp_path, python, "-c", "from memfolio.machine import adding; print(adding('pdf'))")
+    said = call(tmp_path, python, "-c", "from memfolio.machine import install_command; print(install_command('pdf'))")
     installed_with(tmp_path, uv, *shlex.split(said)[1:], **where)
     call(tmp_path, python, "-c", "import pypdf")
 

@@ -92,7 +92,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def adding(extra: str) -> str:
+def install_command(extra: str) -> str:
     """The command that adds an extra to this installation; pipx and uv note in its folder that it is theirs."""
     place, what = Path(sys.prefix), f"'memfolio[{extra}]'"
     if (place / "pipx_metadata.json").exists():

@@ -181,9 +181,10 @@ def test_what_leaves_open_who_or_what_is_meant_is_not(content: str) -> None:
 
 
 def test_who_is_known_from_before_is_a_person() -> None:
-    turn = Turn(content="Zuri is a midwife. Quill is a badger this year.")
-    told = {each.text: each.subject for each in learn([turn], people=["Zuri", "Quill"]).statements}
-    assert told == {"Zuri is a midwife": "Zuri"}
+    turn = Turn(content="Quill mustn't eat nuts. What can I cook for Quill? She's allergic to eggs as well.")
+    assert not any("allergic" in each.text for each in learn([turn]).statements)
+    told = {each.text: each.subject for each in learn([turn], people=["Quill"]).statements}
+    assert told["Quill is allergic to eggs as well"] == "Quill"
 
 
 @pytest.mark.parametrize(

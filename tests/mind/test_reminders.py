@@ -90,6 +90,13 @@ def test_what_somebody_must_do_by_a_day_comes_up_too(life: Life) -> None:
     ]
 
 
+def test_what_is_owed_on_a_day_waits_until_it_is_done(life: Life) -> None:
+    life.say("I have to call Jorge on Thursday.")
+    life.clock.set(datetime(2026, 3, 6, 4, tzinfo=UTC))
+    life.memory.tend()
+    assert len(life.memory.mind.due()) == 1
+
+
 def test_plan_for_a_day_is_not_told_when_that_is_over(life: Life) -> None:
     life.say("I will do a dinner for everybody on Thursday at home.")
     assert len(life.memory.mind.due(now=datetime(2026, 3, 5, 8, tzinfo=UTC))) == 1
@@ -110,6 +117,7 @@ def test_plan_for_a_day_is_not_told_when_that_is_over(life: Life) -> None:
         ("The plumber is coming. You can drop that reminder.", ItemStatus.DROPPED),
         ("My landlord says forget the plumber, the leak is his job.", ItemStatus.DROPPED),
         ("The plumber for the leak is no longer needed.", ItemStatus.DROPPED),
+        ("The plumber isn't needed any more for the leak.", ItemStatus.DROPPED),
     ],
 )
 def test_reminder_ends_when_somebody_says_that_it_is_done(life: Life, said: str, status: ItemStatus) -> None:
@@ -144,6 +152,7 @@ def test_reason_given_with_a_reminder_does_not_keep_it_from_ending(life: Life) -
         "Almost called the plumber about the leak.",
         "The wedding cake is sorted.",
         "Don't forget the plumber and the leak.",
+        "We skip the plumber's party.",
         "I might cancel the plumber if the leak stops.",
     ],
 )

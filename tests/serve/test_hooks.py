@@ -881,6 +881,16 @@ def test_uninstall_ends_the_process_that_answers_hooks(filled: Path, warm: subpr
     assert warm.wait(10) == 0
 
 
+def test_uninstall_ends_a_process_that_a_hook_has_only_just_started(filled: Path, hook: Hook) -> None:
+    _program(filled, "install", "claude-code")
+    hook("claude-code", "UserPromptSubmit", {"prompt": "Where does the ferry leave?"})
+    _program(filled, "uninstall", "claude-code")
+    time.sleep(2)  # what was started then would listen by now
+    assert not (filled / SOCKET).exists()
+    with FileLock((filled / SOCKET).with_name("lock"), Disk(), timeout=0).if_free() as is_free:
+        assert is_free
+
+
 def _program(home: Path, *args: str) -> None:
     command = [sys.executable, "-m", "memfolio", "--home", str(home), *args]
     subprocess.run(command, env=environ(home), capture_output=True, timeout=60, check=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memfolio.embed.embedder import Identity, unit_rows
 from memfolio.errors import EmbedderError
-from memfolio.machine import adding
+from memfolio.machine import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -258,7 +258,7 @@ def _load(path: Path, remedy: str) -> Tokenizer:
 # The local embedder: token vectors of its own, averaged. No network, no key.
 
 MODEL = "l2_supercat_256"
-TOKENIZERS = adding("static")
+TOKENIZERS = install_command("static")
 DATA = Path(__file__).parent / "data"
 
 _METHOD = b"mean of token vectors in bytes, cut at spaces and line ends"

@@ -229,17 +229,15 @@ def introduced(sentence: str, voice: Voice, turn: int) -> Iterator[tuple[str, st
 def kinship(name: str, relative: str, relation: Relation, voice: Voice) -> Statement:
     """That somebody is somebody's wife, son or friend."""
     is_single_role = relative in words("single_roles")
+    predicate = "child_of" if relative in words("parents") else relation.predicate.replace("-", "_")
+    predicate = relative if is_single_role else predicate
     return Statement(
         text=f"{name} is {voice.inner}'s {relative}",
         type=Type.FACT,
         kind=Kind.SEMANTIC,
         turns=relation.turns,
         subject=voice.name,
-        predicate=relative
-        if is_single_role
-        else relation.predicate.replace("-", "_")
-        if relative not in words("parents")
-        else "child_of",
+        predicate=predicate,
         object=name,
         is_single=is_single_role or relation.predicate == "married-to",
         confidence=0.85,

@@ -182,12 +182,16 @@ class _Reader:
 
     def _asked_about(self, sentence: str, voice: Voice) -> Antecedent | None:
         """The one person whom a question names: `what shall I cook for mum? she's coming on Saturday`."""
-        close = {f"{voice.inner}'s {found['kin'].lower()}" for found in pattern("asked_kin").finditer(sentence)}
+        close = {
+            f"{voice.inner}'s {(found['own'] or found['kin']).lower()}"
+            for found in pattern("asked_kin").finditer(sentence)
+        }
         named = {word for word in _WORD.findall(sentence) if word[0].isupper() and self._is_known(word)}
-        people = sorted(close | named)
-        if pattern("somebody_of").search(sentence):
-            return None  # `a note to Mia's teacher? she …`
-        return Antecedent(name=people[0], who=Who.PERSON) if len(people) == 1 else None
+        people = close | named
+        is_one = (
+            len(people) == 1 and pattern("somebody_of").search(sentence) is None
+        )  # `a note to Mia's teacher? she …`
+        return Antecedent(name=people.pop(), who=Who.PERSON) if is_one else None
 
     def _is_known(self, name: str) -> bool:
         """Whether somebody is called so, as is known from before or from this conversation."""

@@ -119,7 +119,7 @@ def _identity(said: Clause) -> Found | None:
     if re.match(r"an? \w", tail):
         if pattern("no_thing").match(tail) or is_judged:
             return None
-        if said.who is Who.PERSON and pattern("one_noun").match(tail) and not pattern("calling").match(tail):
+        if said.who in "sp" and pattern("stage_part").match(tail):
             return None
         return (IDENTITY if said.who in "sp" else Rule(predicate="is_a")), tail.split()[0]
     if said.who is Who.SELF and pattern("office").match(tail) and not is_judged:
@@ -255,9 +255,9 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
         or (said.could and said.who is not Who.THING and not pattern("restricted").search(said.text))
     ):
         return None
-    if pattern("judged").search(said.tail.partition(",")[0]) or pattern("passing").search(
-        said.text.partition(" and ")[0]
-    ):
+    # What is added may be a mere comment: `… can't have cranberries and hates anything sour`.
+    first, passing = said.text.partition(" and ")[0], pattern("passing")
+    if pattern("judged").search(said.tail.partition(",")[0]) or passing.search(first):
         return None
     tense = _tense(said)
     for anchor, rule in _anchors():
@@ -484,12 +484,13 @@ def wished(sentence: str, voice: Voice, turn: int, alone: bool) -> Statement | N
     if alone and (asked := _reminder(sentence.rstrip(".!? "), voice, turn)):
         return asked
     if sentence.endswith("?"):
-        sentence, is_standing = pattern("standing_question").subn("", sentence)
+        bare = pattern("standing_question").sub("", sentence)
+        sentence, is_standing = bare, bare != sentence
         if alone and (when := pattern("asked_when").fullmatch(sentence)):
             return _order(f"{when['what']} {when['when'][0].lower()}{when['when'][1:]}", voice, turn)
         found = pattern("asked_of_you").fullmatch(sentence) if alone else None
         is_lasting = found and (is_standing or pattern("lasting_order").search(found["what"]))
-        return _order(found["what"], voice, turn, lasting=is_standing > 0) if found and is_lasting else None
+        return _order(found["what"], voice, turn, lasting=is_standing) if found and is_lasting else None
     bare = sentence.rstrip(".! ")
     return (_order(bare, voice, turn) if alone else None) or _told(bare, voice, turn)
 

@@ -11,7 +11,7 @@ from memfolio.config import Config
 from memfolio.embed.post import in_time, key_trouble, may_have_key
 from memfolio.errors import ModelError
 from memfolio.llm.prompt import cut, fenced, fresh_mark, is_grounded
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.redact.redactor import Redactor
 from memfolio.settings import MODEL_VARIABLES
 from memfolio.text import estimate_tokens, packaged_text, sentences
@@ -46,7 +46,7 @@ class InvalidAnswerError(ModelError):
     """The answer has another form than was asked for; none of it is used."""
 
 
-INSTALL = adding("model")
+INSTALL = install_command("model")
 ADDRESSES = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",

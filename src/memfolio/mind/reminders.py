@@ -90,8 +90,9 @@ def reminder_page(
         is_known = any(item.title == title and item.is_live for item in page.items)
         if is_known or not _comes_up(each, at):
             continue
-        # What somebody only said that they will do is over with its day; a reminder waits until it is done.
-        is_latest = at is not None and (each.predicate != REMINDER or _pattern("latest").search(each.text))
+        # What somebody only means to do is over with its day; what is owed, or asked for, waits until it is done.
+        is_plan = each.predicate != REMINDER and not _pattern("owed").search(each.text)
+        is_latest = at is not None and (is_plan or _pattern("latest").search(each.text))
         fields = {
             "deadline": _end_of_day(at) if at and is_latest else None,
             "when": f"{local(at, zone):%Y-%m-%d %H:%M}" if at and not is_latest else None,
@@ -144,7 +145,9 @@ def _ended_in(content: str, items: Sequence[MindItem], at: datetime, zone: tzinf
     for sentence in (each for line in readable(content) for each in sentences(line)):
         words = _stems(sentence)
         heard |= words
-        if _pattern("dropped").search(sentence):
+        is_dropped = _pattern("dropped").search(sentence) is not None
+        is_called_off = not is_dropped and _pattern("called_off").search(sentence) is not None
+        if is_dropped or is_called_off:
             status = ItemStatus.DROPPED
         elif _pattern("not_done").search(sentence):
             continue
@@ -152,7 +155,8 @@ def _ended_in(content: str, items: Sequence[MindItem], at: datetime, zone: tzinf
             status = ItemStatus.DONE
         shares = [(_share(each, sentence, heard, status, at, zone), each) for each in items]
         best, item = max(shares, key=lambda pair: pair[0])
-        if best >= 0.5:
+        # Who skips the gym today still has its membership to renew.
+        if best > 0.5 or (best == 0.5 and not is_called_off):
             yield Ending(item=item, status=status, says=sentence, at=at)
 
 

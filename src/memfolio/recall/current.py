@@ -763,9 +763,8 @@ class Matter:
         # "Spain instead of Wales" does not answer where the cottage in Wales is.
         missing = self._missing(old.things, new)
         signs = new.signs["ended"] if missing - self._verbal else (*new.signs["ended"], *new.signs["changed"])
-        low = new.low
         # "sold the Golf" and "the Golf is off", but not "it is off, and Nell came".
-        return any(_is_near(span, [sign]) and not _is_parted(low, span, sign) for span in spans for sign in signs)
+        return any(_is_near(span, [sign]) and not _is_parted(new.low, span, sign) for span in spans for sign in signs)
 
     def _is_in_place_of_another(self, old: _Passage, new: _Passage) -> bool:
         """Whether something else stands where the old one has what was asked for: the invoice for Ada, and for Ben."""

@@ -148,22 +148,22 @@ def states_nothing(text: str) -> bool:
         return False
     said = [part.lower() for part in sentences(pattern("greeting").sub(" ", text))]
     parts = [part for part in said if not words("polite").issuperset(re.findall(r"\w+", part))]
-    if not parts or not all(map(_only_asks, parts)):
+    if not parts or not all(map(_is_asking, parts)):
         return False
     from memfolio.learn.learned import Turn
     from memfolio.learn.rules import learn
 
-    return not learn([Turn(content=text, speaker=PEOPLE[0])]).statements
+    return not learn([Turn(content=text)]).statements
 
 
-def _only_asks(sentence: str) -> bool:
+def _is_asking(sentence: str) -> bool:
     first, comma, _ = sentence.partition(",")
     # "Grandma is 88 now, what would she like?" tells something before it asks.
     opening = first if comma and len(first.split()) > NAMES else sentence
-    requests = pattern("asked_for").match(opening)
-    is_asking = requests or (asks(sentence) and (opening is sentence or _asks(opening)))
+    is_request = pattern("asked_for").match(opening) is not None
+    is_question = asks(sentence) and (opening is sentence or _asks(opening))
     is_short = len(sentence.split(maxsplit=SHORT)) <= SHORT
-    return bool(is_asking) and is_short and pattern("told_by_the_way").search(sentence) is None
+    return (is_request or is_question) and is_short and pattern("told_by_the_way").search(sentence) is None
 
 
 def names_something(text: str) -> bool:
@@ -230,8 +230,8 @@ class Hit:
         return states_nothing(memory.content) or (bool(memory.role) and names_something(memory.content))
 
     @property
-    def is_asked(self) -> bool:
-        """`is_question`, of somebody who asks an assistant."""
+    def is_prompt_only(self) -> bool:
+        """Whether it is a question to an assistant, which may have been answered elsewhere."""
         return (self.memory.role or "").casefold() in PEOPLE and self.is_question
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memfolio.errors import InputError, MemfolioError
 from memfolio.exchange.reading import ImportedMemory, ImportProblem, Incoming
 from memfolio.exchange.sources.json_source import text_in
-from memfolio.machine import adding
+from memfolio.machine import install_command
 
 if TYPE_CHECKING:
     from pypdf import DocumentInformation, PdfReader
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20
 MOST_PAGES = 10_000
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError)
-INSTALL = f"install it with `{adding('pdf')}`"
+INSTALL = f"install it with `{install_command('pdf')}`"
 
 
 class Pdf:

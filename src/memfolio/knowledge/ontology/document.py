@@ -33,7 +33,7 @@ from memfolio.knowledge.ontology.term import (
     TermKind,
     Vocabulary,
 )
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.text import packaged_table, packaged_text
 from memfolio.types import frozen
 
@@ -291,7 +291,9 @@ def searcher() -> Any:
     try:
         return import_module("pyoxigraph")
     except ImportError as error:
-        raise OntologyError("this needs the RDF library, which is not installed", hint=adding("rdf")) from error
+        raise OntologyError(
+            "this needs the RDF library, which is not installed", hint=install_command("rdf")
+        ) from error
 
 
 def format_named(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from memfolio.arguments import check_known
 from memfolio.errors import InputError
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.reason.expression import Expression, evaluate, expression
 from memfolio.reason.inputs import (
     CLOSE,
@@ -596,7 +596,7 @@ def _scipy_stats() -> Any:
     try:
         return import_module("scipy.stats")
     except ImportError as error:
-        raise InputError("this method needs scipy, which is not installed", hint=adding("reason")) from error
+        raise InputError("this method needs scipy, which is not installed", hint=install_command("reason")) from error
 
 
 def _of_samples(given: Samples) -> Tested:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memfolio.errors import ContentError, MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.search import ARCHIVED, NOT_UNDONE, QUARANTINED, SUPERSEDED, Filter
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.memory import Memory
 from memfolio.serve.hooks.pause import KEEPING, PAUSED, is_paused
 from memfolio.serve.mcp.caller import Caller
@@ -24,7 +24,7 @@ Given = Memory | str | Path | None
 
 def missing(library: str, extra: str) -> MemfolioError:
     """The error for a library that is not installed."""
-    return MemfolioError(f"the package {library} is not installed", hint=adding(extra))
+    return MemfolioError(f"the package {library} is not installed", hint=install_command(extra))
 
 
 def memory_of(given: Given) -> Memory:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from memfolio.arguments import check_known
 from memfolio.config import Config
 from memfolio.errors import MemfolioError
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
 from memfolio.serve.cli.output import Line
 from memfolio.serve.page import PAGES
@@ -31,7 +31,7 @@ TERMINAL = ("www-browser", "links", "elinks", "lynx", "w3m")
 def open_(options: Options, page: str = "", /, no_browser: bool = False, end: bool = False) -> Answer:
     leave_logging_to_us()
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
-        raise MemfolioError(f"the page needs {', '.join(missing)}", hint=adding("http"))
+        raise MemfolioError(f"the page needs {', '.join(missing)}", hint=install_command("http"))
     if page:
         check_known("there is no page", [page], PAGES)
     if not end:

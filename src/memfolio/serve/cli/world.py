@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import chdir, suppress
 from dataclasses import replace
@@ -19,7 +20,7 @@ import typer
 
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.serve.cli.call import (
     PERSON,
     Answer,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from memfolio.vault.past.report import Finding
     from memfolio.verbs.verb import Verb
 
+STARTING = 3.0
+"""Seconds that the process which answers hooks may take until it listens."""
 LINGER = "loginctl enable-linger lets it run while you are not logged in"
 LIKE = 'write them like {"query": "tea"}'
 FOUND = ("installed", "current", "active")
@@ -113,7 +116,7 @@ def serve(
         from memfolio.serve.http.gate import ServerNames
         from memfolio.serve.http.server import Limits, address, listen, run, server_of
     except ImportError as error:
-        raise MemfolioError("the libraries of the server are not installed", hint=adding("http")) from error
+        raise MemfolioError("the libraries of the server are not installed", hint=install_command("http")) from error
     limits, names = Limits(), ServerNames(hosts=[host, *(allow_host or ())], origins=allow_origin or ())
     with listen(host, port) as door:
         app = build(config, limits, names)
@@ -199,7 +202,7 @@ def check_tools(otherwise: str) -> None:
 
 
 def _install_mcp() -> str:
-    return f"install it with `{adding('mcp')}`"
+    return f"install it with `{install_command('mcp')}`"
 
 
 def connecting(client: Host) -> str:
@@ -399,11 +402,17 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
 
 
 def end_hooks(home: Path) -> None:
-    """End the process that answers the hooks of a home; the next hook of another host starts one."""
-    from memfolio.serve.hooks import door
+    """End the process that answers the hooks of a home, also one that is just starting; another hook starts one."""
+    from memfolio.serve.hooks.door import FOLDER, KEPT, end_warm
+
+    def is_starting() -> bool:
+        """Whether a hook was here so lately that the process it started may not listen yet."""
+        places = [each for each in (home / FOLDER, home / FOLDER / KEPT) if each.is_dir()]
+        return any(time.time() - each.stat().st_mtime < STARTING for each in places)
 
     with chdir(Path.cwd()):  # on its way to the process it changes the folder
-        door.main([door.STOP, door.MUTE, "--home", str(home)])
+        while end_warm(str(home)) is None and is_starting():
+            time.sleep(0.1)
 
 
 def _changes(name: str, scope: str, program: Program | None) -> tuple[Host, list[FileChange]]:

@@ -105,7 +105,7 @@ def _options(args: list[str]) -> tuple[str, list[str], list[str]]:
 def _answer(home: str, event: list[str], options: list[str]) -> bytes | None:
     host, name = event
     if host == STOP:
-        return ask(home, _parcel(STOP), 10.0)
+        return end_warm(home)
     act, said = ACTS.get(host, {}).get(name), _read()
     inside = os.path.join(home, INSIDE)
     if os.environ.get(ASKED) or act is None or not os.path.isdir(inside) or os.path.islink(inside):
@@ -119,6 +119,11 @@ def _answer(home: str, event: list[str], options: list[str]) -> bytes | None:
     from memfolio.serve.hooks.warm import answer_cold
 
     return answer_cold(Path(home), parcel, until - time.monotonic())
+
+
+def end_warm(home: str) -> bytes | None:
+    """End the warm process; None where there is none."""
+    return ask(home, _parcel(STOP), 10.0)
 
 
 def _parcel(*words: str) -> bytes:

@@ -22,7 +22,7 @@ from memfolio.errors import (
     RefusedError,
     StoreUnavailableError,
 )
-from memfolio.machine import adding
+from memfolio.machine import install_command
 from memfolio.types import EMPTY
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Conn = Connection[tuple[Any, ...]]
 
-EXTRA = adding("postgres")
+EXTRA = install_command("postgres")
 TABLES = ("homes", "files", "pieces", "trail", "notes", "leases", "vectors", "waiting", "jobs")
 NEEDED = 3
 """The version of the schema that this code needs; it works with the next one too."""
