@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -284,8 +283,8 @@ def _joined(records: Iterable[Record]) -> Iterator[Record]:
             yield last
             continue
         data = b"".join(record.writes[0].data or b"" for record in each)
-        write = replace(last.writes[0], start=each[0].writes[0].start, data=data)
-        yield replace(last, writes=(write,), items=tuple(chain.from_iterable(record.items for record in each)))
+        write = last.writes[0]._replace(start=each[0].writes[0].start, data=data)
+        yield last._replace(writes=(write,), items=tuple(chain.from_iterable(record.items for record in each)))
 
 
 def _company(record: Record) -> object:
