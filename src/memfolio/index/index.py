@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -278,12 +278,14 @@ class FileIndexer:
 def _joined(records: Iterable[Record]) -> Iterator[Record]:
     """The same changes, with what was appended to one file by one after the other as one change."""
     for _, group in groupby(records, _company):
-        first, *others = group
-        for other in others:
-            data = (first.writes[0].data or b"") + (other.writes[0].data or b"")
-            write = replace(other.writes[0], start=first.writes[0].start, data=data)
-            first = replace(other, writes=(write,), items=first.items + other.items)
-        yield first
+        each = list(group)
+        last = each[-1]
+        if len(each) == 1:
+            yield last
+            continue
+        data = b"".join(record.writes[0].data or b"" for record in each)
+        write = replace(last.writes[0], start=each[0].writes[0].start, data=data)
+        yield replace(last, writes=(write,), items=tuple(chain.from_iterable(record.items for record in each)))
 
 
 def _company(record: Record) -> object:

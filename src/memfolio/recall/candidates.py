@@ -97,8 +97,9 @@ class Candidates:
             role = turns[row].role
             return any(distance == 1 and turns[other].role != role for other, distance in self.near[row])
 
-        rows = filter(is_question, filter(turns.__contains__, self.near))
-        return frozenset(row for row in rows if not is_answered(row))
+        # Most are answered, which is seen at once.
+        unanswered = (row for row in self.near if row in turns and not is_answered(row))
+        return frozenset(filter(is_question, unanswered))
 
     def apart(self, rows: Set[int]) -> Candidates:
         """The same, in which these rows say nothing of those around them, nor of their session."""

@@ -451,7 +451,12 @@ class Matter:
             for nth, each in enumerate(said)
             if each.speaker == old.speaker and each.at > old.at and len(each.text) <= STATEMENT
         ]
-        later = [nth for nth in later if self._is_one_matter(old, said[nth])]
+        # Most could not follow with any lead, which is seen sooner than whether they are about one matter.
+        able = [nth for nth in later if self._outline(old, said[nth], min(LEAD, said[nth].near), LEAD)]
+        able = [nth for nth in able if self._is_one_matter(old, said[nth])]
+        if not able:
+            return None
+        later = [nth for nth in later if nth in able or self._is_one_matter(old, said[nth])]
         leads = zip(
             *(_leads([getattr(said[nth], name) for nth in later]) for name in ("near", "likeness")), strict=True
         )
@@ -460,30 +465,12 @@ class Matter:
         return None if new is None or scores[new] <= 0 else new
 
     def _follows(self, old: Said, new: Said, near_lead: float, like_lead: float) -> float:
-        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds.
-
-        Where that cannot be more than nothing, as most often, the rest is not looked at.
-        """
+        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds."""
+        found = self._outline(old, new, near_lead, like_lead)
+        if found is None:
+            return -math.inf
         before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
-        is_turn = bool(after.signs["changed"] or after.signs["ended"])
-        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
-            return -math.inf
-        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
-        is_named = self._is_named_in(before, after)
-        found: dict[str, float] = {
-            "base": 1.0,
-            "near_lead": near_lead,
-            "like": new.likeness,
-            "like_lead": like_lead,
-            "turn": float(is_turn),
-            "event": float(not is_turn and not is_still),
-            "length": math.log(1 + len(new.text) / 100),
-            "named": float(is_named),
-        }
-        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
-        most = max(0.0, framed) + max(0.0, weights["same_kind"])
-        if most + math.fsum(weights[name] * value for name, value in found.items()) <= -TINY:
-            return -math.inf
+        is_still, is_named = not (found["turn"] or found["event"]), bool(found["named"])
         matter = self._words_in(before) or self._rarity.keys()
         missing, whole = (
             math.fsum(map(self._rarity.__getitem__, some)) for some in (matter - self._words_in(after), matter)
@@ -499,6 +486,28 @@ class Matter:
             **self._about_values(before, after, self._other_values(before, before, after)),
         }
         return math.fsum(weights[name] * value for name, value in found.items() if value)
+
+    def _outline(self, old: Said, new: Said, near_lead: float, like_lead: float) -> dict[str, float] | None:
+        """What is soonest seen of what `_follows` asks; None where the rest cannot bring it above nothing."""
+        before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
+        is_turn = bool(after.signs["changed"] or after.signs["ended"])
+        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
+            return None
+        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
+        found = {
+            "base": 1.0,
+            "near_lead": near_lead,
+            "like": new.likeness,
+            "like_lead": like_lead,
+            "turn": float(is_turn),
+            "event": float(not is_turn and not is_still),
+            "length": math.log(1 + len(new.text) / 100),
+            "named": float(is_turn and self._is_named_in(before, after)),
+        }
+        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
+        most = max(0.0, framed) + max(0.0, weights["same_kind"])
+        is_possible = most + math.fsum(weights[name] * value for name, value in found.items()) > -TINY
+        return found if is_possible else None
 
     def _differences(self, old: _Passage, new: _Passage, *, is_named: bool) -> dict[str, bool]:
         """By what a statement is seen to be about another thing than one before it, or to add to that."""

@@ -5,10 +5,10 @@ Weeks begin on Monday. A month or a day without a year is the last one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
@@ -251,7 +251,8 @@ def _ahead(mention: TimeMention, here: datetime) -> datetime | None:
     return start + _LENGTHS["week"] if here - start <= _LENGTHS["week"] + _DAY else None
 
 
-def _places(text: str, now: datetime, zone: tzinfo, *, is_opened: bool = True) -> list[TimePlace]:
+@lru_cache(4)  # since several things are asked of one question
+def _places(text: str, now: datetime, zone: tzinfo, *, is_opened: bool = True) -> Sequence[TimePlace]:
     """Return every time in the text, the longest if two overlap, with ranges joined."""
     text = normalize("NFC", text[:MAX_TEXT])
     if not _may_tell(text):

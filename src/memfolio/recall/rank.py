@@ -56,6 +56,12 @@ def tells(what: str, content: str) -> bool:
 
 
 @lru_cache(KEPT)
+def tells_of_user(content: str) -> bool:
+    """Whether a text contains something about whoever asks."""
+    return pattern("about_user").search(content) is not None
+
+
+@lru_cache(KEPT)
 def _names(content: str) -> frozenset[str]:
     return frozenset(_NAME.findall(content))
 
@@ -107,9 +113,10 @@ def longest(question: str) -> int:
 def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
     """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
     asked, most = _stems(question), longest(question)
+    short = {row: text for row, text in texts.items() if len(text) <= most}
     # Skips nearly all candidates without a Python-level loop.
-    alike = compress(texts, map(asked.issuperset, map(_opening, texts.values())))
-    return frozenset(row for row in alike if len(texts[row]) <= most and _is_echo(texts[row], asked))
+    alike = compress(short, map(asked.issuperset, map(_opening, short.values())))
+    return frozenset(row for row in alike if _is_echo(short[row], asked))
 
 
 @lru_cache(2 * KEPT)
@@ -123,20 +130,20 @@ def _opening(text: str) -> frozenset[str]:
 
 def _is_echo(text: str, asked: Set[str]) -> bool:
     # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
-    if not asks(text) and _says_more(text, asked):
+    if _opening(text) and _says_more(text, asked):
         return False
     asking = _asking(text)
     if asking is None:
         return False
     # A single question asks even where it adds a few words; what has other sentences may tell something in them.
-    beyond, common = asking.stems - asked, asking.stems & asked
+    words, common = len(asking.stems), len(asking.stems & asked)
     if not asking.is_question:
-        return not beyond
+        return words == common
     if not common:
-        return len(beyond) <= FEW
+        return words <= FEW
     # Among few words, one that the question lacks is no more than another wording.
-    part = 1 if len(asking.stems) <= FEW else 2
-    return part * len(beyond) <= len(common) + 1
+    part = 1 if words <= FEW else 2
+    return part * (words - common) <= common + 1
 
 
 def _says_more(text: str, asked: Set[str]) -> bool:
@@ -271,7 +278,10 @@ def _plain(text: str) -> str:
     """A text without case and accents."""
     if text.isascii():
         return text.lower()
-    return "".join(each for each in normalize("NFKD", text.casefold()) if not combining(each))
+    text = normalize("NFKD", text.casefold())
+    for accent in filter(combining, set(text)):
+        text = text.replace(accent, "")
+    return text
 
 
 def _key(word: str) -> str:
@@ -444,7 +454,9 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         spoken = {row: weight * of_oneself(turn.text) for row, turn in turns.items() if turn.role in asked}
         weighing.add("speaker", spoken)
     if question.times:
-        within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
+        # Once for all turns of a moment, as what was written at once has one.
+        nearness = {at: question.nearness(from_us(at)) for at in {turn.happened_at for turn in turns.values()}}
+        within = {row: nearness[turn.happened_at] for row, turn in turns.items()}
         weighing.add("date", _times(ranking.date, within))
     role = ranking.told if question.asks_what_was_told or question.asks_summary else -ranking.owner
     if role:
@@ -541,9 +553,6 @@ def _recent(turns: Turns, echoing: Set[int], half_life: float) -> dict[int, floa
 
 # Hints: what the memories' own words say about their use for a question. Pure.
 
-READ = 1000
-"""Characters of a memory that are read."""
-
 
 def add_coverage(
     weighing: Weighing, coverage: Mapping[int, Coverage], texts: Mapping[int, str], ranking: Ranking
@@ -593,7 +602,7 @@ def fits(
 
 def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
-    said = {row: look.content[:READ] for row, look in looks.items()}
+    said = {row: weighing.turns[row].text for row in looks}
     people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
 
     def lean(strategy: str, weight: float, rows: Iterable[int]) -> None:
@@ -606,7 +615,7 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
         known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
         lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
     if question.asks_own:
-        own = [row for row, text in people.items() if pattern("about_user").search(text)]
+        own = [row for row, text in people.items() if tells_of_user(text)]
         # Where nearly everything is told of whoever asks, that tells nothing apart.
         lean("own", SELF * (1 - len(own) / (len(people) or 1)) ** 2, own)
     if question.asks_number:

@@ -496,7 +496,7 @@ class Journal:
         """Repairs of the trail, kept until somebody verifies it."""
         self.listeners: list[Callable[..., None]] = []
         self.of_many: list[Callable[..., None]] = []
-        """The listeners that take several records at once."""
+        """Those that take several records at once, such as indexes."""
         self.when_entered: Callable[[], None] = lambda: None
         """Called after every change that is entered here."""
         self.epoch = 0
@@ -634,16 +634,17 @@ class Journal:
         self._notified = record.head
         self._tell(record)
 
-    def _tell(self, *records: Record, several: bool | None = None) -> None:
-        """Tell the listeners of these changes: all of them, or only those that do or do not take several at once."""
-        for listener in [each for each in self.listeners if several in (None, each in self.of_many)]:
-            for some in [records] if listener in self.of_many else [(record,) for record in records]:
-                try:
-                    listener(*some)
-                except Exception:  # a subscriber's mistake is not the writer's: the change is made
-                    import logging
+    def _tell(self, *records: Record) -> None:
+        """Tell the listeners of these changes: indexes first, since the others may ask them."""
+        calls = [(listener, records) for listener in self.of_many]
+        calls += [(listener, (record,)) for listener in self.listeners for record in records]
+        for listener, some in calls:
+            try:
+                listener(*some)
+            except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                import logging
 
-                    logging.getLogger("memfolio").exception("a subscriber failed on change %d", some[0].line.seq)
+                logging.getLogger("memfolio").exception("a subscriber failed on change %d", some[0].line.seq)
 
     def made_under(self, key: str) -> TrailLine | None:
         """The change that was made under this key; the trail is read once, then followed."""
@@ -715,7 +716,8 @@ class Journal:
         if not self._is_notified(head):
             self.epoch += 1
         before = {each.path: each.before for each in done if each.before is not None}
-        self._notify(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
+        is_heard = (items or before) and (self.listeners or self.of_many)
+        self._notify(replace(record, items=items, before=before) if is_heard else record)
         self.when_entered()
         return line
 

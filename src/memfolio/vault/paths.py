@@ -378,7 +378,7 @@ class Home:
 
     def _look(self) -> tuple[int, int] | None:
         try:
-            info = self.internal.lstat()
+            info = os.lstat(self.internal)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return (info.st_dev, info.st_ino) if stat.S_ISDIR(info.st_mode) else None

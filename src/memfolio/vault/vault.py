@@ -485,8 +485,7 @@ class Vault:
         Changes of other processes are found when this one writes, and on `refresh`. Changes come once and in order; if
         that is impossible, `epoch` grows instead, and `states` shows the files.
         """
-        self.journal.listeners.append(listener)
-        self.journal.of_many += [listener] if of_many else []
+        (self.journal.of_many if of_many else self.journal.listeners).append(listener)
 
     def unsubscribe(self, listener: Callable[..., None]) -> None:
         """Stop notifying a listener."""

@@ -233,8 +233,9 @@ class Writer:
         for number in count(self._journal.newest_part(ledger)):
             path = ledger.part(number)
             self._reconcile(check_path(path))
-            before, waiting = self._reconciler.tail(path), len(rest)
-            data, rest = _fill(before, rest, self._home.config.max_ledger_bytes, ledger.form, _title(ledger, number))
+            before, waiting = self._tail(path), len(rest)
+            title = b"" if before.size else _title(ledger, number)
+            data, rest = _fill(before, rest, self._home.config.max_ledger_bytes, ledger.form, title)
             if data:
                 after, laid = before.then(data), waiting - len(rest)
                 planned.append(Written(path, before.size, data, before.hash, after.hash, tail=after, blocks=laid))
@@ -250,6 +251,11 @@ class Writer:
         if stamp is None or path not in known or known[path].stamp != stamp:
             self._reconciler.reconcile(path)
         self._reconciler.alert_removed()
+
+    def _tail(self, path: str) -> Tail:
+        """How a file ends that was just settled; it is only looked at again where that is not what is known of it."""
+        tail = self._journal.tail_of(path)
+        return tail if tail.hash == self._journal.hash_of(path) else self._reconciler.tail(path)
 
     def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.

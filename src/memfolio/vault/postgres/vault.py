@@ -171,7 +171,7 @@ class RowWriter(Writer):
             self._see_through(waiting, time.monotonic() + self._timeout)
         finally:
             self._leave(waiting)
-        self._journal.tell(indexes_too=False)
+        self._journal.tell()
         return waiting.result()
 
     def _see_through(self, waiting: _Waiting, end: float) -> None:
