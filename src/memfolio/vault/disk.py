@@ -199,13 +199,11 @@ class Disk:
         except FileNotFoundError:
             return None
         with self.closing(fd):
-            found = self.stamp_of(fd)
-            return self.append_to(fd, data, sync=True, before=found.size) if found == expected else None
+            return self.append_to(fd, data, sync=True) if self.stamp_of(fd) == expected else None
 
-    def append_to(self, fd: int, data: bytes, *, sync: bool, before: int | None = None) -> Stamp:
-        """`append` on an open handle; with `sync`, the bytes survive power loss. `before` is its size, if known."""
-        if before is None:
-            before = os.fstat(fd).st_size
+    def append_to(self, fd: int, data: bytes, *, sync: bool) -> Stamp:
+        """`append` on an open handle; with `sync`, the bytes survive power loss."""
+        before = os.fstat(fd).st_size
         try:
             self.write_all(fd, data)
             after = self.stamp_of(fd)  # before the sync, which takes long enough for somebody else to write
