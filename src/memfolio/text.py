@@ -32,8 +32,10 @@ _UNSPACED = (
 )
 _LONG_WORD_CHARACTER = re.compile(f"[{_LONG_WORDS}]")
 _CHARACTER = r"[^\x00-/:-@\[-`{-\x7f\s]"
-_WORDS = re.compile(rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|[Qq]u)(?='{_CHARACTER}))|{_CHARACTER}+")
-"""A word, or as its first group the small part of `Alex's` or `l'eau`."""
+_WORDS = re.compile(
+    rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|[Qq]u)(?='{_CHARACTER}))|({_CHARACTER}+)"
+)
+"""As its second group a word, or as its first one the small part of `Alex's` or `l'eau`."""
 
 _LETTERS = dict(
     zip("ßẞæÆœŒøØłŁđĐı’ʼёЁأإآىة", "ss SS ae AE oe OE o O l L d D i ' ' е Е ا ا ا ي ه".split(), strict=True),
@@ -294,10 +296,9 @@ def _pieces_of_scripts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    for match in _WORDS.finditer(text):
-        word = match[0]
-        if word.isalnum() or _can_be_found(word):
-            yield word[:MAX_TERM], match.lastindex is not None
+    for part, word in dict.fromkeys(_WORDS.findall(text)):
+        if part or word.isalnum() or _can_be_found(word):
+            yield part or word[:MAX_TERM], bool(part)
 
 
 def _side_by_side(chunk: str) -> Iterator[list[str]]:

@@ -288,17 +288,22 @@ def _named(text: str, part: str) -> frozenset[str]:
 
 
 def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
-    words = ((found[0].removesuffix("'s"), found.start()) for found in _WORD.finditer(low))
-    return frozenset(
-        stem(word)
-        for word, at in words
-        if len(word) > 2 and _is_a_thing(word) and not any(start <= at < end for start, end in signs)
-    )
+    words = ((found[0], found.start()) for found in _WORD.finditer(low))
+    if signs:
+        words = (each for each in words if not any(start <= each[1] < end for start, end in signs))
+    return frozenset(filter(None, (_thing(word) for word, _ in words)))
 
 
 @lru_cache(4 * KEPT)
 def _is(name: str, word: str) -> bool:
     return _pattern(name).fullmatch(word) is not None
+
+
+@lru_cache(4 * KEPT)
+def _thing(word: str) -> str:
+    """The stem of a word that may name a thing, else nothing."""
+    word = word.removesuffix("'s")
+    return stem(word) if len(word) > 2 and _is_a_thing(word) else ""
 
 
 def _is_a_thing(word: str) -> bool:
