@@ -161,7 +161,7 @@ def gather(
 def _within(wanted: Filter, start: datetime, end: datetime) -> Filter:
     """The same filter, for what happened in a time."""
     since, until = max(filter(None, (wanted.since, start))), min(filter(None, (wanted.until, end)))
-    return replace(wanted, since=since, until=until)
+    return replace(wanted, since=since, until=until, dated=True)
 
 
 def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import in_words, listed
-from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, local, page, picked, seq_of
+from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, local, page, picked, seq_of, yellow
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -89,6 +89,7 @@ def _folded(count: int, how: str) -> list[Line]:
 
 def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
     from memfolio.govern.account import COUNTED, ConversationChanges
+    from memfolio.serve.cli.world import paused
 
     zone = memory.vault.home.zone
     span = f"{local(found.since, zone)} to {local(found.until, zone)}"
@@ -115,6 +116,8 @@ def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
         lines += _and_more(group.count - sum(each.count for each in told), told)
     if found.count:
         lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
+    if memory.vault.scope is None:  # then there is less of conversations than somebody may expect
+        lines += yellow(paused(memory.vault.config))
     return Answer(fields_of(found), lines)
 
 
