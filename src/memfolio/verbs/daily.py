@@ -268,7 +268,7 @@ def learn(
         "proposed": list(found.proposed),
         "refused": [{"text": each.text, "why": each.why} for each in found.refused],
         "turns": [_told(each) | {"role": each.role, "session": each.session} for each in found.turns],
-        "known": [_told(each) | {"type": each.type} for each in found.known],
+        "known": [_told(each) | {"type": each.type, "role": each.role} for each in found.known],
         "left": found.left,
     }
 
