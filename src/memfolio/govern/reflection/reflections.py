@@ -60,7 +60,7 @@ from memfolio.index.lookup import Located
 from memfolio.index.maintenance import local_day, turns_of
 from memfolio.learn.learned import Statement, drafted, moment
 from memfolio.learn.resolve import Reference
-from memfolio.llm.model import Model
+from memfolio.llm.model import Model, sum_up
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
@@ -597,8 +597,6 @@ class Reflections:
             yield self._put(path, after)
 
     def _summarise(self, texts: Sequence[str], limit: int) -> str:
-        from memfolio.llm.model import sum_up
-
         try:
             return sum_up(self._model, texts, limit) if self._model else in_short(texts, limit)
         except ModelError:  # what can be counted is said without it
