@@ -95,7 +95,8 @@ class Candidates:
 
         def is_answered(row: int) -> bool:
             role = turns[row].role
-            return any(distance == 1 and turns[other].role != role for other, distance in self.near[row])
+            beside = (turns[other] for other, distance in self.near[row] if distance == 1 and other in turns)
+            return any(turn.role != role for turn in beside)
 
         # Most are answered, which is seen at once.
         unanswered = (row for row in self.near if row in turns and not is_answered(row))

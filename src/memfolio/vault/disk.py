@@ -162,6 +162,10 @@ class Disk:
             return None
         return _stamp(info) if stat.S_ISREG(info.st_mode) else None
 
+    def may_be_there(self, path: Path) -> bool:
+        """Whether anything has this name, for who expects nothing: said for half of what a stamp costs."""
+        return os.access(path, os.F_OK)
+
     def stamp_of(self, fd: int) -> Stamp:
         return _stamp(os.fstat(fd))
 

@@ -295,7 +295,7 @@ class RowWriter(Writer):
     def _make(self, change: Change) -> Receipt:
         plan = self._compose(change)
         done = [
-            replace(each, before=self._journal.read(each.path)) if each.start is None and each.was else each
+            each._replace(before=self._journal.read(each.path)) if each.start is None and each.was else each
             for each in plan.files
         ]
         return receipt_of(self._journal.enter(change.action, change.by, done, **details(change, plan)), plan)
