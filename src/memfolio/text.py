@@ -132,6 +132,17 @@ def printable(text: str) -> str:
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
+def single_line(text: str) -> str:
+    """A text with one blank wherever it has blanks and line breaks."""
+    return " ".join(text.split())
+
+
+def joined(words: Iterable[object]) -> str:
+    """Words as people say them: 3, 5 and 7."""
+    *first, last = [str(word) for word in words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def clip(text: str, length: int) -> str:
     """A text of at most so many characters; one that is cut ends with a sign for that."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
