@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import chain, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from memfolio.errors import MemfolioError, PolicyError, ProposedError
