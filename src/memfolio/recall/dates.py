@@ -33,6 +33,8 @@ _AGES = timedelta(days=36525)
 _NO_TIME = (ValueError, OverflowError, KeyError)
 _NEAR = 40
 """Characters before a time in which a word can bear on it."""
+_HOW_LONG = re.compile(r"\d{1,3}(?!\d)")
+"""How `7d` begins, as people write how far back to look; a commit may begin with more digits."""
 _TIMED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d.*")
 _LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("second", "minute", "hour", "day", "week")}
 _LENGTHS["weekend"] = timedelta(weeks=1)
@@ -147,7 +149,8 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
         if _TIMED.fullmatch(text):
             moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        if match := pattern("before_ago").fullmatch(text) or pattern("ago").fullmatch(text):
+        match = pattern("before_ago").fullmatch(text) or pattern("ago").fullmatch(text)
+        if match or (_HOW_LONG.match(text) and (match := pattern("ago").fullmatch(f"{text} ago"))):
             return _before(now.astimezone(zone), *_amount(match))
     except _NO_TIME:
         return None

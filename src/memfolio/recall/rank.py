@@ -462,8 +462,9 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         weighing.add("speaker", spoken)
     if question.times:
         # Once for all turns of a moment, as what was written at once has one.
-        nearness = {at: question.nearness(from_us(at)) for at in {turn.happened_at for turn in turns.values()}}
-        within = {row: nearness[turn.happened_at] for row, turn in turns.items()}
+        moments = {row: turn.happened_at for row, turn in turns.items() if turn.is_dated}
+        nearness = {at: question.nearness(from_us(at)) for at in {*moments.values()}}
+        within = {row: nearness[at] for row, at in moments.items()}
         weighing.add("date", _times(ranking.date, within))
     role = ranking.told if question.asks_what_was_told or question.asks_summary else -ranking.owner
     if role:
