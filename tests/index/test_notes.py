@@ -189,6 +189,24 @@ def test_notes_are_found_by_words_tags_entities_and_in_a_context(memory: Memory,
     assert [each.notes for each in memory.notes.folders()] == [2]
 
 
+@pytest.mark.parametrize("question", ["What do I have to do today?", "what happened today?"])
+def test_question_for_a_day_finds_notes_that_tell_it_and_none_that_were_only_copied_on_it(
+    home: Path, tmp_path: Path, question: str
+) -> None:
+    notes = tmp_path / "cloned"
+    notes.mkdir()
+    (notes / "Bread.md").write_text("# Bread\n\nBake at 240 degrees for 40 minutes.\n")
+    (notes / "Router.md").write_text("The sticker with the password is below.\n")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        assert not memory.recall(question).fits
+    today = datetime.now(UTC).date()
+    (notes / f"{today}.md").write_text("Water the plants.\n")
+    (notes / "Dentist.md").write_text(f"---\ndate: {today}\n---\nDentist at 15:00.\n")
+    with Memory.open(home, background=False) as memory:
+        assert {hit.memory.content for hit in memory.recall(question)} == {"Water the plants.", "Dentist at 15:00."}
+
+
 def test_note_belongs_to_no_project_and_to_nobody_in_particular(memory: Memory) -> None:
     assert contents(memory, "lathe")
     assert contents(memory, "lathe", project="other") == []

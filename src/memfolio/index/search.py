@@ -29,7 +29,7 @@ from memfolio.index.rows import (
 )
 from memfolio.index.schema import MemoryRow
 from memfolio.text import MAX_TERM, match_expression, name_key
-from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
+from memfolio.types import CLOSELY, LEARNED, OVERHEARD, Kind, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
 T = TypeVar("T")
@@ -188,8 +188,12 @@ _ONLY = {
     SUPERSEDED: "m.archived = 0 AND m.superseded_by IS NOT NULL",
     QUARANTINED: f"m.archived = 0 AND m.superseded_by IS NULL AND m.origin = 'untrusted' AND NOT {CONFIRMED}",
 }
-_ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
+IS_CLOSE = f"json_extract(m.more, '$.attributes.{CLOSELY}')"
+"""Whether it was learned by an agent that read the turns."""
+_ORIGINAL = f"""m.source <> '{LEARNED}' OR {IS_CLOSE}
+    OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
+"""What rules made of a turn says less than the turn; an agent says what it means beside what is known."""
 
 
 @frozen
@@ -218,10 +222,12 @@ class Filter:
     """What is out of sight in this one way, of `ARCHIVED`, `SUPERSEDED` and `QUARANTINED`; nothing else passes."""
     forms: tuple[str, ...] = ()
     """The form in its file: a memory, a passage of a page, a fact."""
+    dated: bool = False
+    """Whether notes that tell no date are left out: that of their file may be the day on which it was copied."""
     level: str | None = None
     """One of `LEVELS`."""
     originals: bool = False
-    """Whether what was learned from memories that are there gives way to them, unless its kind is asked for."""
+    """Whether what rules learned from memories that are there gives way to them, unless its kind is asked for."""
     short_term: ShortTerm | None = None
     """The current extent of short-term memory, for `stores`; without it, whatever was ever put there."""
 
@@ -294,6 +300,8 @@ class Filter:
         yield from self._timed()
 
     def _timed(self) -> Iterator[Condition]:
+        if self.dated:
+            yield "m.source <> 'note' OR m.kind <> 'semantic' OR m.happened_at <> m.created_at", ()
         if self.since is not None:
             yield "m.happened_at >= ?", (to_us(self.since),)
         if self.until is not None:
@@ -336,12 +344,18 @@ class TurnColumns(NamedTuple):
     session: str | None
     role: str | None
     happened_at: int
+    created_at: int
     file: int
     kind: str
     source: str
     superseded_by: str | None
     text: str = ""
     """The first `BEGINNING` characters."""
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether its time is its own, as `Filter.dated` asks."""
+        return self.source != "note" or self.kind != Kind.SEMANTIC or self.happened_at != self.created_at
 
 
 _TURN = f"{selected(TurnColumns._fields[:-1])}, substr(m.content, 1, {BEGINNING})"

@@ -686,8 +686,7 @@ class Journal:
         Our own change is durable already, so a failure here must not fail it: the line is written later from what the
         files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement.
         """
-        head = self.head
-        at = iso(self.home.now())
+        head, at = self.head, iso(self.home.now())
         line, raw = seal(
             TrailLine(
                 seq=head.seq + 1,
@@ -716,8 +715,7 @@ class Journal:
         if not self._is_notified(head):
             self.epoch += 1
         before = {each.path: each.before for each in done if each.before is not None}
-        is_heard = (items or before) and (self.listeners or self.of_many)
-        self._notify(record._replace(items=items, before=before) if is_heard else record)
+        self._notify(record._replace(items=items, before=before) if items or before else record)
         self.when_entered()
         return line
 

@@ -335,10 +335,11 @@ class Home:
             self.disk.put(self.internal / UNSURVEYED, b"")
             self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
 
-    def load(self) -> None:
-        """Read the secret and remember which folder this is."""
+    def load(self) -> bool:
+        """Read the secret and remember which folder this is; False where there is no secret yet."""
         self._key = self._read_key() or b""
         self._identity = self._look()
+        return bool(self._key)
 
     def _read_key(self) -> bytes | None:
         key = self.disk.read(self.internal / KEY)
