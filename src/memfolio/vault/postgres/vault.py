@@ -328,6 +328,7 @@ class PostgresVault(Vault):
         self.writer = RowWriter(self.journal, self._reconciler, rows, config.lock_timeout)
         self.usage = Usage(self.home)
         self._server = secrets.token_hex(8)
+        self.without_alerts = {}
         self._past = None
         self._has_left = False
 
