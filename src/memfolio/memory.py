@@ -565,14 +565,15 @@ class Memory(Rooms):
         """Learn from conversations by reading them yourself: hands out turns that no agent or model has read.
 
         Each of the `statements` has a `text` that is understood by itself, a `type`, and the `turns` that tell it, by
-        their ids; with `corrects` it takes the place of a memory, with `due` it is a reminder. `through` is the last
-        turn that was read: up to there, nothing is handed out again.
+        their ids; with `corrects` it takes the place of memories, or of what earlier turns say, with `due` it is a
+        reminder. `through` is the last turn that was read: up to there, nothing is handed out again.
         """
         from memfolio.tend.lessons import Doors, hand_out, take_in
 
         def known(text: str) -> list[MemoryItem]:
-            types = (Type.FACT, Type.PREFERENCE, Type.DECISION, Type.TASK)
-            return [hit.memory for hit in self.recall(text[:300], types=types, limit=3)]
+            # What was learned beside what was only said, which would crowd it out.
+            learned = self.recall(text[:300], types=[each for each in Type if each is not Type.OBSERVATION], limit=8)
+            return [hit.memory for hit in (*learned, *self.recall(text[:300], types=Type.OBSERVATION, limit=4))]
 
         def remind(text: str, due: str, turns: Sequence[str]) -> object:
             return self.mind.intend(text, when=due, from_=list(turns))

@@ -197,6 +197,8 @@ HUMAN = Attribution(actor="human", approval=Approval.NONE, trigger="edit")
 
 LEARNED = "extraction"
 """Learned from a conversation."""
+CLOSELY = "closely"
+"""The attribute of what an agent learned, who read the turns beside what was known."""
 FLUSHED = "flush"
 """Saved from a transcript before it was cut."""
 CORRECTION = "correction"

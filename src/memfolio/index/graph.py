@@ -11,7 +11,7 @@ from apsw import Connection
 
 from memfolio.index.lookup import state_lines
 from memfolio.index.rows import MACHINES, from_us, of_ids, of_rows
-from memfolio.index.search import Sieve
+from memfolio.index.search import IS_CLOSE, Sieve
 from memfolio.text import name_key
 from memfolio.types import frozen
 
@@ -95,6 +95,26 @@ def successor(db: Connection, id: str) -> int | None:
         if here is None:
             return int(row)
     return None
+
+
+def outdated(db: Connection, ids: Sequence[str]) -> dict[str, int]:
+    """Those of these turns that say what was replaced since, each with the row of what replaced it.
+
+    What an agent learned from a turn, and that holds, keeps the turn from being outdated: it says more than one thing.
+    """
+    sql = f"""
+    WITH told(turn, by) AS (
+        SELECT d.target, m.superseded_by FROM edges d JOIN memories m ON m.id = d.source
+            WHERE d.type = 'derived_from' AND d.target IN carray(?1) AND m.superseded_by IS NOT NULL
+        UNION SELECT e.target, e.source FROM edges e JOIN memories m ON m.id = e.target
+            WHERE e.type = 'supersedes' AND e.target IN carray(?1) AND m.role IS NOT NULL)
+    SELECT turn, by FROM told WHERE NOT EXISTS (
+        SELECT 1 FROM edges d JOIN memories m ON m.id = d.source
+            WHERE d.type = 'derived_from' AND d.target = turn AND m.superseded_by IS NULL
+            AND {IS_CLOSE}) ORDER BY 1, 2
+    """
+    heirs = ((turn, successor(db, by)) for turn, by in list(of_ids(db, sql, ids)))
+    return {turn: heir for turn, heir in heirs if heir is not None}
 
 
 def predecessors(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ from memfolio.index.rows import (
 )
 from memfolio.index.schema import MemoryRow
 from memfolio.text import MAX_TERM, match_expression, name_key
-from memfolio.types import LEARNED, OVERHEARD, Kind, Store, Type, frozen
+from memfolio.types import CLOSELY, LEARNED, OVERHEARD, Kind, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
 T = TypeVar("T")
@@ -188,8 +188,12 @@ _ONLY = {
     SUPERSEDED: "m.archived = 0 AND m.superseded_by IS NOT NULL",
     QUARANTINED: f"m.archived = 0 AND m.superseded_by IS NULL AND m.origin = 'untrusted' AND NOT {CONFIRMED}",
 }
-_ORIGINAL = f"""m.source <> '{LEARNED}' OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
+IS_CLOSE = f"json_extract(m.more, '$.attributes.{CLOSELY}')"
+"""Whether it was learned by an agent that read the turns."""
+_ORIGINAL = f"""m.source <> '{LEARNED}' OR {IS_CLOSE}
+    OR NOT EXISTS (SELECT 1 FROM edges e JOIN memories s ON s.id = e.target
     WHERE e.source = m.id AND e.type = 'derived_from' AND s.forgotten_at IS NULL AND s.archived = 0)"""
+"""What rules made of a turn says less than the turn; an agent says what it means beside what is known."""
 
 
 @frozen
@@ -223,7 +227,7 @@ class Filter:
     level: str | None = None
     """One of `LEVELS`."""
     originals: bool = False
-    """Whether what was learned from memories that are there gives way to them, unless its kind is asked for."""
+    """Whether what rules learned from memories that are there gives way to them, unless its kind is asked for."""
     short_term: ShortTerm | None = None
     """The current extent of short-term memory, for `stores`; without it, whatever was ever put there."""
 

@@ -23,7 +23,7 @@ from memfolio.learn.resolve import about, plain_words
 from memfolio.learn.rules import learn
 from memfolio.learn.words import LEXICON, words
 from memfolio.llm.model import MAX_MATERIAL, Model
-from memfolio.llm.prompt import are_words_of, gives_orders, is_grounded
+from memfolio.llm.prompt import are_words_of, gives_orders, is_grounded, occurs
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import DEFAULT_KINDS, Type, frozen
 
@@ -38,6 +38,7 @@ VITAL = frozenset({"name", "allergic_to"})
 _PRONOUNS = frozenset("i you he she it we they me him her us them this that".split())
 _IMPORTANCE = {Type.DECISION: 0.7, Type.LESSON: 0.7, Type.CORRECTION: 0.7, Type.FACT: 0.6, Type.PREFERENCE: 0.6}
 _TYPES = frozenset(Type)
+MOST_LACKING = 6
 _SMALL_TALK = 4
 """So many words may be small talk; a sentence that only begins so is none."""
 
@@ -53,6 +54,21 @@ class ModelStatement:
     predicate: str = ""
     object: str = ""
     negated: bool = False
+
+
+@frozen
+class Beside:
+    """What an account of some turns may take its words from besides them."""
+
+    around: str = ""
+    """Other turns of the conversation, and what the account takes the place of."""
+    names: frozenset[str] = frozenset()
+    """Words of names that are known."""
+    share: float = 1 / 2
+    """How many of its words must come from there."""
+
+
+ALONE = Beside()
 
 
 @frozen
@@ -110,14 +126,16 @@ def read_by_model(model: Model, turns: Sequence[Turn], counted: int) -> tuple[Le
     return learned, read
 
 
-def learn_from(said: Sequence[ModelStatement], turns: Sequence[Turn]) -> tuple[Learned, list[Statement | str]]:
+def learn_from(
+    said: Sequence[ModelStatement], turns: Sequence[Turn], beside: Sequence[Beside]
+) -> tuple[Learned, list[Statement | str]]:
     """What somebody who took part in a conversation learned from it, and for each thing said what became of it.
 
     That is a statement, or why it is refused. Who is mentioned, how they are related, and what turns say that give
     orders or were misread, is read by the rules.
     """
     by_rules = learn(turns)
-    judged = [_judged(each, turns, range(len(turns))) for each in said]
+    judged = [_judged(each, turns, range(len(turns)), around) for each, around in zip(said, beside, strict=True)]
     good = list(_understood((each for each in judged if isinstance(each, Statement)), turns, by_rules.statements))
     good = [_about_speaker(each, turns) for each in good]
     left = iter(good)
@@ -204,7 +222,9 @@ def _statements(said: Iterable[ModelStatement], turns: Sequence[Turn], places: C
             yield statement
 
 
-def _judged(said: ModelStatement, turns: Sequence[Turn], places: Collection[int]) -> Statement | str:
+def _judged(
+    said: ModelStatement, turns: Sequence[Turn], places: Collection[int], beside: Beside = ALONE
+) -> Statement | str:
     """A statement that holds, or why it does not."""
     text, told = _line(said.text), _sources(said.turns, places)
     sources, type_name = [turns[place] for place in told], said.type.strip().lower()
@@ -218,8 +238,8 @@ def _judged(said: ModelStatement, turns: Sequence[Turn], places: Collection[int]
         return "it asks or greets, and tells nothing"
     if gives_orders(text) or any(gives_orders(each.content) for each in sources):
         return "it, or a turn that it names, gives orders to whoever reads it"
-    if not _is_grounded(text, sources):
-        return "its turns do not say that"
+    if missing := _ungrounded(text, sources, beside):
+        return f"its turns do not say {missing}: use their words, or name also the turns that say it"
     type_ = Type(type_name)
     subject, predicate, object_ = _about(said, sources)
     return Statement(
@@ -307,11 +327,21 @@ def _is_idle(text: str) -> bool:
     )
 
 
-def _is_grounded(text: str, sources: Sequence[Turn]) -> bool:
-    """Whether a text says what its turns say, apart from the speaker's name and the dates around them."""
+def _ungrounded(text: str, sources: Sequence[Turn], beside: Beside) -> str:
+    """What a text says that its turns do not, in words; nothing where it is an account of them.
+
+    It is one where enough of its words are in its turns or beside them, and one at least in its turns. Names that are
+    known, those of speakers, and the dates around the turns need not be there.
+    """
+    said = "\n".join(turn.content for turn in sources).casefold()
+    around, words = f"{said}\n{beside.around}".casefold(), terms(text.casefold())
     names = {word for turn in sources for word in terms(turn.speaker.casefold())}
-    days = frozenset[str]().union(*(_days_around(turn.at.date()) for turn in sources if turn.at))
-    return is_grounded(text, "\n".join(turn.content for turn in sources), names | days)
+    names.update(word for word in beside.names if not occurs(word, around))
+    besides = names.union(*(_days_around(turn.at.date()) for turn in sources if turn.at))
+    if any(occurs(word, said) for word in words) and is_grounded(text, around, besides, beside.share):
+        return ""
+    lacking = [word for word in words if word not in besides and not occurs(word, said)]
+    return ", ".join(map(repr, lacking[:MOST_LACKING])) or "that"
 
 
 @lru_cache(maxsize=64)

@@ -117,10 +117,12 @@ class Knowledge:
         alike = [each for each in there if _is_same(each, new) and each.negated == new.negated]
         return alike[-1] if alike else self._texts.get(plain_words(new.text))
 
-    def detect(self, new: KnownStatementAbout) -> list[KnownStatementAbout]:
+    def detect(self, new: KnownStatementAbout, *, by_words: bool = True) -> list[KnownStatementAbout]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
         known = {id(each): each for each in (*self._texts.values(), *self._slots.get(new.slot, ()))}
-        contradicting = [each for each in known.values() if _is_current(each) and _contradict(each, new)]
+        contradicting = [
+            each for each in known.values() if _is_current(each) and _contradict(each, new, by_words=by_words)
+        ]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def drop(self, old: KnownStatementAbout) -> None:
@@ -131,8 +133,13 @@ class Knowledge:
             del self._texts[plain_words(old.text)]
 
 
-def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way) -> Resolution:
-    """Decide what to write of these statements, each with the time at which it was said."""
+def resolve(
+    statements: Sequence[tuple[Statement, datetime]], knowledge: Knowledge, way: Way, *, by_words: bool = True
+) -> Resolution:
+    """Decide what to write of these statements, each with the time at which it was said.
+
+    `by_words` says whether words contradict each other, and not only values of the same attribute.
+    """
     found = Resolution()
     for statement, at in statements:
         what: dict[str, Any] = {name: getattr(statement, name) for name in ABOUT}
@@ -144,7 +151,7 @@ def resolve(statements: Sequence[tuple[Statement, datetime]], knowledge: Knowled
             found.repeated.append((same.ref, statement))
             continue
         found.kept.append(statement)
-        for old in knowledge.detect(new):
+        for old in knowledge.detect(new, by_words=by_words):
             clash = Contradiction(old=old, new=new)
             _replace_or_keep(found, knowledge, clash, way if statement.may_replace else "keep")
         knowledge.add(new)
@@ -207,7 +214,7 @@ def _plain_subject(text: str) -> str:
     return plain_words(text).removeprefix("the ")
 
 
-def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
+def _contradict(one: KnownStatementAbout, other: KnownStatementAbout, *, by_words: bool) -> bool:
     """Whether they contradict each other: by their values if about the same attribute, else by their words."""
     if one.subject and other.subject and _plain_subject(one.subject) != _plain_subject(other.subject):
         return False
@@ -218,4 +225,4 @@ def _contradict(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
             return not (one.negated or other.negated)
     if {one.predicate, other.predicate} == {"likes", "dislikes"} and _is_same(one, other):
         return one.negated == other.negated
-    return contradict(one.text, other.text) is not None
+    return by_words and contradict(one.text, other.text) is not None

@@ -131,13 +131,13 @@ def addresses_reader(text: str) -> bool:
     return _SEIZE.search(text) is not None
 
 
-def is_grounded(text: str, said: str, besides: Container[str] = ()) -> bool:
-    """Whether half of a text's words or more occur in what was said, and no address or order comes with it that does
-    not; words `besides` do not count."""
+def is_grounded(text: str, said: str, besides: Container[str] = (), share: float = 1 / 2) -> bool:
+    """Whether this share of a text's words or more occur in what was said, and no address or order comes with it that
+    does not; words `besides` do not count."""
     said = said.casefold()
     words = [word for word in terms(text.casefold()) if word not in besides]
     found = sum(occurs(word, said) for word in words)
-    return 0 < len(words) <= 2 * found and not _adds(text, said)
+    return found >= share * len(words) and bool(words) and not _adds(text, said)
 
 
 def are_words_of(text: str, said: str) -> bool:

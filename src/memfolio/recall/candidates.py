@@ -70,6 +70,8 @@ class Candidates:
     digests: Mapping[int, str] = field(default_factory=dict)
     """The rows that are passages of a digest, with its path."""
 
+    outdated: Mapping[int, int] = field(default_factory=dict)
+    """Turns of which something no longer holds, with what was learned in its place."""
     is_worded: bool = False
     """Whether word scores stand in for similarity, because too few memories have vectors."""
 
@@ -95,7 +97,8 @@ class Candidates:
 
         def is_answered(row: int) -> bool:
             role = turns[row].role
-            return any(distance == 1 and turns[other].role != role for other, distance in self.near[row])
+            beside = (turns[other] for other, distance in self.near[row] if distance == 1 and other in turns)
+            return any(turn.role != role for turn in beside)
 
         # Most are answered, which is seen at once.
         unanswered = (row for row in self.near if row in turns and not is_answered(row))
@@ -145,8 +148,11 @@ def gather(
     for start, end in question.told_in:
         rows.update(newest_rows(connection, _within(query.filter, start, end), THEN))
     turns = sieve.passing(rows)
+    outdated = _outdated(connection, turns, query)
+    turns |= Sieve(connection, query.filter).passing(set(outdated.values()) - turns.keys())
     candidates = Candidates(
         turns=turns,
+        outdated={row: heir for row, heir in outdated.items() if heir in turns},
         text=text,
         vector=scan.similarities(sorted(turns)) if scan else {},
         near=near
@@ -221,6 +227,14 @@ def _links(sieve: Sieve, previous: Sequence[str]) -> dict[int, float]:
     return dict.fromkeys(graph.about(sieve, entities, MANY), 0.5) | tied
 
 
+def _outdated(connection: Connection, turns: Turns, query: Query) -> dict[int, int]:
+    """The turns of which something was replaced since, with the rows of what replaced it."""
+    if SUPERSEDED in query.filter.include or query.filter.as_of or not overview(connection).has_edges:
+        return {}
+    rows = {turn.id: row for row, turn in turns.items() if turn.role}
+    return {rows[id_]: heir for id_, heir in graph.outdated(connection, list(rows)).items()}
+
+
 def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
     """Transfer the scores of replaced versions to those that replaced them."""
     if SUPERSEDED in query.filter.include or query.filter.as_of is not None:
@@ -266,6 +280,9 @@ def join(parts: Sequence[Candidates]) -> Candidates:
     joined: dict[str, Any] = {
         name: {row + nth * APART: value for nth, part in enumerate(parts) for row, value in getattr(part, name).items()}
         for name in ("turns", *SCORES, "digests")
+    }
+    joined["outdated"] = {
+        row + nth * APART: heir + nth * APART for nth, part in enumerate(parts) for row, heir in part.outdated.items()
     }
     near = {
         row + nth * APART: [(other + nth * APART, distance) for other, distance in pairs]

@@ -104,15 +104,10 @@ def _outside_weights() -> tuple[float, ...]:
 
 
 @cache
-def _most_inside() -> tuple[float, float, float, float]:
-    """The highest possible sums of the features that depend on the texts: without `named`, with it, and the same two
-    without those that say by themselves that something is no longer so."""
-
-    def most(*absent: str) -> float:
-        given = (*_OUTSIDE, *absent)
-        return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
-
-    return most("named"), most(), most(*_ENDINGS, "named"), most(*_ENDINGS)
+def _most_inside(*absent: str) -> float:
+    """The highest possible sum of the features that depend on the texts, without some."""
+    given = (*_OUTSIDE, *absent)
+    return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
 
 
 def _plain(text: str) -> str:
@@ -293,17 +288,22 @@ def _named(text: str, part: str) -> frozenset[str]:
 
 
 def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
-    words = ((found[0].removesuffix("'s"), found.start()) for found in _WORD.finditer(low))
-    return frozenset(
-        stem(word)
-        for word, at in words
-        if len(word) > 2 and _is_a_thing(word) and not any(start <= at < end for start, end in signs)
-    )
+    words = ((found[0], found.start()) for found in _WORD.finditer(low))
+    if signs:
+        words = (each for each in words if not any(start <= each[1] < end for start, end in signs))
+    return frozenset(filter(None, (_thing(word) for word, _ in words)))
 
 
 @lru_cache(4 * KEPT)
 def _is(name: str, word: str) -> bool:
     return _pattern(name).fullmatch(word) is not None
+
+
+@lru_cache(4 * KEPT)
+def _thing(word: str) -> str:
+    """The stem of a word that may name a thing, else nothing."""
+    word = word.removesuffix("'s")
+    return stem(word) if len(word) > 2 and _is_a_thing(word) else ""
 
 
 def _is_a_thing(word: str) -> bool:
@@ -597,13 +597,10 @@ class Matter:
 
     def _may_replace(self, old: Said, new: Said, least: float = 0.0) -> bool:
         """Whether a score above `least` is possible; a bound of it often saves reading the text, which is slow."""
-        outside, weights, most = self._outside(new), _outside_weights(), _most_inside()
-        given = math.fsum(map(mul, weights, outside))
-        # Fitting badly does not count if the old value is named, see `features`.
-        fitting = given - weights[-1] * outside[-1]
-        if max(given + most[0], fitting + most[1]) <= least:
+        given, fitting = self._given(new)
+        if max(given + _most_inside("named"), fitting + _most_inside()) <= least:
             return False
-        unsigned = max(given + most[2], fitting + most[3])
+        unsigned = max(given + _most_inside(*_ENDINGS, "named"), fitting + _most_inside(*_ENDINGS))
         # Who says two things in one breath means both, unless words say that one takes the place of the other.
         if new.at[0] - old.at[0] >= AT_ONCE and unsigned > 0:
             return True
@@ -611,10 +608,28 @@ class Matter:
         return any(signs[name] for name in _ENDINGS)
 
     def score(self, old: Said, new: Said) -> float:
-        """How much speaks for it that the new one replaces the old one, as a logarithm of odds."""
-        weights = _weights()
+        """How much speaks for it that the new one replaces the old one, as a logarithm of odds; 0 if that is not more.
+
+        Where its signs of change cannot bring it there, the rest of a text is not read.
+        """
+        whole, weights = _read(new.text[:READ]), _weights()
+        signs = [name for name in _ENDINGS if whole.signs[name]]
+        # Without any, nothing can be said of a value that is named.
+        absent = [name for name in _ENDINGS if name not in signs] + ([] if signs else ["named"])
+        most = _most_inside("cover", *absent) + weights["cover"] * self._cover(whole)
+        if self._given(new)[bool(signs)] + most <= -TINY:
+            return 0.0
         scores = (math.fsum(weights[name] * x for name, x in each.items()) for each in self.features(old, new))
         return max(scores, default=0.0)
+
+    def _given(self, new: Said) -> tuple[float, float]:
+        """What the features outside the texts add up to, as it is and for a text that names the old value.
+
+        There it does not count that it fits badly, see `features`.
+        """
+        weights, outside = _outside_weights(), self._outside(new)
+        given = math.fsum(map(mul, weights, outside))
+        return given, given - weights[-1] * outside[-1]
 
     def _outside(self, new: Said) -> tuple[float, ...]:
         """The values of the features that do not depend on the texts."""

@@ -113,10 +113,10 @@ def longest(question: str) -> int:
 def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
     """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
     asked, most = _stems(question), longest(question)
-    short = {row: text for row, text in texts.items() if len(text) <= most}
     # Skips nearly all candidates without a Python-level loop.
-    alike = compress(short, map(asked.issuperset, map(_opening, short.values())))
-    return frozenset(row for row in alike if _is_echo(short[row], asked))
+    short = list(compress(texts, map(most.__ge__, map(len, texts.values()))))
+    alike = compress(short, map(asked.issuperset, map(_opening, map(texts.__getitem__, short))))
+    return frozenset(row for row in alike if _is_echo(texts[row], asked))
 
 
 @lru_cache(2 * KEPT)
@@ -207,6 +207,9 @@ class Coverage(NamedTuple):
     """How many of the words it has."""
 
 
+_coverage = partial(tuple.__new__, Coverage)
+
+
 class Rarity(NamedTuple):
     """How much each word of a question tells among so many memories, and which share of that nothing remembered has."""
 
@@ -230,27 +233,30 @@ def cover(rows: Iterable[int], texts: Mapping[int, str], candidates: Candidates,
     rows = set(rows)
     beside = _beside(candidates, rows)
     having = _having(weights, texts, rows.union(*(others.values() for others in beside.values())))
-    nothing = frozenset[str]()
 
-    def share(keys: Iterable[str]) -> float:
-        return fsum([weights[key] for key in keys]) / total
+    @cache
+    def share(keys: int) -> float:
+        return fsum([weight for nth, weight in enumerate(weights.values()) if keys >> nth & 1]) / total
 
     found: dict[int, Coverage] = {}
     for row in rows:
-        keys, others = having.get(row, nothing), beside.get(row)
-        own = share(keys) if keys else 0.0
-        if others is None:
-            found[row] = Coverage(own, 0.0, 0.0, len(keys))
+        keys, others = having.get(row, 0), beside.get(row)
+        own = share(keys)
+        if others is None or having.keys().isdisjoint(others.values()):
+            found[row] = _coverage((own, 0.0, 0.0, keys.bit_count()))
             continue
-        around = share(keys.union(*(having.get(other, nothing) for other in others.values()))) - own
-        before = others.get(-1)
-        asks = before is not None and before in having and texts[before].rstrip().endswith(MARKS)
-        found[row] = Coverage(own, around, share(having[before]) if before is not None and asks else 0.0, len(keys))
+        together, before = keys, others.get(-1)
+        for other in others.values():
+            together |= having.get(other, 0)
+        asked = 0.0
+        if before is not None and before in having and texts[before].rstrip().endswith(MARKS):
+            asked = share(having[before])
+        found[row] = _coverage((own, share(together) - own, asked, keys.bit_count()))
     return found
 
 
-def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, set[str]]:
-    """The keys that each of these rows has; rows without any are left out."""
+def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, int]:
+    """The keys that each of these rows has, as bits in their order; rows without any are left out."""
     known = [row for row in rows if row in texts]
     # All texts are searched as one: most of them have none of the keys.
     lines = [texts[row] for row in known]
@@ -261,13 +267,13 @@ def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) 
         lines = list(map(_plain, lines))
         whole = "\n".join(lines)
     ends = list(accumulate(len(line) + 1 for line in lines))
-    found: dict[int, set[str]] = {}
-    for key in keys:
+    found: dict[int, int] = {}
+    for place, key in enumerate(keys):
         at = whole.find(key)
         while at >= 0:
             if _begins_word(whole, at, key):
                 nth = bisect_right(ends, at)
-                found.setdefault(known[nth], set()).add(key)
+                found[known[nth]] = found.get(known[nth], 0) | 1 << place
                 at = whole.find(key, ends[nth])  # in the next text
             else:
                 at = whole.find(key, at + 1)
@@ -501,9 +507,8 @@ def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.
     best = max(_best(own, echoing), least)
     if best <= 0:
         return {}
-    if not echoing:  # then none is above the best
-        return {row: score / best for row, score in own.items()}
-    return {row: min(1.0, score / best) for row, score in own.items()}
+    found = {row: score / best for row, score in own.items()}
+    return found | {row: min(1.0, found[row]) for row in echoing if row in found}  # only these can be above the best
 
 
 def _best(scores: Scores, echoing: Set[int]) -> float:
@@ -589,16 +594,13 @@ def fits(
     for worth in filter(None, map(weighing.shares.get, WORTH)):
         scores = {row: score - worth.get(row, 0.0) / weighing.whole for row, score in scores.items()}
     best = max(scores.values(), default=0.0)
-
-    def fit(place: int, row: int) -> float:
-        if row in weighing.echoing:
-            return 0.0
-        own = weights["score"] * scores[row] + weights["behind"] * (best - scores[row])
+    found: dict[int, float] = {}
+    for place, (row, score) in enumerate(scores.items(), start=1):
+        own = weights["score"] * score + weights["behind"] * (best - score)
         own += weights["vector"] * vector.get(row, 0.0)
         own += weights["words"] * coverage[row].words + weights["rank"] * math.log(place)
-        return 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
-
-    return {row: fit(place, row) for place, row in enumerate(order, start=1)}
+        found[row] = 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
+    return found | {row: 0.0 for row in weighing.echoing if row in found}
 
 
 def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:

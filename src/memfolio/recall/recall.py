@@ -75,6 +75,8 @@ WIDER = 4
 """How many candidates are looked for beside each that only asks, where those are most of them."""
 MANY_EVENTS = 200
 """How many of the last things that happened at a time are compared."""
+AS_WELL = 0.5
+"""The part of an outdated turn's score from which on what replaced it is taken to answer the same question."""
 DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
 """The digests of each level, with the least time that one of them is about."""
 COMMON = 20_000
@@ -194,7 +196,8 @@ class Search:
         if question.asks_help:  # what hints will lift may stand far behind
             wishes = [row for row in answering if is_standing_wish(texts.get(row, ""))]
             best = list(dict.fromkeys([*best, *weighing.best(LEAST_READ, wishes)]))
-        looks = self._read([*best, *weighing.best(self.query.limit, echoing)], memory_columns)
+        best += [candidates.outdated[row] for row in best if row in candidates.outdated]
+        looks = self._read([*dict.fromkeys(best), *weighing.best(self.query.limit, echoing)], memory_columns)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
         coverage = cover(looks, texts, candidates, rarity)
         add_coverage(weighing, coverage, texts, self.ranking)
@@ -202,7 +205,11 @@ class Search:
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
         phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
-        newer = self._newer(weighing, looks, coverage, rarity, candidates.vector) if not hits else {}
+        newer: dict[str, tuple[str, ...]] = {}
+        if not hits and not asks_before(self.query.text):
+            newer = _put_before_outdated(weighing, looks, candidates.outdated)
+        if not hits and not newer:
+            newer = self._newer(weighing, looks, coverage, rarity, candidates.vector)
         order = self._ordered(weighing, looks, phases, candidates.sure)
         fit = fits(order, weighing, candidates.vector, coverage, rarity)
         order = [row for row in order if fit[row] >= self.query.min_fit]
@@ -467,6 +474,23 @@ class Search:
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
+
+
+def _put_before_outdated(
+    weighing: Weighing, looks: Container[int], outdated: Mapping[int, int]
+) -> dict[str, tuple[str, ...]]:
+    """Put what was learned in the place of something before the turns that say it as it was, where it answers as well.
+
+    Returns the ids of what replaces, each with those of what it replaces.
+    """
+    scores, turns, found = weighing.scores, weighing.turns, dict[int, list[int]]()
+    for row, heir in outdated.items():
+        if row in looks and heir in looks and scores[heir] >= AS_WELL * scores[row] > 0:
+            found.setdefault(heir, []).append(row)
+    most = {heir: max(scores[row] for row in rows) for heir, rows in found.items()}
+    lifts = {heir: score - scores[heir] + LEAST for heir, score in most.items() if score >= scores[heir]}
+    weighing.add("newer", lifts)
+    return {turns[heir].id: tuple(turns[row].id for row in rows) for heir, rows in found.items()}
 
 
 def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) -> bool:

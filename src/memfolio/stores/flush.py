@@ -272,10 +272,13 @@ def resolved(
     way: str,
     since: datetime | None = None,
     besides: Collection[str] = (),
+    *,
+    by_words: bool = True,
 ) -> Resolution:
     """What to keep of what was said, beside what is known; whatever was forgotten counts as forgotten `since`.
 
-    What is known does not count `besides` these memories, which are replaced anyway.
+    What is known does not count `besides` these memories, which are replaced anyway. Without `by_words`, only another
+    value of the same attribute contradicts.
     """
     # One question to the index for all statements, not one each.
     asked = [
@@ -286,7 +289,7 @@ def resolved(
     known = [KnownStatementAbout.of(each.item, is_archived=each.archived) for each in there]
     if since is not None:
         known = [replace(each, forgotten_at=since if each.forgotten_at else None) for each in known]
-    return resolve(said, Knowledge(known), cast(Way, way))
+    return resolve(said, Knowledge(known), cast(Way, way), by_words=by_words)
 
 
 def lines(resolution: Resolution) -> Iterator[dict[str, Any]]:

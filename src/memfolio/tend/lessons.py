@@ -7,18 +7,20 @@ and counted; the rest is one change per conversation, through the gate.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from memfolio.errors import MemfolioError, PolicyError, ProposedError
 from memfolio.index.maintenance import Conversation, turns_of, unheard
 from memfolio.index.mind_pages import ItemStatus
-from memfolio.learn.ask import ModelStatement, learn_from
+from memfolio.index.search import frequencies
+from memfolio.learn.ask import Beside, ModelStatement, learn_from
 from memfolio.learn.learned import Learned, Statement, drafted, moment
 from memfolio.learn.resolve import Reference, Resolution, plain_words
 from memfolio.llm.prompt import gives_orders
@@ -32,7 +34,7 @@ from memfolio.tend.extract import clipped
 from memfolio.tend.sessions import AGAIN, conversation_page, intend, learned_before, lines, only_new, says_again
 from memfolio.tend.tend import tending
 from memfolio.text import estimate_tokens
-from memfolio.types import Action, Attribution, MemoryItem, Origin, Type, frozen
+from memfolio.types import CLOSELY, SUMMED_UP, Action, Attribution, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import local
 from memfolio.vault.paths import Home, agent_of, state_ledger
@@ -43,10 +45,20 @@ TURNS, TOKENS = 40, 6_000
 """How much is handed out at once."""
 LONGEST = 2_000
 """Characters of a turn that are shown."""
-ASKED_ABOUT = 12
-"""How many turns are looked up for what is known about them."""
+KNOWN, KNOWN_TURNS = 3, 2
+"""How many memories about a turn, and earlier turns, are handed out with it."""
+MOST_KNOWN = 60
+"""How many are handed out at once."""
+SURE = 0.9
+"""How sure is what an agent says that turns tell: it read them beside each other, and the words were checked."""
+SHARE = 1 / 3
+"""How many words of a statement must come from its turns: an agent that took part says much in other words."""
+_OVER = re.compile(r"\((?:done|dropped|expired|retired)\b")
 SPOKEN = "conversation"
 """The source of what was said, not brought in from elsewhere."""
+CORRECTABLE = ("M-", "I-")
+"""How the ids of memories and intentions begin."""
+_WORD = re.compile(r"[^\W\d_]+")
 FIELDS = frozenset({"text", "type", "turns", "corrects", "due"})
 
 Known = Callable[[str], Iterable[MemoryItem]]
@@ -94,14 +106,35 @@ def hand_out(searcher: Searcher, known: Known, now: datetime, *, session: str | 
         if len(shown) == limit or (shown and size > TOKENS):
             break
         shown.append(replace(item, content=clipped(item.content, LONGEST)))
-    told = [turn_of(item) for item in shown]
-    asked = [turn.content for turn in told if turn.is_person and not gives_orders(turn.content)][:ASKED_ABOUT]
+    asked = [turn.content for turn in map(turn_of, shown) if turn.is_person and not gives_orders(turn.content)]
     made = learned_before(searcher.index, {item.id for item in shown})  # by the rules, which may be said better
-    found = {item.id: item for item in (*made, *chain.from_iterable(map(known, asked)))}
-    # A reminder is a memory and an intention; it is handed over once.
-    tasks = [item.content for item in found.values() if item.type is Type.TASK and item.id[0] == "M"]
-    once = [item for item in found.values() if item.id[0] == "M" or not any(each in item.content for each in tasks)]
+    found = {item.id: item for item in made}
+    # The nearest to each turn come first, so that no turn goes without for another.
+    for near in zip_longest(*(_beside_turn(known(text), shown) for text in asked)):
+        found |= {item.id: item for item in near if item}
+    once = _each_once(found.values())[:MOST_KNOWN]
     return Lesson(turns=tuple(shown), known=tuple(once), left=len(waiting) - len(shown))
+
+
+def _beside_turn(known: Iterable[MemoryItem], shown: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """What is known about what a turn says, the nearest first: memories, and a few turns that may say it alone."""
+    ids = {item.id for item in shown}
+    there = [item for item in known if item.id.startswith(CORRECTABLE) and item.source not in SUMMED_UP]
+    turns = [item for item in there if item.role and item.id not in ids and turn_of(item).is_person]
+    return [*[item for item in there if not item.role][:KNOWN], *turns[:KNOWN_TURNS]]
+
+
+def _each_once(known: Iterable[MemoryItem]) -> list[MemoryItem]:
+    """Without turns of which something was learned, and intentions that are over or come from a task among them."""
+    known = list(known)
+    sources = {turn for item in known for turn in item.derived_from}
+    tasks = [item.content for item in known if item.type is Type.TASK and item.id[0] == "M"]
+    return [
+        item
+        for item in known
+        if item.id not in sources
+        and not (item.id[0] == "I" and (_OVER.search(item.content) or any(task in item.content for task in tasks)))
+    ]
 
 
 def _unread(searcher: Searcher, now: datetime, session: str | None) -> list[MemoryItem]:
@@ -124,7 +157,8 @@ class Said:
 
     statement: ModelStatement
     items: tuple[MemoryItem, ...]
-    corrects: str = ""
+    corrects: tuple[MemoryItem, ...] = ()
+    """Memories that it takes the place of, and turns of which something no longer holds."""
     due: str = ""
 
 
@@ -170,16 +204,20 @@ def take_in(
 def _said(home: Home, searcher: Searcher, given: Mapping[str, Any]) -> Said | str:
     """One thing that was said, with the turns that it names; or why it makes no sense."""
     text, type_, named = given.get("text"), given.get("type", "fact"), given.get("turns")
-    corrects, due = given.get("corrects") or "", given.get("due") or ""
+    due, corrects = given.get("due") or "", given.get("corrects") or []
+    corrects = [corrects] if isinstance(corrects, str) else corrects
     if unknown := sorted(set(given) - FIELDS):
         return f"it has {unknown[0]!r}; there are {', '.join(sorted(FIELDS))}"
-    if not all(isinstance(each, str) for each in (text, type_, corrects, due)) or not isinstance(named, list):
-        return "text and type are texts, and turns is a list of ids"
+    if not all(isinstance(each, str) for each in (text, type_, due)):
+        return "text, type and due are texts"
+    if not (isinstance(named, list) and isinstance(corrects, list)):
+        return "turns is a list of ids, and corrects an id or a list of ids"
     found = [(each, searcher.find(each) if isinstance(each, str) else None) for each in named]
     items = [each.item for _, each in found if each and each.item.role and agent_of(each.path) == searcher.agent]
     if not items or len(items) < len(found):
         return "it names no turn, or one that is not there"
-    if corrects and (why := _cannot_correct(searcher, corrects, items)):
+    replaced = [_corrected(searcher, each, items) for each in corrects]
+    if why := next((each for each in replaced if isinstance(each, str)), ""):
         return why
     if due and (moment_due := moment_of(due, home.now(), home.zone, end=False)) is None:
         return "due is no time; write it like 2026-11-15 or 2026-11-15T14:30"
@@ -187,20 +225,22 @@ def _said(home: Home, searcher: Searcher, given: Mapping[str, Any]) -> Said | st
     return Said(
         statement=ModelStatement(text=str(text), type=str(type_), turns=places),
         items=tuple(items),
-        corrects=corrects,
+        corrects=tuple(each for each in replaced if not isinstance(each, str)),
         due=local(moment_due, home.zone).isoformat(timespec="minutes") if due and moment_due else "",
     )
 
 
-def _cannot_correct(searcher: Searcher, id_: str, items: Sequence[MemoryItem]) -> str:
-    """Return why turns cannot correct a memory: only the owner's words replace what is known."""
-    known = searcher.find(id_)
-    if known is None or agent_of(known.path) != searcher.agent or known.item.role is not None:
-        return f"there is no memory {id_[:60]!r} that it could correct"
+def _corrected(searcher: Searcher, id_: object, items: Sequence[MemoryItem]) -> MemoryItem | str:
+    """What a statement from these turns corrects, or why it cannot: only the owner's words replace what is known."""
+    known = searcher.find(id_) if isinstance(id_, str) else None
+    if known is None or agent_of(known.path) != searcher.agent or known.item.id[:2] not in CORRECTABLE:
+        return f"there is no memory {str(id_)[:60]!r} that it could correct: name one by its id, as `known` shows it"
     if known.item.superseded_by or known.item.forgotten_at:
-        return f"{id_} does not hold any more"
+        return f"{id_} does not hold any more; name {known.item.superseded_by or 'another one'} in its place, or none"
+    if known.item.id in {item.id for item in items}:
+        return f"{id_} is one of its turns: corrects is for what was said before"
     is_owners = all(item.source == SPOKEN for item in items) and any(turn_of(item).is_person for item in items)
-    return "" if is_owners else "only what the person said corrects what is known; `propose` the rest"
+    return known.item if is_owners else "only what the person said corrects what is known; `propose` the rest"
 
 
 def _learn(
@@ -215,25 +255,28 @@ def _learn(
     """Learn from one conversation as one change; what the policy does not let be done is proposed."""
     places = {item.id: place for place, item in enumerate(turns)}
     asked = [replace(s.statement, turns=tuple(places[item.id] for item in s.items)) for s in said]
-    learned, found = learn_from(asked, list(map(turn_of, turns)))
+    learned, found = learn_from(asked, list(map(turn_of, turns)), [_beside(searcher, each, turns) for each in said])
     held = dict[int, Statement]()
     for number, judged in enumerate(found):
         if isinstance(judged, str):
             taken.refused.append(Refusal(text=clipped(said[number].statement.text, 200), why=judged))
         else:
             held[number] = judged
-    learned = _beside(learned, held, said, turns, conversation.by_rules, searcher)
+    learned = _only_further(learned, held, said, turns, conversation.by_rules, searcher)
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
     # In the same words it is known; in others that mean the same it takes the place of what it names.
     besides = {
-        said[number].corrects
+        old.id
         for number, each in held.items()
-        if (named := said[number].corrects)
-        and (old := searcher.find(named))
-        and plain_words(old.item.content) != plain_words(each.text)
+        for old in said[number].corrects
+        if plain_words(old.content) != plain_words(each.text)
     }
-    resolution = resolved(searcher.index, dated, changes.vault.config.learn.conflicts, besides=besides)
-    corrected = {said[number].corrects: _ref(resolution, each) for number, each in held.items()}
+    # Who read both names what no longer holds: words alone would take one appointment for another.
+    way = changes.vault.config.learn.conflicts
+    resolution = resolved(searcher.index, dated, way, besides=besides, by_words=False)
+    corrected = [
+        (old, ref) for number, each in held.items() for old in said[number].corrects if (ref := _ref(resolution, each))
+    ]
     change = _change(changes, searcher, conversation, turns, learned, resolution, corrected)
     try:
         receipt = changes.make(change)
@@ -252,6 +295,22 @@ def _learn(
             doors.remind(each.text, due, [item.id for item in said[number].items])
 
 
+def _beside(searcher: Searcher, said: Said, turns: Sequence[MemoryItem]) -> Beside:
+    """What a statement may take its words from besides its turns: what else the person said then, what they answered
+    to, what it corrects, and the names that are known."""
+    named = {item.id for item in said.items}
+    answered = {before.id for before, item in pairwise(turns) if item.id in named}
+    around = [each for each in turns if each.id in answered or turn_of(each).is_person]
+    around = [each for each in (*around, *said.corrects) if each.origin is not Origin.UNTRUSTED]
+    names = {word.casefold() for word in _WORD.findall(said.statement.text) if word[0].isupper()}
+    counts = searcher.index.read(partial(frequencies, words=names, cap=1))
+    return Beside(
+        around="\n".join(each.content for each in around if not gives_orders(each.content)),
+        names=frozenset(name for name in names if counts.get(name)),
+        share=SHARE,
+    )
+
+
 def _is_awaited(changes: JobChanges, said: Said) -> bool:
     """Whether an intention of the same turns comes up on the same day already, as the rules made it of them."""
     turns, day, zone = {item.id for item in said.items}, said.due[:10], changes.vault.home.zone
@@ -262,7 +321,7 @@ def _is_awaited(changes: JobChanges, said: Said) -> bool:
     )
 
 
-def _beside(
+def _only_further(
     learned: Learned,
     held: Mapping[int, Statement],
     said: Sequence[Said],
@@ -283,11 +342,11 @@ def _endings(changes: JobChanges, searcher: Searcher, held: Iterable[tuple[Said,
     found = dict[str, Ending]()
     waiting = intentions(changes.vault, changes.agent)
     for each, statement in held:
-        task = searcher.find(each.corrects) if each.corrects else None
-        turns = set(task.item.derived_from) if task and task.item.type is Type.TASK else set[str]()
+        named = {old.id for old in each.corrects}
+        turns = {turn for old in each.corrects if old.type is Type.TASK for turn in old.derived_from}
         at = max(map(moment, each.items))
         for item in waiting:
-            if item.id == each.corrects or not turns.isdisjoint(item.links("from")):
+            if item.id in named or not turns.isdisjoint(item.links("from")):
                 found[item.id] = Ending(item=item, status=ItemStatus.DONE, says=statement.text, at=at)
     return list(found.values())
 
@@ -306,28 +365,32 @@ def _change(
     turns: Sequence[MemoryItem],
     learned: Learned,
     resolution: Resolution,
-    corrected: Mapping[str, Reference | None],
+    corrected: Sequence[tuple[MemoryItem, Reference]],
 ) -> Change:
     agent = changes.agent
     # What an agent says turns tell is its own word, however true it is.
     drafts = [drafted(each, [turns[place] for place in each.turns]) for each in resolution.kept]
     drafts = [each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT) for each in drafts]
+    drafts = [each._replace(attributes={**each.attributes, CLOSELY: True}, confidence=SURE) for each in drafts]
     spoken = [each.item for each in searcher.index.read(partial(turns_of, session=conversation.session))]
-    gone = [old for old, new in corrected.items() if new not in (None, old)]
+    gone = [old.id for old, new in corrected if new != old.id]
     page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution, gone)
     path, closely = page.path if page else conversation.page, [item.id for item in turns]
     records = list(lines(turns, learned, resolution, path, closely))
     replaced = {old for old, _ in resolution.replaced}
-    for old, new in corrected.items():
+    for old, new in corrected:
+        if old.role:  # a turn stays as it was said, and may say more than what no longer holds
+            records.append({"op": Op.EDGE.value, "memory": new, "to": old.id, "type": "supersedes"})
         # An intention ends on its page.
-        if old[:2] == "M-" and new is not None and new != old and old not in replaced:
-            records.append({"op": Op.SUPERSEDE.value, "memory": old, "by": new})
+        elif old.id[:2] == "M-" and old.id in gone and old.id not in replaced:
+            records.append({"op": Op.SUPERSEDE.value, "memory": old.id, "by": new})
+            replaced.add(old.id)
     operations: list[Operation] = [
         *([AddEntries(agent, tuple(drafts))] if drafts else []),
         AddLines(state_ledger(agent), tuple(records)),
         *([page] if page else []),
     ]
-    told = json.dumps([[item.id for item in turns], [each.text for each in learned.statements], list(corrected)])
+    told = json.dumps([[item.id for item in turns], [each.text for each in learned.statements], gone])
     key = changes.vault.home.key_mark(agent, f"learn {blake2b(told.encode(), digest_size=16).hexdigest()}")
     by = replace(BY, session=conversation.session or None)
     return Change(operations=tuple(operations), by=by, action=Action.APPEND, key=key)
@@ -336,8 +399,8 @@ def _change(
 def _propose(held: Mapping[int, Statement], said: Sequence[Said], taken: Taken, doors: Doors) -> None:
     for number, each in held.items():
         try:
-            if said[number].corrects:
-                doors.correct(said[number].corrects, each.text)
+            if old := next((old for old in said[number].corrects if not old.role), None):
+                doors.correct(old.id, each.text)
             else:
                 taken.proposed.append(doors.propose(each.text, type=each.type.value).id)
         except ProposedError as error:

@@ -304,7 +304,7 @@ class Ended:
 
 
 SILENT = Ended()
-AGAIN = timedelta(days=7)
+AGAIN = timedelta(days=30)
 """How long turns that only the rules have read wait for a model or the agent: an old home is not read as a whole."""
 Progress = Callable[[int, int], None]
 

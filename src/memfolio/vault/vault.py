@@ -154,6 +154,8 @@ class Vault:
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
         self.usage = Usage(self.home)
         """The log of calls to language models, and their cost."""
+        self.without_alerts: dict[str, tuple[int, int]] = {}
+        """The epoch and the change at which each agent was last found to have no alert to see."""
         self._past: Past | None = None
         self._has_left = False
         if config.git.enabled:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from memfolio.arguments import ANY_ID, choose
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import in_words, listed
@@ -46,7 +47,6 @@ def log(
     every: bool = False,
     digest: str | None = None,
 ) -> Answer:
-    from memfolio.arguments import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
@@ -74,8 +74,6 @@ def log(
 
 def _about(memory: Memory, entry: TrailEntry) -> str:
     """What a change was about, where the trail alone has but the id of a memory: its words."""
-    from memfolio.arguments import ANY_ID
-
     deed, _, named = entry.summary.rpartition(" ")
     found = memory.get(named) if ANY_ID.fullmatch(named) else None
     return f"{deed} {beginning(found.content, 90)}" if found else entry.summary

@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -510,7 +509,7 @@ class RowJournal(Journal):
             self._keep(path, write.now, write.data)
         elif there and there[0] == write.was:
             self._keep(path, write.now, there[1] + write.data)
-        return replace(write, stamp=_stamp(write.size, _moment(line), line.seq, version))
+        return write._replace(stamp=_stamp(write.size, _moment(line), line.seq, version))
 
     def _tell(self, *records: Record) -> None:
         if self._is_meeting:
