@@ -164,12 +164,13 @@ def _telling_root(word: str) -> str | None:
 @lru_cache(KEPT)
 def _asking(text: str) -> _Asking | None:
     """Return what a text asks for; None if it asks nothing."""
-    parts = [part for part in sentences(text) if not _stems(part) <= _asking_stems()]
     is_question = asks(text)
     is_asked = is_question or names_something(text) or by_words(text) in QUESTIONS
     if not is_asked and not pattern("requests").search(text.lower()):
         return None
-    return _Asking(_stems(text) - _asking_stems(), is_question and len(parts) < 2)
+    parts = sentences(text) if is_question else ()
+    is_one = len(parts) < 2 or sum(not _stems(part) <= _asking_stems() for part in parts) < 2
+    return _Asking(_stems(text) - _asking_stems(), is_question and is_one)
 
 
 @cache
