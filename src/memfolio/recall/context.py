@@ -543,7 +543,8 @@ class _Composer:
         hits = self._searcher.recall(query, ranking)
         self._degraded.update(dict.fromkeys(hits.degraded))
         shown = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known and not hit.only_asks]
-        shown = [hit for hit in shown if folded(hit.memory.content) != folded(text) and not hit.is_prompt_only][:most]
+        said = folded(text)
+        shown = [hit for hit in shown if folded(hit.memory.content) != said and not hit.is_prompt_only][:most]
         if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
             shown = [hit for hit in shown if hit.memory.user is None]
         return shown if self._searcher.fits(shown, ease, ranking.fits) else []
