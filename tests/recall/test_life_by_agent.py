@@ -118,4 +118,4 @@ def test_change_that_an_agent_read_is_told_first_and_what_holds_beside_it_stays(
             wanted, other = (after, before) if case["kind"] == "change" else (before, after)
             sources = {best.id, *best.derived_from}
             found[case["kind"]] += wanted in sources and other not in sources
-    assert (found["change"] >= 52, found["both"] >= 15, found["refused"] <= 2) == (True, True, True), found
+    assert (found["change"] >= 50, found["both"] >= 17, found["refused"] <= 2) == (True, True, True), found
