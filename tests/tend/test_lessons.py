@@ -409,3 +409,19 @@ def test_pages_and_what_is_over_are_not_handed_out_as_known(memory: Memory, cloc
     handed = memory.learn().known
     assert asked.id not in [each.id for each in handed]
     assert [each.content for each in handed] == ["Alex booked the boiler check"]
+
+
+def test_turns_written_at_once_are_read_in_the_order_in_which_they_are_handed_out(memory: Memory) -> None:
+    turns = [{"role": "user", "content": f"I own {nth} boats.", "session": f"s-{nth:02}"} for nth in range(30)]
+    there, handed = {each.id for each in memory.observe_many(turns)}, list[str]()
+    while lesson := [each.id for each in memory.learn(limit=7).turns]:
+        handed += lesson
+        memory.learn(through=lesson[-1])
+    assert (len(handed), set(handed)) == (30, there)
+
+
+def test_what_was_read_of_one_conversation_leaves_others_unread(memory: Memory) -> None:
+    other, turn = say(memory, "I own a boat.", "s-1"), say(memory, "I own a bike.", "s-2")
+    assert [each.id for each in memory.learn(session="s-2").turns] == [turn.id]
+    memory.learn(through=turn.id, session="s-2")
+    assert [each.id for each in memory.learn().turns] == [other.id]

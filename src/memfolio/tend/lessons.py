@@ -49,7 +49,7 @@ LONGEST = 2_000
 """Characters of a turn that are shown."""
 KNOWN, KNOWN_TURNS = 3, 2
 """How many memories about a turn, and earlier turns, are handed out with it."""
-MOST_KNOWN = 60
+MOST_KNOWN = 100
 """How many are handed out at once."""
 SURE = 0.9
 """How sure is what an agent says that turns tell: it read them beside each other, and the words were checked."""
@@ -174,7 +174,12 @@ class Taken:
 
 
 def take_in(
-    vault: Vault, searcher: Searcher, given: Sequence[Mapping[str, Any]], through: str | None, doors: Doors
+    vault: Vault,
+    searcher: Searcher,
+    given: Sequence[Mapping[str, Any]],
+    through: str | None,
+    doors: Doors,
+    session: str | None = None,
 ) -> Lesson:
     """Learn what is said about turns; those up to `through` count as read, whether anything is said of them or not."""
     searcher.prepare()
@@ -187,20 +192,33 @@ def take_in(
             said.append(found)
     now = vault.home.now()
     waiting = {each.session: each for each in searcher.index.read(partial(unheard, since=now - WAITING))}
-    at_hand = {item.id: item for item in _unread(searcher, now, None)} if through else {}
+    read = _up_to(through, _unread(searcher, now, session)) if through else []
     sessions: dict[str, dict[str, MemoryItem]] = {}
-    read = (item for id_, item in at_hand.items() if id_ <= (through or ""))
     for item in (*read, *(item for each in said for item in each.items)):
         sessions.setdefault(item.session or "", {})[item.id] = item
     with tending(vault, searcher) as changes:
-        for session, items in sessions.items():
-            own = [each for each in said if (each.items[0].session or "") == session]
+        for name, items in sessions.items():
+            own = [each for each in said if (each.items[0].session or "") == name]
             further = {item.id: item for each in own for item in each.items}
             turns = sorted((items | further).values(), key=lambda item: (moment(item), item.id))
-            conversation = waiting.get(session, Conversation(session=session, unread=frozenset(), last_us=0))
+            conversation = waiting.get(name, Conversation(session=name, unread=frozenset(), last_us=0))
             _learn(changes, searcher, conversation, turns, own, taken, doors)
     doors.count("ungrounded", len(taken.refused))
     return Lesson(learned=tuple(taken.learned), proposed=tuple(taken.proposed), refused=tuple(taken.refused))
+
+
+def _up_to(through: str, waiting: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """The turns that were read with this one: what was written before it, and at once with it, as it was handed out.
+
+    The ids of what is written at once are in no order.
+    """
+    place = next((nth for nth, item in enumerate(waiting) if item.id == through), None)
+    if place is None:
+        return [item for item in waiting if item.id <= through]
+    last = waiting[place].created_at
+    return [
+        item for nth, item in enumerate(waiting) if item.created_at < last or (nth <= place and item.created_at == last)
+    ]
 
 
 def _said(home: Home, searcher: Searcher, given: Mapping[str, Any]) -> Said | str:
