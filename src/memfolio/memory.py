@@ -580,8 +580,8 @@ class Memory(Rooms):
 
         doors = Doors(correct=self.update, propose=self.propose, remind=remind, count=self.vault.usage.drop)
         is_said = bool(statements) or through is not None
-        done = take_in(self.vault, self.searcher, statements, through, doors) if is_said else None
         session = session if session is None else check_token("session", session)
+        done = take_in(self.vault, self.searcher, statements, through, doors, session) if is_said else None
         now, limit = self.vault.home.now(), check_number("limit", limit, 1, 200)
         lesson = hand_out(self.searcher, known, now, session=session, limit=limit)
         return replace(lesson, learned=done.learned, proposed=done.proposed, refused=done.refused) if done else lesson

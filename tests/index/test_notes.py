@@ -125,6 +125,47 @@ def test_day_is_read_item_by_item_and_a_list_of_words_elsewhere_is_one_block() -
     assert flour.heading == ("Pancakes", "Ingredients:")
 
 
+SOUP = "Bring the stock to the boil, then add the cod."
+
+
+@pytest.mark.parametrize("title", ["Fish soup", "**Fish soup**", "Fish soup\n========="])
+def test_title_without_a_mark_stands_with_what_is_below_it_and_is_above_the_rest(title: str) -> None:
+    first, second, third = read("food.md", f"{title}\n\n{SOUP}\n\nServe it hot.\n\n## Waffles\n\nMix flour.\n")
+    assert first.item.content == f"{title.splitlines()[0]}\n\n{SOUP}"
+    assert second.heading == ("food", "Fish soup")
+    assert third.heading == ("food", "Waffles")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Alex likes tea\n\nSam likes coffee\n\nKim likes milk\n", "Alex likes tea\n\nSam likes coffee"),
+        ("Alex likes tea.\n\nSam likes coffee.\n", "Alex likes tea."),
+        ("- Call Marta\n\nThe harbour is closed on Mondays.\n", "Call Marta"),
+        ("Fish soup\n\n# Waffles\n\nMix flour and eggs.\n", "Fish soup"),
+        ("Fish soup ^soup\n\nBring it to the boil.\n", "Fish soup"),
+    ],
+)
+def test_what_a_note_tells_in_its_first_line_is_told_of_nothing_else(text: str, first: str) -> None:
+    found = read("food.md", text)
+    assert found[0].item.content == first
+    assert all(each.heading in (("food",), ("food", "Waffles")) for each in found)
+
+
+def test_lines_of_a_day_stand_for_themselves() -> None:
+    assert read("2026-11-15.md", "Water plants\n\nMarta came.\n")[0].item.content == "Water plants"
+
+
+def test_what_is_below_a_title_is_told_with_it(home: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "recipes"
+    notes.mkdir()
+    notes_in(notes, {"food.md": f"Fish soup\n\n{SOUP}\n\nServe it hot.\n"})
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        assert SOUP in memory.recall("fish soup")[0].memory.content
+        assert SOUP in (memory.context("How do I make fish soup?") or "")
+
+
 @pytest.mark.parametrize("name", ["Release.md", "2026-11-03.md"])
 def test_numbered_list_is_one_block_in_its_order_however_long_its_items_are(name: str) -> None:
     steps = [f"{nth}. {what} and wait until everything about that is green again" for nth, what in enumerate("abc", 1)]

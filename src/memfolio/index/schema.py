@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 from memfolio.text import packaged_text
 
 APPLICATION = 0x6D656D66
-VERSION = 16
+VERSION = 17
 """Goes up with every change of the tables or of how files are read; an index of another version is built again."""
 
 BLOCK = 1024

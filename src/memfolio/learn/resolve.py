@@ -120,9 +120,8 @@ class Knowledge:
     def detect(self, new: KnownStatementAbout, *, by_words: bool = True) -> list[KnownStatementAbout]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
         known = {id(each): each for each in (*self._texts.values(), *self._slots.get(new.slot, ()))}
-        contradicting = [
-            each for each in known.values() if _is_current(each) and _contradict(each, new, by_words=by_words)
-        ]
+        current = filter(_is_current, known.values())
+        contradicting = [each for each in current if _contradict(each, new, by_words=by_words)]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def drop(self, old: KnownStatementAbout) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise, zip_longest
@@ -31,7 +31,7 @@ from memfolio.state import Op
 from memfolio.stores.flush import resolved, turn_of
 from memfolio.tend.changes import JobChanges
 from memfolio.tend.extract import clipped
-from memfolio.tend.sessions import AGAIN, conversation_page, intend, learned_before, lines, only_new, says_again
+from memfolio.tend.sessions import conversation_page, intend, learned_before, lines, only_new, says_again
 from memfolio.tend.tend import tending
 from memfolio.text import estimate_tokens
 from memfolio.types import CLOSELY, SUMMED_UP, Action, Attribution, MemoryItem, Origin, Type, frozen
@@ -41,13 +41,15 @@ from memfolio.vault.paths import Home, agent_of, state_ledger
 from memfolio.vault.vault import Vault
 
 BY = Attribution(actor="bot:learn", trigger="learn")
+WAITING = timedelta(days=30)
+"""How long turns that only the rules have read wait for an agent, which costs no further question to a model."""
 TURNS, TOKENS = 40, 6_000
 """How much is handed out at once."""
 LONGEST = 2_000
 """Characters of a turn that are shown."""
 KNOWN, KNOWN_TURNS = 3, 2
 """How many memories about a turn, and earlier turns, are handed out with it."""
-MOST_KNOWN = 60
+MOST_KNOWN = 100
 """How many are handed out at once."""
 SURE = 0.9
 """How sure is what an agent says that turns tell: it read them beside each other, and the words were checked."""
@@ -112,7 +114,7 @@ def hand_out(searcher: Searcher, known: Known, now: datetime, *, session: str | 
     # The nearest to each turn come first, so that no turn goes without for another.
     for near in zip_longest(*(_beside_turn(known(text), shown) for text in asked)):
         found |= {item.id: item for item in near if item}
-    once = _each_once(found.values())[:MOST_KNOWN]
+    once = _each_once(searcher, found.values())[:MOST_KNOWN]
     return Lesson(turns=tuple(shown), known=tuple(once), left=len(waiting) - len(shown))
 
 
@@ -124,10 +126,10 @@ def _beside_turn(known: Iterable[MemoryItem], shown: Sequence[MemoryItem]) -> li
     return [*[item for item in there if not item.role][:KNOWN], *turns[:KNOWN_TURNS]]
 
 
-def _each_once(known: Iterable[MemoryItem]) -> list[MemoryItem]:
+def _each_once(searcher: Searcher, known: Collection[MemoryItem]) -> list[MemoryItem]:
     """Without turns of which something was learned, and intentions that are over or come from a task among them."""
-    known = list(known)
-    sources = {turn for item in known for turn in item.derived_from}
+    learned = learned_before(searcher.index, {item.id for item in known if item.role}, holds=False)
+    sources = {turn for item in learned for turn in item.derived_from}
     tasks = [item.content for item in known if item.type is Type.TASK and item.id[0] == "M"]
     return [
         item
@@ -141,7 +143,7 @@ def _unread(searcher: Searcher, now: datetime, session: str | None) -> list[Memo
     """The turns that neither an agent nor a model has read and that the project at hand has a part in."""
     only = [session] if session else []
     found = list[MemoryItem]()
-    for each in searcher.index.read(partial(unheard, only=only, since=now - AGAIN)):
+    for each in searcher.index.read(partial(unheard, only=only, since=now - WAITING)):
         turns = searcher.index.read(partial(turns_of, session=each.session))
         found += [turn.item for turn in turns if turn.item.id in each.unread and _is_at_hand(searcher, turn.item)]
     return found
@@ -172,7 +174,12 @@ class Taken:
 
 
 def take_in(
-    vault: Vault, searcher: Searcher, given: Sequence[Mapping[str, Any]], through: str | None, doors: Doors
+    vault: Vault,
+    searcher: Searcher,
+    given: Sequence[Mapping[str, Any]],
+    through: str | None,
+    doors: Doors,
+    session: str | None = None,
 ) -> Lesson:
     """Learn what is said about turns; those up to `through` count as read, whether anything is said of them or not."""
     searcher.prepare()
@@ -184,21 +191,34 @@ def take_in(
         else:
             said.append(found)
     now = vault.home.now()
-    waiting = {each.session: each for each in searcher.index.read(partial(unheard, since=now - AGAIN))}
-    at_hand = {item.id: item for item in _unread(searcher, now, None)} if through else {}
+    waiting = {each.session: each for each in searcher.index.read(partial(unheard, since=now - WAITING))}
+    read = _up_to(through, _unread(searcher, now, session)) if through else []
     sessions: dict[str, dict[str, MemoryItem]] = {}
-    read = (item for id_, item in at_hand.items() if id_ <= (through or ""))
     for item in (*read, *(item for each in said for item in each.items)):
         sessions.setdefault(item.session or "", {})[item.id] = item
     with tending(vault, searcher) as changes:
-        for session, items in sessions.items():
-            own = [each for each in said if (each.items[0].session or "") == session]
+        for name, items in sessions.items():
+            own = [each for each in said if (each.items[0].session or "") == name]
             further = {item.id: item for each in own for item in each.items}
             turns = sorted((items | further).values(), key=lambda item: (moment(item), item.id))
-            conversation = waiting.get(session, Conversation(session=session, unread=frozenset(), last_us=0))
+            conversation = waiting.get(name, Conversation(session=name, unread=frozenset(), last_us=0))
             _learn(changes, searcher, conversation, turns, own, taken, doors)
     doors.count("ungrounded", len(taken.refused))
     return Lesson(learned=tuple(taken.learned), proposed=tuple(taken.proposed), refused=tuple(taken.refused))
+
+
+def _up_to(through: str, waiting: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """The turns that were read with this one: what was written before it, and at once with it, as it was handed out.
+
+    The ids of what is written at once are in no order.
+    """
+    place = next((nth for nth, item in enumerate(waiting) if item.id == through), None)
+    if place is None:
+        return [item for item in waiting if item.id <= through]
+    last = waiting[place].created_at
+    return [
+        item for nth, item in enumerate(waiting) if item.created_at < last or (nth <= place and item.created_at == last)
+    ]
 
 
 def _said(home: Home, searcher: Searcher, given: Mapping[str, Any]) -> Said | str:
@@ -370,8 +390,10 @@ def _change(
     agent = changes.agent
     # What an agent says turns tell is its own word, however true it is.
     drafts = [drafted(each, [turns[place] for place in each.turns]) for each in resolution.kept]
-    drafts = [each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT) for each in drafts]
-    drafts = [each._replace(attributes={**each.attributes, CLOSELY: True}, confidence=SURE) for each in drafts]
+    drafts = [
+        each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT, confidence=SURE)
+        for each in (each._replace(attributes={**each.attributes, CLOSELY: True}) for each in drafts)
+    ]
     spoken = [each.item for each in searcher.index.read(partial(turns_of, session=conversation.session))]
     gone = [old.id for old, new in corrected if new != old.id]
     page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution, gone)

@@ -304,8 +304,8 @@ class Ended:
 
 
 SILENT = Ended()
-AGAIN = timedelta(days=30)
-"""How long turns that only the rules have read wait for a model or the agent: an old home is not read as a whole."""
+AGAIN = timedelta(days=7)
+"""How long turns that only the rules have read wait for a model: an old home is not read as a whole."""
 Progress = Callable[[int, int], None]
 
 

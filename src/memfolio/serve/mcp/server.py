@@ -110,7 +110,7 @@ def _unread(memory: Memory) -> str:
     """The turns that no agent or model has read and what is known about them, fenced: others wrote them."""
     found = memory.learn()
     turns = [bullet(f"[{each.id}] {each.role}:", each.content) for each in found.turns]
-    known = [bullet(f"[{each.id}]", each.content) for each in found.known]
+    known = [bullet(f"[{each.id}] {each.role}:" if each.role else f"[{each.id}]", each.content) for each in found.known]
     return fenced([heading("Turns"), *turns, *([heading("Known"), *known] if known else [])])
 
 
