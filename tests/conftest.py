@@ -52,6 +52,8 @@ ROOM = 4 << 30
 # the package anew, as pytest would every test.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# As in an environment that is activated: `memfolio` is found by its name.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 gc.disable()  # until everything is loaded
 

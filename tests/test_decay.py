@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memfolio.decay import DAY, DecayInput, Phase, days_until, phase, relevance
 from memfolio.index.maintenance import decay_values, relevance_sql
-from memfolio.index.schema import SCHEMA
+from memfolio.index.schema import schema
 from memfolio.settings import FORMS, Decay
 
 NOW = 1_000 * DAY
@@ -115,7 +115,7 @@ LIVES = st.builds(
 @pytest.fixture(scope="module")
 def tables() -> apsw.Connection:
     connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA)
+    connection.execute(schema())
     return connection
 
 

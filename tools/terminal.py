@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tests.serve.calls import coloured
+from tests.serve.calls import PROGRAM, coloured
 
 FILE = Path(__file__).parent.parent / "docs" / "terminal.svg"
 WIDTH = 96
@@ -76,7 +76,8 @@ def main(file: Path) -> None:
         folder = Path(place).resolve()
         for name in [name for name in os.environ if name.startswith("MEMFOLIO_")]:
             del os.environ[name]
-        os.environ |= {"HOME": str(folder), "MEMFOLIO_CACHE": f"{folder}/.cache/memfolio", "PATH": "/usr/bin:/bin"}
+        path = f"{PROGRAM.parent}:/usr/bin:/bin"
+        os.environ |= {"HOME": str(folder), "MEMFOLIO_CACHE": f"{folder}/.cache/memfolio", "PATH": path}
         os.chdir(folder)
         (folder / "notes").mkdir()
         for name, content in NOTES.items():

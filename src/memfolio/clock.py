@@ -58,7 +58,7 @@ def from_ms(ms: int) -> datetime:
 
 def iso(moment: datetime) -> str:
     """`2026-11-15T14:30:05.123Z`: UTC, milliseconds, sortable as text."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 # Durations in ISO 8601, such as `PT10M` or `P90D`.

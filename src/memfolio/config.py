@@ -15,7 +15,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,20 @@ _PLAIN = {key.name for key in KEYS if "." not in key.name}
 _PLACE = ("store", "database_url", "database_user", "database_folder", "audience")
 """What says where a home is, as its folder does, and not how it is: arguments and `MEMFOLIO_…`, no settings."""
 
+ASKED = "MEMFOLIO_ASKED"
+"""Set for a host's program that memfolio itself asks: hooks keep silent inside it, and it is not asked again."""
+
+# Made once for all homes that a process opens.
+_DEFAULTS = {key.field: key.default for key in KEYS}
+_IN_FILE = {key.name: key for key in KEYS if key.in_file}
+_VARIABLES = {key.variable: key for key in KEYS if key.in_environment}
+_ARGUMENTS = {key.field: key for key in KEYS if key.in_environment}
+_OTHER_VARIABLES = {"MEMFOLIO_HOME", ASKED, *map(variable_of, _PLACE)}
+_RETIRED_VARIABLES = frozenset(map(variable_of, RETIRED))
+_SECTION_FIELDS = {
+    section: {each.name: f"{section}_{each.name}" for each in fields(table)} for section, table in SECTIONS.items()
+}
+
 _ALIKE = 0.9
 """How alike a variable must be to one of ours to be taken for a slip: others may begin with MEMFOLIO_ too."""
 
@@ -80,10 +94,6 @@ def pager() -> tuple[str | None, dict[str, str]]:
     import shutil  # takes longer than all else here, and is rarely needed
 
     return os.environ.get("PAGER", shutil.which("less")), {"LESS": "-FRX", **os.environ}
-
-
-ASKED = "MEMFOLIO_ASKED"
-"""Set for a host's program that memfolio itself asks: hooks keep silent inside it, and it is not asked again."""
 
 
 def is_asked_by_us() -> bool:
@@ -119,7 +129,7 @@ def load_config(
     overrides = overrides or {}
     place = _place(environ, overrides)
     given = around.values | _from_arguments({name: overrides[name] for name in overrides if name not in _PLACE})
-    values: dict[str, Any] = {key.field: key.default for key in KEYS} | written.values | given
+    values: dict[str, Any] = _DEFAULTS | written.values | given
     # A key that people have for a provider goes to no address but the provider's own.
     for door, variables in (("embedding", KEY_VARIABLES), ("model", MODEL_VARIABLES)):
         values[f"{door}_url_is_own"] = f"{door}_url" in given or not values[f"{door}_url"]
@@ -130,7 +140,7 @@ def load_config(
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache = values.pop("machine"), values.pop("cache")
-    sections = {section: table(**_taken(values, f"{section}_")) for section, table in SECTIONS.items()}
+    sections = {section: table(**_taken(values, _SECTION_FIELDS[section])) for section, table in SECTIONS.items()}
     _check_order(sections["decay"])
     return Config(
         home=root,
@@ -161,10 +171,9 @@ def again(config: Config, **given: str | None) -> Config:
     return load_config(config.home, overrides=kept | {name: each for name, each in given.items() if each is not None})
 
 
-def _taken(values: dict[str, Any], prefix: str) -> dict[str, Any]:
+def _taken(values: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The values of one section by their own names, taken out of all values."""
-    names = [name for name in values if name.startswith(prefix)]
-    return {name.removeprefix(prefix): values.pop(name) for name in names}
+    return {own: values.pop(name) for own, name in names.items() if name in values}
 
 
 def _check_order(decay: Decay) -> None:
@@ -193,20 +202,19 @@ def _from_file(path: Path, text: str | None) -> _Given:
             f"{path.parent} was written by a newer memfolio: format {_show(version)}, this one reads up to {FORMAT}",
             hint="upgrade memfolio, or open the home where the newer one is installed",
         )
-    known = {key.name: key for key in KEYS if key.in_file}
     found = _Given()
     for name, value in _flatten(table, path):
-        if key := known.get(name):
+        if key := _IN_FILE.get(name):
             found.values[key.field] = _valid(key, value, f"{path}{_line_of(name, text)}: {name}")
         elif name in RETIRED:
             found.retired.append(name)
         # An unknown key elsewhere opens; here it might be a misspelt protection.
         elif name.partition(".")[0] in _PROTECTING:
             what = f"{path}{_line_of(name, text)}: unknown key {_show(name)}"
-            raise ConfigError(what, hint=_instead(name, known))
+            raise ConfigError(what, hint=_instead(name, _IN_FILE))
         elif len(found.problems) < MOST:
             what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
-            found.problems.append((what, _instead(name, known)))
+            found.problems.append((what, _instead(name, _IN_FILE)))
     return found
 
 
@@ -227,16 +235,13 @@ def _line_of(name: str, text: str) -> str:
 
 def _from_environment(environ: Mapping[str, str]) -> _Given:
     """Settings from `MEMFOLIO_…`; empty variables count as unset, and what is like none of ours is for others."""
-    known = {key.variable: key for key in KEYS if key.in_environment}
-    retired = set(map(variable_of, RETIRED))
-    ours = {"MEMFOLIO_HOME", ASKED, *map(variable_of, _PLACE)}
     found = _Given()
     for name in sorted(name for name, text in environ.items() if text and name.startswith("MEMFOLIO_")):
-        if key := known.get(name):
+        if key := _VARIABLES.get(name):
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
-        elif name in retired:
+        elif name in _RETIRED_VARIABLES:
             found.retired.append(name)
-        elif name not in ours and (nearest := _nearest(name, known, _ALIKE)):
+        elif name not in _OTHER_VARIABLES and (nearest := _nearest(name, _VARIABLES, _ALIKE)):
             found.problems.append((f"unknown environment variable {_show(name)}", f"did you mean {nearest}?"))
     return found
 
@@ -246,17 +251,16 @@ def _usual_key(environ: Mapping[str, str], values: Mapping[str, Any], door: str,
     variable = variables.get(values[f"{door}_provider"])
     if variable is None or values[f"{door}_url"]:
         return ""
-    key = next(key for key in KEYS if key.name == f"{door}.key")
+    key = _ARGUMENTS[f"{door}_key"]
     return str(_valid(key, environ.get(variable, ""), f"environment variable {variable}"))
 
 
 def _from_arguments(overrides: Mapping[str, object]) -> dict[str, object]:
-    known = {key.field: key for key in KEYS if key.in_environment}
     found: dict[str, object] = {}
     for name, value in overrides.items():
-        key = known.get(name)
+        key = _ARGUMENTS.get(name)
         if key is None:
-            raise ConfigError(f"unknown argument {_show(name)}", hint=_instead(name, known))
+            raise ConfigError(f"unknown argument {_show(name)}", hint=_instead(name, _ARGUMENTS))
         if value is not None:
             error = AgentIdError if name == "agent" else ConfigError
             found[name] = _valid(key, value, f"argument {name}", error=error)

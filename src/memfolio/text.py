@@ -32,8 +32,10 @@ _UNSPACED = (
 )
 _LONG_WORD_CHARACTER = re.compile(f"[{_LONG_WORDS}]")
 _CHARACTER = r"[^\x00-/:-@\[-`{-\x7f\s]"
-_WORDS = re.compile(rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|[Qq]u)(?='{_CHARACTER}))|{_CHARACTER}+")
-"""A word, or as its first group the small part of `Alex's` or `l'eau`."""
+_WORDS = re.compile(
+    rf"((?<=')(?i:s|t|ll|ve|re|m|d)(?!{_CHARACTER})|(?:[A-Za-z]|[Qq]u)(?='{_CHARACTER}))|({_CHARACTER}+)"
+)
+"""As its second group a word, or as its first one the small part of `Alex's` or `l'eau`."""
 
 _LETTERS = dict(
     zip("ßẞæÆœŒøØłŁđĐı’ʼёЁأإآىة", "ss SS ae AE oe OE o O l L d D i ' ' е Е ا ا ا ي ه".split(), strict=True),
@@ -80,38 +82,6 @@ _ARTICLES = ("", "ال", "وال", "بال", "لل")
 _SENTENCE_END = re.compile(r"(?<=[.!?…;])[\"')]*\s+|(?<=[。！？])|\n+")
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Ltd|Co|vs|etc|e\.g|i\.e|approx|No|[A-Z])\.$")
 
-# Negations stay (not, no, never, nicht, kein, pas, sans, sin, não, senza, не, без): they decide which memory answers.
-# So does what means something in another of these languages or in shop talk: die, war, son, come, comment, ai, os, ci.
-FUNCTION_WORDS = frozenset(
-    """
-    a about am an and any are as at be been being but by can could did do does doing for from had has have having he
-    her here hers him his how i if in into is it its just let me my of on or our ours please shall she should so
-    some such tell than that the their theirs them then there these they this those to too us very was we were what
-    when where which while who whom whose why will with would you your yours
-    aber als am auch auf aus bei bis da dann das dass dem der des dich doch du ein eine einem einen einer eines er
-    es für haben hatte ich ihm ihn ihr im ist ja kann können mein meine mich mir mit nach noch nur oder schon sein
-    seine sich sie sind über um und uns unser unter vom von vor wann waren warum was welche welcher wenn wer werden
-    wie wir wird wo würde zu zum zur
-    au aussi aux avec ce cela ces cet cette comme dans de des du elle elles en est et eux il ils je la le les leur
-    leurs lui ma mais mes moi nos notre nous où par quand que quel quelle quelles quels qui quoi sa se ses sont sur
-    ta te tes toi tu un une vos votre vous été être avoir fait
-    al como con cual cuando cuándo cuál cómo de del desde donde dónde el ella ellos en entre eran es esa ese eso
-    esta estaba este esto está están fue ha han hasta la las le les lo los me mi mis muy nos o para pero por porque
-    qué quien quién se ser si sobre su sus también te tu tus un una unas unos y ya yo
-    ao aos as às com da das de dele dela do dos e ela elas ele eles em essa esse esta este eu foi foram isso isto já
-    mais mas me meu meus minha na nas nos numa onde ou para pela pelo por qual quando que quem são se seu sua também
-    tem uma você vocês é à
-    agli alla alle anche che chi coi con cosa cui da dai dal dalla degli dei del della delle di e è gli ha hanno ho
-    i il in la le lei li lo loro lui ma mi mio mia nei nel nella noi o perché più quale quali quando quella quello
-    questa questo si sono su sua sul sulla suo tra tu tuo un una voi
-    а бы был была были было в вам вас весь во вот все всё вы где да для до его ее её если есть еще ещё же за и из
-    или им их к как какая какие каких каким какими какого какое какой каком какому какую кто когда которая которые
-    который ли меня мне мной может мой моя мы на над нас наш него нее неё ней нем ним них но о об он она они оно от
-    по под почему при с сам свой себя со так такой там тебя то тогда того тоже только том ты у уже чего чем что
-    чтобы эта эти это этот я
-    """.split()
-)
-
 
 def packaged_text(path: str) -> str:
     """A text that comes with the package, by its path in it."""
@@ -121,6 +91,12 @@ def packaged_text(path: str) -> str:
 def packaged_table(path: str) -> dict[str, Any]:
     """A file of TOML that comes with the package."""
     return tomllib.loads(packaged_text(path))
+
+
+FUNCTION_WORDS = frozenset(
+    word for words in packaged_table("data/function_words.toml").values() for word in words.split()
+)
+"""Words of questions that tell nothing, in several languages."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -154,6 +130,17 @@ def shown(value: object) -> str:
 def printable(text: str) -> str:
     """A text on one line, without characters that cannot be printed."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def single_line(text: str) -> str:
+    """A text with one blank wherever it has blanks and line breaks."""
+    return " ".join(text.split())
+
+
+def joined(words: Iterable[object]) -> str:
+    """Words as people say them: 3, 5 and 7."""
+    *first, last = [str(word) for word in words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def clip(text: str, length: int) -> str:
@@ -320,10 +307,9 @@ def _pieces_of_scripts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    for match in _WORDS.finditer(text):
-        word = match[0]
-        if word.isalnum() or _can_be_found(word):
-            yield word[:MAX_TERM], match.lastindex is not None
+    for part, word in dict.fromkeys(_WORDS.findall(text)):
+        if part or word.isalnum() or _can_be_found(word):
+            yield part or word[:MAX_TERM], bool(part)
 
 
 def _side_by_side(chunk: str) -> Iterator[list[str]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memfolio.graph.graph import GraphStep, Ties, neighbours, path
 from memfolio.index.graph import EntityRelation, ties_of
-from memfolio.index.schema import SCHEMA
+from memfolio.index.schema import schema
 from tests.graph.world import World, relation
 
 
@@ -88,7 +88,7 @@ def test_the_direction_of_each_relation_is_shown(world: World) -> None:
 @pytest.mark.parametrize("count", [100_000])
 def test_a_way_through_many_relations_is_found_at_once(tmp_path: Path, count: int) -> None:
     connection = apsw.Connection(str(tmp_path / "many.db"))
-    connection.execute(SCHEMA)
+    connection.execute(schema())
     chance = random.Random(7)
     rows = [(f"person--{chance.randrange(20_000)}", f"person--{chance.randrange(20_000)}") for _ in range(count)]
     sql = "INSERT INTO edges (type, source, target, predicate, file, ordinal) VALUES ('relation', ?, ?, 'knows', 1, -2)"

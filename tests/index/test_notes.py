@@ -125,6 +125,47 @@ def test_day_is_read_item_by_item_and_a_list_of_words_elsewhere_is_one_block() -
     assert flour.heading == ("Pancakes", "Ingredients:")
 
 
+SOUP = "Bring the stock to the boil, then add the cod."
+
+
+@pytest.mark.parametrize("title", ["Fish soup", "**Fish soup**", "Fish soup\n========="])
+def test_title_without_a_mark_stands_with_what_is_below_it_and_is_above_the_rest(title: str) -> None:
+    first, second, third = read("food.md", f"{title}\n\n{SOUP}\n\nServe it hot.\n\n## Waffles\n\nMix flour.\n")
+    assert first.item.content == f"{title.splitlines()[0]}\n\n{SOUP}"
+    assert second.heading == ("food", "Fish soup")
+    assert third.heading == ("food", "Waffles")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Alex likes tea\n\nSam likes coffee\n\nKim likes milk\n", "Alex likes tea\n\nSam likes coffee"),
+        ("Alex likes tea.\n\nSam likes coffee.\n", "Alex likes tea."),
+        ("- Call Marta\n\nThe harbour is closed on Mondays.\n", "Call Marta"),
+        ("Fish soup\n\n# Waffles\n\nMix flour and eggs.\n", "Fish soup"),
+        ("Fish soup ^soup\n\nBring it to the boil.\n", "Fish soup"),
+    ],
+)
+def test_what_a_note_tells_in_its_first_line_is_told_of_nothing_else(text: str, first: str) -> None:
+    found = read("food.md", text)
+    assert found[0].item.content == first
+    assert all(each.heading in (("food",), ("food", "Waffles")) for each in found)
+
+
+def test_lines_of_a_day_stand_for_themselves() -> None:
+    assert read("2026-11-15.md", "Water plants\n\nMarta came.\n")[0].item.content == "Water plants"
+
+
+def test_what_is_below_a_title_is_told_with_it(home: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "recipes"
+    notes.mkdir()
+    notes_in(notes, {"food.md": f"Fish soup\n\n{SOUP}\n\nServe it hot.\n"})
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        assert SOUP in memory.recall("fish soup")[0].memory.content
+        assert SOUP in (memory.context("How do I make fish soup?") or "")
+
+
 @pytest.mark.parametrize("name", ["Release.md", "2026-11-03.md"])
 def test_numbered_list_is_one_block_in_its_order_however_long_its_items_are(name: str) -> None:
     steps = [f"{nth}. {what} and wait until everything about that is green again" for nth, what in enumerate("abc", 1)]
@@ -187,6 +228,24 @@ def test_notes_are_found_by_words_tags_entities_and_in_a_context(memory: Memory,
     explained = memory.explain(hit.memory.id)
     assert explained.places == (str(vault / "people/Alex Kim.md"),)
     assert [each.notes for each in memory.notes.folders()] == [2]
+
+
+@pytest.mark.parametrize("question", ["What do I have to do today?", "what happened today?"])
+def test_question_for_a_day_finds_notes_that_tell_it_and_none_that_were_only_copied_on_it(
+    home: Path, tmp_path: Path, question: str
+) -> None:
+    notes = tmp_path / "cloned"
+    notes.mkdir()
+    (notes / "Bread.md").write_text("# Bread\n\nBake at 240 degrees for 40 minutes.\n")
+    (notes / "Router.md").write_text("The sticker with the password is below.\n")
+    with Memory.open(home, background=False, speaker="owner") as memory:
+        memory.notes.watch(notes)
+        assert not memory.recall(question).fits
+    today = datetime.now(UTC).date()
+    (notes / f"{today}.md").write_text("Water the plants.\n")
+    (notes / "Dentist.md").write_text(f"---\ndate: {today}\n---\nDentist at 15:00.\n")
+    with Memory.open(home, background=False) as memory:
+        assert {hit.memory.content for hit in memory.recall(question)} == {"Water the plants.", "Dentist at 15:00."}
 
 
 def test_note_belongs_to_no_project_and_to_nobody_in_particular(memory: Memory) -> None:

@@ -21,7 +21,7 @@ from memfolio.clock import SettableClock
 from memfolio.index.database import get_meta
 from memfolio.index.fact_write import DERIVED
 from memfolio.index.index import Index
-from memfolio.index.schema import SCHEMA
+from memfolio.index.schema import schema
 from memfolio.knowledge import engine
 from memfolio.knowledge.engine import Derivation, derive
 from memfolio.knowledge.join import BEGINNING, END, Atom, Triple
@@ -104,7 +104,7 @@ def test_maintaining_the_index_equals_drawing_anew(
 ) -> None:
     atoms, rounds = history
     with closing(apsw.Connection(":memory:")) as connection:
-        connection.execute(SCHEMA)
+        connection.execute(schema())
         table = Table(connection)
         for atom in atoms:
             table.put(atom.triple, atom.confidence, atom[5:])
@@ -123,7 +123,7 @@ def test_maintaining_the_index_equals_drawing_anew(
 @pytest.fixture
 def connection() -> Iterator[apsw.Connection]:
     with closing(apsw.Connection(":memory:")) as connection:
-        connection.execute(SCHEMA)
+        connection.execute(schema())
         yield connection
 
 

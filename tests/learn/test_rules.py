@@ -146,6 +146,8 @@ He said "I live in Rome" to me.
 Write me a poem about Berlin.
 Please make it shorter.
 Don't worry about it.
+Swimming isn't working out, so I go Fridays at 7 now.
+We go every morning.
 I love it!
 I like that.
 I'm tired.

@@ -206,6 +206,9 @@ def test_hours_are_counted_through_a_change_of_clocks() -> None:
     [
         ("now", NOW, NOW),
         ("2h ago", NOW - timedelta(hours=2), NOW - timedelta(hours=2)),
+        ("2h", NOW - timedelta(hours=2), NOW - timedelta(hours=2)),
+        ("7d", NOW - timedelta(days=7), NOW - timedelta(days=7)),
+        ("2 weeks", NOW - timedelta(weeks=2), NOW - timedelta(weeks=2)),
         ("1 day ago", NOW - timedelta(days=1), NOW - timedelta(days=1)),
         ("3 months ago", datetime(2026, 8, 15, 13, 30, tzinfo=UTC), datetime(2026, 8, 15, 13, 30, tzinfo=UTC)),
         ("2026-03-01T12:00", datetime(2026, 3, 1, 12, tzinfo=BERLIN), datetime(2026, 3, 1, 12, tzinfo=BERLIN)),
@@ -215,6 +218,7 @@ def test_hours_are_counted_through_a_change_of_clocks() -> None:
             datetime(2026, 11, 2, tzinfo=BERLIN),
             datetime(2026, 11, 9, tzinfo=BERLIN) - timedelta(microseconds=1),
         ),
+        ("1234567d", None, None),
         ("2026-03-01T25:00", None, None),
         ("999999 weeks ago", None, None),
         ("nonsense", None, None),

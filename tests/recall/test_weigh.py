@@ -20,7 +20,7 @@ WEIGHTS = Ranking()
 def turn(
     row: int, *, session: str | None = None, role: str | None = None, at: datetime = NOON, kind: str = "episodic"
 ) -> TurnColumns:
-    return TurnColumns(row, f"M-{row}", session, role, to_us(at), 1, kind, "conversation", None)
+    return TurnColumns(row, f"M-{row}", session, role, to_us(at), to_us(at), 1, kind, "conversation", None)
 
 
 def weighed(candidates: Candidates, text: str = "tea", speakers: tuple[str, ...] = ()) -> Weighing:

@@ -448,6 +448,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("30 minutes ago", datetime(2026, 11, 15, 14, 0, tzinfo=UTC)),
         ("1 day ago", datetime(2026, 11, 14, 14, 30, tzinfo=UTC)),
         ("2 weeks ago", datetime(2026, 11, 1, 14, 30, tzinfo=UTC)),
+        ("2w", datetime(2026, 11, 1, 14, 30, tzinfo=UTC)),
         ("999999 weeks ago", None),
         ("20261115", None),
         ("2026-13-01", None),

@@ -160,6 +160,27 @@ def test_init_without_a_terminal_says_which_hosts_could_be_connected(user: Path,
     assert "Found" not in cli("init")
 
 
+@pytest.mark.parametrize("called", ["bin/memfolio", [sys.executable, "-m", "memfolio"]])
+def test_init_and_hints_name_the_command_as_it_was_called_where_the_shell_does_not_find_it(
+    user: Path, monkeypatch: pytest.MonkeyPatch, called: str | list[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    (user / "bin").symlink_to(PROGRAM.parent)
+    command = [called] if isinstance(called, str) else called
+
+    def said(*args: str) -> str:
+        done = subprocess.run([*command, *args], cwd=user, capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout + done.stderr
+
+    assert f"  `{' '.join(command)} init` makes one" in said("recall", "tea")
+    assert f"Next: `{' '.join(command)} remember " in said("init", "--owner", "Alex", "--host", "none")
+    (user / "found").mkdir()
+    (user / "found" / "memfolio").symlink_to(PROGRAM)
+    monkeypatch.setenv("PATH", f"{user / 'found'}:/usr/bin:/bin")
+    if isinstance(called, str):
+        assert "Next: `memfolio remember " in said("init", "--owner", "Alex", "--host", "none")
+
+
 def test_dry_run_says_what_would_be_kept_and_keeps_nothing(user: Path, cli: Run) -> None:
     before = sorted(user.rglob("*"))
     said = cli("init", "--dry-run", "--host", "codex", "--owner", "Alex")

@@ -172,12 +172,14 @@ def said_by_user(text: str) -> Any:
     return {"role": "user", "content": text}
 
 
-def test_status_and_doctor_show_a_pause(filled: Path, cli: Run, cli_json: RunJson) -> None:
+def test_status_changed_and_doctor_show_a_pause(filled: Path, cli: Run, cli_json: RunJson) -> None:
     cli("pause", "--for", "2h")
-    assert "Paused: no conversation is recorded until" in cli("status")
+    for command in ("status", "changed"):
+        assert "Paused: no conversation is recorded until" in cli(command)
     assert [each for each in cli_json("doctor")["findings"] if "pause" in each.values()]
     assert cli_json("pause", "--off")["paused"] == []
-    assert "Paused" not in cli("status")
+    assert "Paused" not in cli("status") + cli("changed")
+    assert cli("changed", "--since", "7d") == cli("changed", "--since", "7 days ago") == cli("changed", "7d")
 
 
 def test_pause_names_its_home_and_how_to_end_that_one_alone(filled: Path, cli: Run, tmp_path: Path) -> None:

@@ -78,12 +78,12 @@ def becomes(owner: object, name: str, broken: Any) -> Plant:
     return lambda patch: patch.setattr(owner, name, broken)
 
 
-def appends_without_sync(self: Disk, fd: int, data: bytes, *, sync: bool) -> Stamp:
+def appends_without_sync(self: Disk, fd: int, data: bytes, *, sync: bool, before: int | None = None) -> Stamp:
     self.write_all(fd, data)
     return self.stamp_of(fd)
 
 
-def appends_and_ignores_errors(self: Disk, fd: int, data: bytes, *, sync: bool) -> Stamp:
+def appends_and_ignores_errors(self: Disk, fd: int, data: bytes, *, sync: bool, before: int | None = None) -> Stamp:
     with suppress(OSError):
         self.write_all(fd, data)
     return self.stamp_of(fd)

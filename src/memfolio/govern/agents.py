@@ -33,7 +33,7 @@ from memfolio.policy import Deed, Policy, Role, Verdict
 from memfolio.recall.hit import Hits
 from memfolio.recall.query import Query
 from memfolio.recall.searcher import Searcher
-from memfolio.text import packaged_table
+from memfolio.text import joined, packaged_table
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.agents import EVERYBODY, PROPOSES, AgentSettings, agent_file, read_agent, written
 from memfolio.vault.change import Change, PutPage, UndoResult
@@ -89,7 +89,7 @@ def _scopes(settings: AgentSettings) -> str:
         return "the memory of every agent of this home, and what all share"
     others = [f"`{each}`" for each in settings.reads if each not in (SHARED, settings.agent)]
     shared = ["what all agents share"] if SHARED in settings.reads else []
-    return _joined(["your own memory", *([f"that of {_joined(others)}"] if others else []), *shared])
+    return joined(["your own memory", *([f"that of {joined(others)}"] if others else []), *shared])
 
 
 def _deeds(words: Mapping[str, Any], policy: Policy, role: Role) -> str:
@@ -100,10 +100,6 @@ def _deeds(words: Mapping[str, Any], policy: Policy, role: Role) -> str:
     return "\n".join(
         f"- {words['verdicts'][verdict]}: {', '.join(names)}." for verdict, names in found.items() if names
     )
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 # Renaming an agent: its whole folder under another name, with every id that depends on whose it is.

@@ -644,10 +644,11 @@ def once_for_agents(remember: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(remember)
     def call(*args: P.args, **given: P.kwargs) -> R:
-        memory, arguments = cast(Any, args[0]), dict(given)
-        text = args[1] if len(args) > 1 else arguments.pop("text", None)
-        if arguments.pop("key", None) is not None or text is None or not memory.gate.acts_as_agent:
+        memory = cast(Any, args[0])
+        text = args[1] if len(args) > 1 else given.get("text")
+        if given.get("key") is not None or text is None or not memory.gate.acts_as_agent:
             return remember(*args, **given)
+        arguments = {name: value for name, value in given.items() if name not in ("text", "key")}
         return cast(R, _once(memory, partial(cast(Any, remember), memory), cast(str, text), arguments))
 
     return call

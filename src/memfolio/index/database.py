@@ -20,7 +20,7 @@ import apsw
 
 from memfolio.errors import IndexBusyError, IndexDamagedError, IndexUnavailableError, InputError
 from memfolio.index.rows import ReadingConnection
-from memfolio.index.schema import APPLICATION, SCHEMA, VERSION
+from memfolio.index.schema import APPLICATION, VERSION, schema
 from memfolio.index.search import register
 from memfolio.vault.journal import Head
 
@@ -512,7 +512,7 @@ def _checkpoint(connection: apsw.Connection) -> None:
 def _create_tables(connection: apsw.Connection) -> None:
     connection.pragma("application_id", APPLICATION)
     connection.pragma("user_version", VERSION)
-    connection.execute(SCHEMA)
+    connection.execute(schema())
 
 
 def _sync(path: Path) -> None:

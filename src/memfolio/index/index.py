@@ -8,8 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -278,12 +277,14 @@ class FileIndexer:
 def _joined(records: Iterable[Record]) -> Iterator[Record]:
     """The same changes, with what was appended to one file by one after the other as one change."""
     for _, group in groupby(records, _company):
-        first, *others = group
-        for other in others:
-            data = (first.writes[0].data or b"") + (other.writes[0].data or b"")
-            write = replace(other.writes[0], start=first.writes[0].start, data=data)
-            first = replace(other, writes=(write,), items=first.items + other.items)
-        yield first
+        each = list(group)
+        last = each[-1]
+        if len(each) == 1:
+            yield last
+            continue
+        data = b"".join(record.writes[0].data or b"" for record in each)
+        write = last.writes[0]._replace(start=each[0].writes[0].start, data=data)
+        yield last._replace(writes=(write,), items=tuple(chain.from_iterable(record.items for record in each)))
 
 
 def _company(record: Record) -> object:
@@ -455,7 +456,8 @@ class Index:
         """
         if len(self._unfiled) >= FEW_UNFILED:
             self._file_noted()
-        if self._is_followed(with_notes=False):
+        # Whether the file is still the one that is open is looked at by whoever asks it.
+        if self._is_noting():
             return
         with self._lock, suppress(SearchIndexError):
             if self._is_easy():
@@ -532,16 +534,14 @@ class Index:
             self._build(progress)
         return self.read(lambda db: number(db, "SELECT count(*) FROM files"))
 
-    def _is_followed(self, *, with_notes: bool = True) -> bool:
+    def _is_followed(self) -> bool:
         database = self._database
-        return (
-            database is not None
-            and not self._is_behind
-            and not (with_notes and self.notes.is_behind)
-            and self._epoch == self._vault.epoch
-            and database.is_current()
-            and not self._is_time_to_retry()
-        )
+        return database is not None and not self.notes.is_behind and self._is_noting() and database.is_current()
+
+    def _is_noting(self) -> bool:
+        """Whether an index is open that lacks nothing but the changes that are noted, and notes outside of the home."""
+        is_in_step = self._database is not None and not self._is_behind and self._epoch == self._vault.epoch
+        return is_in_step and not self._is_time_to_retry()
 
     def _is_time_to_retry(self) -> bool:
         """Whether files that could not be read are to be tried again."""

@@ -37,6 +37,8 @@ from memfolio.vault.sections import sections_of
 
 SHORT = 40
 """A list whose items are all shorter, in characters, is one block, such as a list of ingredients."""
+NAMES = 2
+"""Words up to which a line only names something."""
 MANY_WORDS = 5
 """A text of this many words is identified by them in any note; a shorter one only in its own."""
 NOTE, REFERS = "note", "refers_to"
@@ -167,7 +169,29 @@ def _blocks(text: str, *, joins_lists: bool) -> list[NoteBlock]:
         elif block.name and found:  # behind a list or a table, an id has a line to itself
             found[-1] = found[-1]._replace(name=block.name)
         found += _nested(block, said)
-    return found
+    return _with_title(body.text, found) if joins_lists else found
+
+
+def _with_title(text: str, blocks: list[NoteBlock]) -> list[NoteBlock]:
+    """The blocks of a note whose first line is a title without the mark of one: it stands with what is below it.
+
+    Where it only names something, as `Fish soup` does, it is also above what comes next, up to a heading.
+    """
+    if len(blocks) < 2 or not _begins_with_title(text, blocks[0]) or blocks[1].heading:
+        return blocks
+    title, first, *rest = blocks
+    first = first._replace(text=f"{title.text}\n\n{first.text}", line=title.line)
+    is_name = len(title.text.split()) <= NAMES
+    below = list(takewhile(lambda block: not block.heading, rest)) if is_name else []
+    heading = (title.text.strip("*_"),)
+    return [first, *(block._replace(heading=heading) for block in below), *rest[len(below) :]]
+
+
+def _begins_with_title(text: str, first: NoteBlock) -> bool:
+    """Whether a text begins with a short line, which is no item of a list, ends no sentence and has no id."""
+    said = first.text
+    is_line = text.lstrip().startswith(said) and "\n" not in said and len(said) < SHORT
+    return is_line and said.strip("*_")[-1:].isalnum() and not (first.name or _PROPERTY.match(said))
 
 
 def _grouped(

@@ -222,6 +222,8 @@ class Filter:
     """What is out of sight in this one way, of `ARCHIVED`, `SUPERSEDED` and `QUARANTINED`; nothing else passes."""
     forms: tuple[str, ...] = ()
     """The form in its file: a memory, a passage of a page, a fact."""
+    dated: bool = False
+    """Whether notes that tell no date are left out: that of their file may be the day on which it was copied."""
     level: str | None = None
     """One of `LEVELS`."""
     originals: bool = False
@@ -298,6 +300,8 @@ class Filter:
         yield from self._timed()
 
     def _timed(self) -> Iterator[Condition]:
+        if self.dated:
+            yield "m.source <> 'note' OR m.kind <> 'semantic' OR m.happened_at <> m.created_at", ()
         if self.since is not None:
             yield "m.happened_at >= ?", (to_us(self.since),)
         if self.until is not None:
@@ -340,12 +344,18 @@ class TurnColumns(NamedTuple):
     session: str | None
     role: str | None
     happened_at: int
+    created_at: int
     file: int
     kind: str
     source: str
     superseded_by: str | None
     text: str = ""
     """The first `BEGINNING` characters."""
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether its time is its own, as `Filter.dated` asks."""
+        return self.source != "note" or self.kind != Kind.SEMANTIC or self.happened_at != self.created_at
 
 
 _TURN = f"{selected(TurnColumns._fields[:-1])}, substr(m.content, 1, {BEGINNING})"

@@ -26,6 +26,7 @@ from memfolio.knowledge.join import (
     substitute,
 )
 from memfolio.knowledge.rule import Comparison, Condition, Rule, render, render_part
+from memfolio.text import single_line
 from memfolio.types import frozen
 
 WAYS = 5
@@ -279,7 +280,7 @@ def _mermaid_lines(node: ProofNode, numbers: Iterator[int], above: str) -> Itera
 
 def sentence(triple: Triple) -> str:
     """A triple on one line."""
-    return " ".join(" ".join(triple).split())
+    return single_line(" ".join(triple))
 
 
 def _label(*lines: str) -> str:
@@ -288,6 +289,6 @@ def _label(*lines: str) -> str:
 
 def mermaid_text(text: str) -> str:
     """A text on one line, not too long, in which nothing can be taken for Mermaid's own signs."""
-    line = " ".join(text.split())
+    line = single_line(text)
     cut = line if len(line) <= LABEL else f"{line[:LABEL]}…"
     return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", cut)

@@ -24,7 +24,7 @@ from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded, occurs
 from memfolio.recall.query import Query, check_number
 from memfolio.recall.searcher import Searcher
-from memfolio.text import counted, packaged_text, terms
+from memfolio.text import counted, packaged_text, single_line, terms
 from memfolio.types import Attribution, MemoryItem, Origin, frozen
 from memfolio.vault.vault import Vault
 
@@ -344,15 +344,17 @@ def hypothesise(
 
 
 def _by_model(premise: str, known: Sequence[Fact], model: Model, limit: int) -> Iterator[GuessedFact]:
-    material = "\n".join([f"premise: {_line(premise)}", *(f"[{each.id}] {_line(str(each))}" for each in known)])
+    material = "\n".join(
+        [f"premise: {single_line(premise)}", *(f"[{each.id}] {single_line(str(each))}" for each in known)]
+    )
     answer = model.ask(TASK.format(limit=limit), material, Guesses)
     by_id = {each.id: each for each in known}
     for guess in answer.hypotheses:
-        triple = _line(guess.subject), guess.predicate.strip(), _line(guess.object)
+        triple = single_line(guess.subject), guess.predicate.strip(), single_line(guess.object)
         # A model may make up names: both ends must occur in what it was shown.
         if _is_sound(triple) and is_grounded(f"{triple[0]} {triple[2]}", material):
             supports = [by_id[name] for name in dict.fromkeys(guess.because) if name in by_id]
-            reason = _line(guess.reason)[:LONGEST]
+            reason = single_line(guess.reason)[:LONGEST]
             yield _guess(triple, supports, reason if is_grounded(reason, material) else "", f"model:{model.name}")
 
 
@@ -404,7 +406,3 @@ def _ends(fact: Fact) -> tuple[str, str]:
 def _is_sound(triple: Triple) -> bool:
     is_short = all(0 < len(each) <= LONGEST and not is_variable(each) for each in triple)
     return is_short and len(triple[1].split()) == 1
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

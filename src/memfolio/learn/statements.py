@@ -295,6 +295,8 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
         return None
     if said.who in "sw" and said.verb in words("beginning") | {"have"} and pattern("objectless").fullmatch(said.tail):
         return None
+    if said.verb == "go" and pattern("no_place").fullmatch(said.tail):
+        return None
     if said.who is Who.THING and (pattern("somebodys").match(said.subject) or said.subject.lower() in names("places")):
         return None
     found = None if said.is_bare else being(said) if said.verb == "be" else having(said) or doing(said)

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partialmethod
+from functools import cache, lru_cache, partialmethod
 from typing import Any
 
 from memfolio.arguments import check_known, text_of
@@ -72,7 +72,9 @@ def reminders(
 
     `about` is the current topic or task; times without a zone are in the zone of `now`.
     """
-    said, found = PlainSearch([searchable(about)]) if about else None, list[Reminder]()
+    # Made when an item first asks for it: in most homes none comes up with a topic.
+    said = cache(lambda: PlainSearch([searchable(about)]) if about else None)
+    found = list[Reminder]()
     for item in items:
         reasons = sorted(_reasons(item, now, said, ahead)) if item.status is ItemStatus.ACTIVE else []
         if reasons:
@@ -82,7 +84,7 @@ def reminders(
 
 
 def _reasons(
-    item: MindItem, now: datetime, said: PlainSearch | None, ahead: timedelta
+    item: MindItem, now: datetime, said: Callable[[], PlainSearch | None], ahead: timedelta
 ) -> Iterator[tuple[datetime, str]]:
     deadline = item.deadline
     if deadline and deadline < now:
@@ -93,7 +95,7 @@ def _reasons(
         if at := read_moment(cue, now.tzinfo or UTC):
             if at <= now:
                 yield at, f"its time came {_shown(at, now)}"
-        elif said and (words := topic_words(cue)) and said.best(match_expression(words, all_of=True), 1):
+        elif (words := topic_words(cue)) and (text := said()) and text.best(match_expression(words, all_of=True), 1):
             yield now, f"when: {cue}"
 
 
@@ -163,7 +165,8 @@ class Mind:
             return self._page(kind_of(kind), "")
 
     def _read(self, kind: MindItemKind) -> tuple[str | None, MindPage]:
-        found = self._vault.page(self.path(kind))
+        # Most homes have few of these pages, and to look whether one is there is quicker than to open it.
+        found = self._vault.page(self.path(kind)) if self._vault.glance(self.path(kind)) else None
         # Parsing is dear and pages change seldom: one is kept as long as its hash stays.
         mark, known = found.hash if found else None, self._pages.get(kind.page)
         if known is None or known[0] != mark:

@@ -97,10 +97,12 @@ class Candidates:
 
         def is_answered(row: int) -> bool:
             role = turns[row].role
-            return any(distance == 1 and turns[other].role != role for other, distance in self.near[row])
+            beside = (turns[other] for other, distance in self.near[row] if distance == 1 and other in turns)
+            return any(turn.role != role for turn in beside)
 
-        rows = filter(is_question, filter(turns.__contains__, self.near))
-        return frozenset(row for row in rows if not is_answered(row))
+        # Most are answered, which is seen at once.
+        unanswered = (row for row in self.near if row in turns and not is_answered(row))
+        return frozenset(filter(is_question, unanswered))
 
     def apart(self, rows: Set[int]) -> Candidates:
         """The same, in which these rows say nothing of those around them, nor of their session."""
@@ -164,7 +166,7 @@ def gather(
 def _within(wanted: Filter, start: datetime, end: datetime) -> Filter:
     """The same filter, for what happened in a time."""
     since, until = max(filter(None, (wanted.since, start))), min(filter(None, (wanted.until, end)))
-    return replace(wanted, since=since, until=until)
+    return replace(wanted, since=since, until=until, dated=True)
 
 
 def _by_words(question: Question, sieve: Sieve, breadth: int) -> dict[int, float]:

@@ -14,7 +14,7 @@ from memfolio.arguments import check_string
 from memfolio.errors import MemfolioError
 from memfolio.index.database import Connection
 from memfolio.index.graph import named
-from memfolio.index.lookup import EntityProfile, profiles
+from memfolio.index.lookup import EntityProfile, overview, profiles
 from memfolio.index.read_files import body_text, entity_id
 from memfolio.learn.learned import moment
 from memfolio.recall import query
@@ -543,7 +543,8 @@ class _Composer:
         hits = self._searcher.recall(query, ranking)
         self._degraded.update(dict.fromkeys(hits.degraded))
         shown = [hit for hit in hits if is_shown(hit.memory) and hit.memory.id not in known and not hit.only_asks]
-        shown = [hit for hit in shown if folded(hit.memory.content) != folded(text) and not hit.is_prompt_only][:most]
+        said = folded(text)
+        shown = [hit for hit in shown if folded(hit.memory.content) != said and not hit.is_prompt_only][:most]
         if self._request.situation.is_unknown_speaker(text):  # what is known about others is no answer
             shown = [hit for hit in shown if hit.memory.user is None]
         return shown if self._searcher.fits(shown, ease, ranking.fits) else []
@@ -572,11 +573,14 @@ class _Composer:
 
     def _profiles(self, hits: Sequence[Hit]) -> Iterator[ContextLine]:
         """Yield profiles: of entities in the prompt, of the user, then of entities in the hits."""
+        indexes = [index for index in self._searcher.indexes() if index.read(overview).has_entities]
+        if not indexes:
+            return
         text = f"{self._request.prompt}\n{self._request.situation.user or ''}"
         telling = {term.casefold() for term in terms(text)}
         names = [name for name in names_in(text) if telling & set(name.split())]
         others = [each for hit in hits for each in about(hit)]
-        for index in self._searcher.indexes():
+        for index in indexes:
             meant = index.read(partial(named, names=names))
             for profile in index.read(partial(_profiles, ids=[*meant, *others])):
                 passages = [hit for hit in hits if entity_id(hit.path) == profile.id]

@@ -104,15 +104,10 @@ def _outside_weights() -> tuple[float, ...]:
 
 
 @cache
-def _most_inside() -> tuple[float, float, float, float]:
-    """The highest possible sums of the features that depend on the texts: without `named`, with it, and the same two
-    without those that say by themselves that something is no longer so."""
-
-    def most(*absent: str) -> float:
-        given = (*_OUTSIDE, *absent)
-        return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
-
-    return most("named"), most(), most(*_ENDINGS, "named"), most(*_ENDINGS)
+def _most_inside(*absent: str) -> float:
+    """The highest possible sum of the features that depend on the texts, without some."""
+    given = (*_OUTSIDE, *absent)
+    return math.fsum(weight for name, weight in _weights().items() if weight > 0 and name not in given)
 
 
 def _plain(text: str) -> str:
@@ -293,17 +288,22 @@ def _named(text: str, part: str) -> frozenset[str]:
 
 
 def _things(low: str, signs: Sequence[Span]) -> frozenset[str]:
-    words = ((found[0].removesuffix("'s"), found.start()) for found in _WORD.finditer(low))
-    return frozenset(
-        stem(word)
-        for word, at in words
-        if len(word) > 2 and _is_a_thing(word) and not any(start <= at < end for start, end in signs)
-    )
+    words = ((found[0], found.start()) for found in _WORD.finditer(low))
+    if signs:
+        words = (each for each in words if not any(start <= each[1] < end for start, end in signs))
+    return frozenset(filter(None, (_thing(word) for word, _ in words)))
 
 
 @lru_cache(4 * KEPT)
 def _is(name: str, word: str) -> bool:
     return _pattern(name).fullmatch(word) is not None
+
+
+@lru_cache(4 * KEPT)
+def _thing(word: str) -> str:
+    """The stem of a word that may name a thing, else nothing."""
+    word = word.removesuffix("'s")
+    return stem(word) if len(word) > 2 and _is_a_thing(word) else ""
 
 
 def _is_a_thing(word: str) -> bool:
@@ -451,7 +451,12 @@ class Matter:
             for nth, each in enumerate(said)
             if each.speaker == old.speaker and each.at > old.at and len(each.text) <= STATEMENT
         ]
-        later = [nth for nth in later if self._is_one_matter(old, said[nth])]
+        # Most could not follow with any lead, which is seen sooner than whether they are about one matter.
+        able = [nth for nth in later if self._outline(old, said[nth], min(LEAD, said[nth].near), LEAD)]
+        able = [nth for nth in able if self._is_one_matter(old, said[nth])]
+        if not able:
+            return None
+        later = [nth for nth in later if nth in able or self._is_one_matter(old, said[nth])]
         leads = zip(
             *(_leads([getattr(said[nth], name) for nth in later]) for name in ("near", "likeness")), strict=True
         )
@@ -460,30 +465,12 @@ class Matter:
         return None if new is None or scores[new] <= 0 else new
 
     def _follows(self, old: Said, new: Said, near_lead: float, like_lead: float) -> float:
-        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds.
-
-        Where that cannot be more than nothing, as most often, the rest is not looked at.
-        """
+        """How much speaks for it that a plain statement takes the place of another, as a logarithm of odds."""
+        found = self._outline(old, new, near_lead, like_lead)
+        if found is None:
+            return -math.inf
         before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
-        is_turn = bool(after.signs["changed"] or after.signs["ended"])
-        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
-            return -math.inf
-        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
-        is_named = self._is_named_in(before, after)
-        found: dict[str, float] = {
-            "base": 1.0,
-            "near_lead": near_lead,
-            "like": new.likeness,
-            "like_lead": like_lead,
-            "turn": float(is_turn),
-            "event": float(not is_turn and not is_still),
-            "length": math.log(1 + len(new.text) / 100),
-            "named": float(is_named),
-        }
-        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
-        most = max(0.0, framed) + max(0.0, weights["same_kind"])
-        if most + math.fsum(weights[name] * value for name, value in found.items()) <= -TINY:
-            return -math.inf
+        is_still, is_named = not (found["turn"] or found["event"]), bool(found["named"])
         matter = self._words_in(before) or self._rarity.keys()
         missing, whole = (
             math.fsum(map(self._rarity.__getitem__, some)) for some in (matter - self._words_in(after), matter)
@@ -499,6 +486,28 @@ class Matter:
             **self._about_values(before, after, self._other_values(before, before, after)),
         }
         return math.fsum(weights[name] * value for name, value in found.items() if value)
+
+    def _outline(self, old: Said, new: Said, near_lead: float, like_lead: float) -> dict[str, float] | None:
+        """What is soonest seen of what `_follows` asks; None where the rest cannot bring it above nothing."""
+        before, after, weights = _read(old.text), _read(new.text), _table()["successor"]
+        is_turn = bool(after.signs["changed"] or after.signs["ended"])
+        if new.at[0] - old.at[0] < AT_ONCE and not is_turn:
+            return None
+        is_still = not (is_turn or after.signs["fresh"] or after.signs["event"])
+        found = {
+            "base": 1.0,
+            "near_lead": near_lead,
+            "like": new.likeness,
+            "like_lead": like_lead,
+            "turn": float(is_turn),
+            "event": float(not is_turn and not is_still),
+            "length": math.log(1 + len(new.text) / 100),
+            "named": float(is_turn and self._is_named_in(before, after)),
+        }
+        framed = weights["frame"] + weights["frame_missing"] + weights["frame_still"] * is_still
+        most = max(0.0, framed) + max(0.0, weights["same_kind"])
+        is_possible = most + math.fsum(weights[name] * value for name, value in found.items()) > -TINY
+        return found if is_possible else None
 
     def _differences(self, old: _Passage, new: _Passage, *, is_named: bool) -> dict[str, bool]:
         """By what a statement is seen to be about another thing than one before it, or to add to that."""
@@ -588,13 +597,10 @@ class Matter:
 
     def _may_replace(self, old: Said, new: Said, least: float = 0.0) -> bool:
         """Whether a score above `least` is possible; a bound of it often saves reading the text, which is slow."""
-        outside, weights, most = self._outside(new), _outside_weights(), _most_inside()
-        given = math.fsum(map(mul, weights, outside))
-        # Fitting badly does not count if the old value is named, see `features`.
-        fitting = given - weights[-1] * outside[-1]
-        if max(given + most[0], fitting + most[1]) <= least:
+        given, fitting = self._given(new)
+        if max(given + _most_inside("named"), fitting + _most_inside()) <= least:
             return False
-        unsigned = max(given + most[2], fitting + most[3])
+        unsigned = max(given + _most_inside(*_ENDINGS, "named"), fitting + _most_inside(*_ENDINGS))
         # Who says two things in one breath means both, unless words say that one takes the place of the other.
         if new.at[0] - old.at[0] >= AT_ONCE and unsigned > 0:
             return True
@@ -602,10 +608,28 @@ class Matter:
         return any(signs[name] for name in _ENDINGS)
 
     def score(self, old: Said, new: Said) -> float:
-        """How much speaks for it that the new one replaces the old one, as a logarithm of odds."""
-        weights = _weights()
+        """How much speaks for it that the new one replaces the old one, as a logarithm of odds; 0 if that is not more.
+
+        Where its signs of change cannot bring it there, the rest of a text is not read.
+        """
+        whole, weights = _read(new.text[:READ]), _weights()
+        signs = [name for name in _ENDINGS if whole.signs[name]]
+        # Without any, nothing can be said of a value that is named.
+        absent = [name for name in _ENDINGS if name not in signs] + ([] if signs else ["named"])
+        most = _most_inside("cover", *absent) + weights["cover"] * self._cover(whole)
+        if self._given(new)[bool(signs)] + most <= -TINY:
+            return 0.0
         scores = (math.fsum(weights[name] * x for name, x in each.items()) for each in self.features(old, new))
         return max(scores, default=0.0)
+
+    def _given(self, new: Said) -> tuple[float, float]:
+        """What the features outside the texts add up to, as it is and for a text that names the old value.
+
+        There it does not count that it fits badly, see `features`.
+        """
+        weights, outside = _outside_weights(), self._outside(new)
+        given = math.fsum(map(mul, weights, outside))
+        return given, given - weights[-1] * outside[-1]
 
     def _outside(self, new: Said) -> tuple[float, ...]:
         """The values of the features that do not depend on the texts."""

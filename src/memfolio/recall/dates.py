@@ -5,10 +5,10 @@ Weeks begin on Monday. A month or a day without a year is the last one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
@@ -33,6 +33,8 @@ _AGES = timedelta(days=36525)
 _NO_TIME = (ValueError, OverflowError, KeyError)
 _NEAR = 40
 """Characters before a time in which a word can bear on it."""
+_HOW_LONG = re.compile(r"\d{1,3}(?!\d)")
+"""How `7d` begins, as people write how far back to look; a commit may begin with more digits."""
 _TIMED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d.*")
 _LENGTHS = {unit: timedelta(**{f"{unit}s": 1}) for unit in ("second", "minute", "hour", "day", "week")}
 _LENGTHS["weekend"] = timedelta(weeks=1)
@@ -147,7 +149,8 @@ def moment_of(text: str, now: datetime, zone: tzinfo, *, end: bool) -> datetime 
         if _TIMED.fullmatch(text):
             moment = datetime.fromisoformat(text)
             return moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        if match := pattern("before_ago").fullmatch(text) or pattern("ago").fullmatch(text):
+        match = pattern("before_ago").fullmatch(text) or pattern("ago").fullmatch(text)
+        if match or (_HOW_LONG.match(text) and (match := pattern("ago").fullmatch(f"{text} ago"))):
             return _before(now.astimezone(zone), *_amount(match))
     except _NO_TIME:
         return None
@@ -251,7 +254,8 @@ def _ahead(mention: TimeMention, here: datetime) -> datetime | None:
     return start + _LENGTHS["week"] if here - start <= _LENGTHS["week"] + _DAY else None
 
 
-def _places(text: str, now: datetime, zone: tzinfo, *, is_opened: bool = True) -> list[TimePlace]:
+@lru_cache(4)  # since several things are asked of one question
+def _places(text: str, now: datetime, zone: tzinfo, *, is_opened: bool = True) -> Sequence[TimePlace]:
     """Return every time in the text, the longest if two overlap, with ranges joined."""
     text = normalize("NFC", text[:MAX_TEXT])
     if not _may_tell(text):

@@ -69,7 +69,9 @@ def _lines(text: str) -> Iterator[str]:
 def _safe(line: str) -> str:
     line = line.replace("\t", " ")
     if not (line.isascii() and line.isprintable()):
-        line = "".join(filter(_is_visible, _UNSEEN.sub("", line)))
+        line = _UNSEEN.sub("", line)
+        if not line.isprintable():
+            line = "".join(filter(_is_visible, line))
     line = _AMBIGUOUS.sub("&amp;", line).replace("<", "&lt;")
     return _TEMPLATE.sub(r"(\1)", _CODE_FENCE.sub(lambda run: "'" * len(run[0]), line))
 

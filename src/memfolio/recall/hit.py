@@ -146,9 +146,9 @@ def states_nothing(text: str) -> bool:
     """Whether all sentences of a text, which are short, only ask for something."""
     if len(text) > MOST_ASKED:
         return False
-    said = [part.lower() for part in sentences(pattern("greeting").sub(" ", text))]
-    parts = [part for part in said if not words("polite").issuperset(re.findall(r"\w+", part))]
-    if not parts or not all(map(_is_asking, parts)):
+    said = map(str.lower, sentences(pattern("greeting").sub(" ", text)))
+    asking = (_is_asking(part) for part in said if not words("polite").issuperset(re.findall(r"\w+", part)))
+    if not (next(asking, False) and all(asking)):
         return False
     from memfolio.learn.learned import Turn
     from memfolio.learn.rules import learn

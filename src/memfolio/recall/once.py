@@ -33,7 +33,7 @@ class Sentence(NamedTuple):
 
     def is_told_by(self, other: Sentence) -> bool:
         """Whether another sentence says the same, or the same and more."""
-        if self.no != other.no or not self.keys <= other.keys:
+        if not self.keys <= other.keys or self.no != other.no:
             return False
         if None not in (self.speaker, other.speaker) and self.speaker != other.speaker:
             return False
@@ -82,8 +82,9 @@ class Telling:
         `is_whole` says that all of it was asked for.
         """
         parts = list(_parts(memory))
-        new = [part for part, said in parts if not self._by(said)]
-        tellers = [teller for _, said in parts if (teller := self._by(said))]
+        told = [self._by(said) for _, said in parts]
+        new = [part for (part, _), teller in zip(parts, told, strict=True) if not teller]
+        tellers = list(filter(None, told))
         if not new or (tellers and not is_whole and not any(self.is_asked(part) for part in new)):
             for teller in tellers[:1]:
                 self.sources.setdefault(teller, []).append(memory.id)
@@ -111,7 +112,9 @@ class Telling:
 
     def _by(self, said: Sentence) -> str | None:
         """The memory that tells a sentence already."""
-        return next((teller for other, teller in self.told.items() if said.keys and said.is_told_by(other)), None)
+        if not said.keys:
+            return None
+        return next((teller for other, teller in self.told.items() if said.is_told_by(other)), None)
 
     def is_asked(self, part: str) -> bool:
         """Whether a sentence has a word of the question."""

@@ -56,6 +56,12 @@ def tells(what: str, content: str) -> bool:
 
 
 @lru_cache(KEPT)
+def tells_of_user(content: str) -> bool:
+    """Whether a text contains something about whoever asks."""
+    return pattern("about_user").search(content) is not None
+
+
+@lru_cache(KEPT)
 def _names(content: str) -> frozenset[str]:
     return frozenset(_NAME.findall(content))
 
@@ -108,8 +114,9 @@ def echoes(texts: Mapping[int, str], question: str) -> frozenset[int]:
     """The rows whose texts ask what the question asks, in its words or nearly, or for something else in a few words."""
     asked, most = _stems(question), longest(question)
     # Skips nearly all candidates without a Python-level loop.
-    alike = compress(texts, map(asked.issuperset, map(_opening, texts.values())))
-    return frozenset(row for row in alike if len(texts[row]) <= most and _is_echo(texts[row], asked))
+    short = list(compress(texts, map(most.__ge__, map(len, texts.values()))))
+    alike = compress(short, map(asked.issuperset, map(_opening, map(texts.__getitem__, short))))
+    return frozenset(row for row in alike if _is_echo(texts[row], asked))
 
 
 @lru_cache(2 * KEPT)
@@ -123,20 +130,20 @@ def _opening(text: str) -> frozenset[str]:
 
 def _is_echo(text: str, asked: Set[str]) -> bool:
     # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
-    if not asks(text) and _says_more(text, asked):
+    if _opening(text) and _says_more(text, asked):
         return False
     asking = _asking(text)
     if asking is None:
         return False
     # A single question asks even where it adds a few words; what has other sentences may tell something in them.
-    beyond, common = asking.stems - asked, asking.stems & asked
+    words, common = len(asking.stems), len(asking.stems & asked)
     if not asking.is_question:
-        return not beyond
+        return words == common
     if not common:
-        return len(beyond) <= FEW
+        return words <= FEW
     # Among few words, one that the question lacks is no more than another wording.
-    part = 1 if len(asking.stems) <= FEW else 2
-    return part * len(beyond) <= len(common) + 1
+    part = 1 if words <= FEW else 2
+    return part * (words - common) <= common + 1
 
 
 def _says_more(text: str, asked: Set[str]) -> bool:
@@ -157,12 +164,13 @@ def _telling_root(word: str) -> str | None:
 @lru_cache(KEPT)
 def _asking(text: str) -> _Asking | None:
     """Return what a text asks for; None if it asks nothing."""
-    parts = [part for part in sentences(text) if not _stems(part) <= _asking_stems()]
     is_question = asks(text)
     is_asked = is_question or names_something(text) or by_words(text) in QUESTIONS
     if not is_asked and not pattern("requests").search(text.lower()):
         return None
-    return _Asking(_stems(text) - _asking_stems(), is_question and len(parts) < 2)
+    parts = sentences(text) if is_question else ()
+    is_one = len(parts) < 2 or sum(not _stems(part) <= _asking_stems() for part in parts) < 2
+    return _Asking(_stems(text) - _asking_stems(), is_question and is_one)
 
 
 @cache
@@ -200,6 +208,9 @@ class Coverage(NamedTuple):
     """How many of the words it has."""
 
 
+_coverage = partial(tuple.__new__, Coverage)
+
+
 class Rarity(NamedTuple):
     """How much each word of a question tells among so many memories, and which share of that nothing remembered has."""
 
@@ -223,27 +234,30 @@ def cover(rows: Iterable[int], texts: Mapping[int, str], candidates: Candidates,
     rows = set(rows)
     beside = _beside(candidates, rows)
     having = _having(weights, texts, rows.union(*(others.values() for others in beside.values())))
-    nothing = frozenset[str]()
 
-    def share(keys: Iterable[str]) -> float:
-        return fsum([weights[key] for key in keys]) / total
+    @cache
+    def share(keys: int) -> float:
+        return fsum([weight for nth, weight in enumerate(weights.values()) if keys >> nth & 1]) / total
 
     found: dict[int, Coverage] = {}
     for row in rows:
-        keys, others = having.get(row, nothing), beside.get(row)
-        own = share(keys) if keys else 0.0
-        if others is None:
-            found[row] = Coverage(own, 0.0, 0.0, len(keys))
+        keys, others = having.get(row, 0), beside.get(row)
+        own = share(keys)
+        if others is None or having.keys().isdisjoint(others.values()):
+            found[row] = _coverage((own, 0.0, 0.0, keys.bit_count()))
             continue
-        around = share(keys.union(*(having.get(other, nothing) for other in others.values()))) - own
-        before = others.get(-1)
-        asks = before is not None and before in having and texts[before].rstrip().endswith(MARKS)
-        found[row] = Coverage(own, around, share(having[before]) if before is not None and asks else 0.0, len(keys))
+        together, before = keys, others.get(-1)
+        for other in others.values():
+            together |= having.get(other, 0)
+        asked = 0.0
+        if before is not None and before in having and texts[before].rstrip().endswith(MARKS):
+            asked = share(having[before])
+        found[row] = _coverage((own, share(together) - own, asked, keys.bit_count()))
     return found
 
 
-def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, set[str]]:
-    """The keys that each of these rows has; rows without any are left out."""
+def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) -> dict[int, int]:
+    """The keys that each of these rows has, as bits in their order; rows without any are left out."""
     known = [row for row in rows if row in texts]
     # All texts are searched as one: most of them have none of the keys.
     lines = [texts[row] for row in known]
@@ -254,13 +268,13 @@ def _having(keys: Iterable[str], texts: Mapping[int, str], rows: Iterable[int]) 
         lines = list(map(_plain, lines))
         whole = "\n".join(lines)
     ends = list(accumulate(len(line) + 1 for line in lines))
-    found: dict[int, set[str]] = {}
-    for key in keys:
+    found: dict[int, int] = {}
+    for place, key in enumerate(keys):
         at = whole.find(key)
         while at >= 0:
             if _begins_word(whole, at, key):
                 nth = bisect_right(ends, at)
-                found.setdefault(known[nth], set()).add(key)
+                found[known[nth]] = found.get(known[nth], 0) | 1 << place
                 at = whole.find(key, ends[nth])  # in the next text
             else:
                 at = whole.find(key, at + 1)
@@ -271,7 +285,10 @@ def _plain(text: str) -> str:
     """A text without case and accents."""
     if text.isascii():
         return text.lower()
-    return "".join(each for each in normalize("NFKD", text.casefold()) if not combining(each))
+    text = normalize("NFKD", text.casefold())
+    for accent in filter(combining, set(text)):
+        text = text.replace(accent, "")
+    return text
 
 
 def _key(word: str) -> str:
@@ -444,7 +461,10 @@ def _weigh_cues(weighing: Weighing, question: Question, ranking: Ranking) -> Non
         spoken = {row: weight * of_oneself(turn.text) for row, turn in turns.items() if turn.role in asked}
         weighing.add("speaker", spoken)
     if question.times:
-        within = {row: question.nearness(from_us(turn.happened_at)) for row, turn in turns.items()}
+        # Once for all turns of a moment, as what was written at once has one.
+        moments = {row: turn.happened_at for row, turn in turns.items() if turn.is_dated}
+        nearness = {at: question.nearness(from_us(at)) for at in {*moments.values()}}
+        within = {row: nearness[at] for row, at in moments.items()}
         weighing.add("date", _times(ranking.date, within))
     role = ranking.told if question.asks_what_was_told or question.asks_summary else -ranking.owner
     if role:
@@ -488,9 +508,8 @@ def _relative(scores: Scores, turns: Turns, echoing: Set[int], least: float = 0.
     best = max(_best(own, echoing), least)
     if best <= 0:
         return {}
-    if not echoing:  # then none is above the best
-        return {row: score / best for row, score in own.items()}
-    return {row: min(1.0, score / best) for row, score in own.items()}
+    found = {row: score / best for row, score in own.items()}
+    return found | {row: min(1.0, found[row]) for row in echoing if row in found}  # only these can be above the best
 
 
 def _best(scores: Scores, echoing: Set[int]) -> float:
@@ -541,9 +560,6 @@ def _recent(turns: Turns, echoing: Set[int], half_life: float) -> dict[int, floa
 
 # Hints: what the memories' own words say about their use for a question. Pure.
 
-READ = 1000
-"""Characters of a memory that are read."""
-
 
 def add_coverage(
     weighing: Weighing, coverage: Mapping[int, Coverage], texts: Mapping[int, str], ranking: Ranking
@@ -579,21 +595,18 @@ def fits(
     for worth in filter(None, map(weighing.shares.get, WORTH)):
         scores = {row: score - worth.get(row, 0.0) / weighing.whole for row, score in scores.items()}
     best = max(scores.values(), default=0.0)
-
-    def fit(place: int, row: int) -> float:
-        if row in weighing.echoing:
-            return 0.0
-        own = weights["score"] * scores[row] + weights["behind"] * (best - scores[row])
+    found: dict[int, float] = {}
+    for place, (row, score) in enumerate(scores.items(), start=1):
+        own = weights["score"] * score + weights["behind"] * (best - score)
         own += weights["vector"] * vector.get(row, 0.0)
         own += weights["words"] * coverage[row].words + weights["rank"] * math.log(place)
-        return 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
-
-    return {row: fit(place, row) for place, row in enumerate(order, start=1)}
+        found[row] = 1 / (1 + math.exp(-min(max(same + own, -50.0), 50.0)))
+    return found | {row: 0.0 for row in weighing.echoing if row in found}
 
 
 def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: Question, ranking: Ranking) -> None:
     """Let it count that a memory tells what is asked for: a time, a name, a number, a wish that stands."""
-    said = {row: look.content[:READ] for row, look in looks.items()}
+    said = {row: weighing.turns[row].text for row in looks}
     people = {row: text for row, text in said.items() if not is_machine(looks[row].life.role)}
 
     def lean(strategy: str, weight: float, rows: Iterable[int]) -> None:
@@ -606,7 +619,7 @@ def add_hints(weighing: Weighing, looks: Mapping[int, MemoryColumns], question: 
         known = {word for look in looks.values() for word in (look.life.role or "").split("_")}
         lean("name", ranking.name, (row for row, text in said.items() if _names(text) - known))
     if question.asks_own:
-        own = [row for row, text in people.items() if pattern("about_user").search(text)]
+        own = [row for row, text in people.items() if tells_of_user(text)]
         # Where nearly everything is told of whoever asks, that tells nothing apart.
         lean("own", SELF * (1 - len(own) / (len(people) or 1)) ** 2, own)
     if question.asks_number:

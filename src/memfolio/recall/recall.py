@@ -450,6 +450,7 @@ class Search:
                 wanted,
                 since=max(filter(None, (wanted.since, start))),
                 until=min(filter(None, (wanted.until, end - timedelta(microseconds=1)))),
+                dated=True,
             )
             if level := next((level for level, least in DIGESTED.items() if least <= end - start < 2 * least), None):
                 digests += [row for _, row in self._newest(replace(within, level=level), limit)]

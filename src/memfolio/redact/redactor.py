@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain
 from operator import is_
@@ -26,6 +27,7 @@ _OWN_ID = re.compile(r"\^?[A-Z]-(?:[0-9]{13}-[0-9a-f]{8}|[0-9a-f]{16})")
 """One of our ids, as after a heading."""
 SHORTEST = 6
 """Characters that a secret has at least."""
+_Table = Sequence[tuple[str, tuple[SecretRule, ...]]]
 
 
 class Secret(NamedTuple):
@@ -44,13 +46,11 @@ class Redactor:
     """
 
     def __init__(self, settings: Redaction, fingerprint: Callable[[bytes], str] | None = None) -> None:
-        personal = [rule for rule in PERSONAL if rule.kind in settings.personal]
-        every = by_literal([*(SECRETS if settings.secrets else ()), *personal])
-        plain = by_literal([*(PLAIN if settings.secrets else ()), *personal])
-        # Most texts are plain ASCII: what no such text can have is not looked for there.
-        self._tables = [(each, [pair for pair in each if pair[0].isascii()]) for each in (plain, every)]
+        self._rules = settings.secrets, tuple(settings.personal)
         self._allowed = frozenset(settings.allow)
         self._fingerprint = fingerprint or _passing_hash()
+        self.secret_in = lru_cache(maxsize=256)(self._secret_in)
+        """The kind of the first secret in a name; personal data is none. A few names come with every change."""
 
     def clean(self, text: str) -> str:
         """Return the text with a marker in place of each find; the same object if there is none.
@@ -73,8 +73,7 @@ class Redactor:
             for kind, start, end in self._find_visible(_HIDDEN.sub("", text))
         ]
 
-    def secret_in(self, text: str) -> str | None:
-        """The kind of the first secret in a text; personal data is none."""
+    def _secret_in(self, text: str) -> str | None:
         return next((each.kind for each in self.find(text) if each.kind not in PERSONAL_KINDS), None)
 
     def clean_value(self, value: Any, name: str = "") -> Any:
@@ -107,7 +106,7 @@ class Redactor:
 
     def _tried(self, text: str) -> list[tuple[SecretRule, ...]]:
         """Return the rules whose literals occur in a text."""
-        lower, table = text.lower(), self._tables[MIXTURE.search(text) is not None][text.isascii()]
+        lower, table = text.lower(), _tables(*self._rules)[MIXTURE.search(text) is not None][text.isascii()]
         return [rules for literal, rules in table if literal in lower]
 
     def _find_visible(self, text: str) -> list[Secret]:
@@ -126,6 +125,15 @@ class Redactor:
                 continue
             if rule.accepts(secret):
                 yield Secret(rule.kind, *match.span(group))
+
+
+@cache
+def _tables(secrets: bool, personal: tuple[str, ...]) -> list[tuple[_Table, _Table]]:
+    """The rules to try by their literals: for texts without and with a mixture of letters and digits, each for any text
+    and for plain ASCII, in which nothing else is looked for. All homes with the same settings share them."""
+    chosen = [rule for rule in PERSONAL if rule.kind in personal]
+    pairs = [by_literal([*(rules if secrets else ()), *chosen]) for rules in (PLAIN, SECRETS)]
+    return [(each, [pair for pair in each if pair[0].isascii()]) for each in pairs]
 
 
 def _between_markers(text: str) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import log2
 from typing import NamedTuple
 
@@ -96,12 +96,11 @@ class SecretRule(NamedTuple):
     accepts: Judge = is_real
 
 
-def _prefixed(kind: str, prefixes: str, body: str, accepts: Judge = is_real) -> tuple[SecretRule, ...]:
+def _prefixed(kind: str, prefixes: str, body: str, accepts: str = "real") -> Iterator[SecretRule]:
     """A rule for each prefix of a token that stands for itself."""
-    return tuple(
-        SecretRule(kind, (prefix,), rf"{re.escape(prefix)}(?<![A-Za-z0-9]{re.escape(prefix)})(?a:{body})", accepts)
-        for prefix in prefixes.split()
-    )
+    for prefix in prefixes.split():
+        start = re.escape(prefix)
+        yield SecretRule(kind, (prefix,), rf"{start}(?<![A-Za-z0-9]{start})(?a:{body})", _JUDGES[accepts])
 
 
 def _is_header(value: str) -> bool:
@@ -118,27 +117,10 @@ def _has_body(block: str) -> bool:
     return re.search("[A-Za-z0-9+/]{20}", block) is not None
 
 
-_LETTERS = "[A-Za-z0-9]"
-_HEX = "[0-9a-f]"
 _WORD = r"[\w-]"
+_JUDGES: Mapping[str, Judge] = {"real": is_real, "random": is_random, "mixed": is_mixed}
 _TOKENS: tuple[SecretRule, ...] = (
-    *_prefixed("aws-access-key", "ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    *_prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}"),
-    *_prefixed("gitlab-token", "glpat- gldt- glrt- glptt- glcbt-", r"[\w.-]{20,}"),
-    *_prefixed("slack-token", "xox xapp-", r"[a-z0-9](?:\.xox[a-z])?-[\w-]{10,}"),
-    *_prefixed("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/([\w/-]{20,})"),
-    *_prefixed("stripe-key", "sk_ rk_", rf"(?:live|test)_{_LETTERS}{{16,}}"),
-    *_prefixed("anthropic-key", "sk-ant-", rf"{_WORD}{{20,}}"),
-    *_prefixed("openai-key", "sk-", rf"{_WORD}{{20,}}", is_random),
-    *_prefixed("google-api-key", "AIza", rf"{_WORD}{{35,}}"),
-    *_prefixed("google-token", "ya29. 1//0 GOCSPX-", r"[\w.-]{20,}"),
-    *_prefixed("huggingface-token", "hf_", rf"{_LETTERS}{{30,}}"),
-    *_prefixed("npm-token", "npm_", rf"{_LETTERS}{{30,}}"),
-    *_prefixed("pypi-token", "pypi-", rf"{_WORD}{{50,}}"),
-    *_prefixed("twilio-key", "SK AC", rf"{_HEX}{{32}}(?!\w)"),
-    *_prefixed("sendgrid-key", "SG.", rf"{_WORD}{{16,}}\.{_WORD}{{16,}}"),
-    *_prefixed("api-key", _WORDS["vendors"], r"[\w.=-]{20,}", is_mixed),
-    *_prefixed("jwt", "eyJ", rf"(?<![_-]eyJ){_WORD}{{8,}}+\.eyJ{_WORD}{{8,}}(?:\.{_WORD}*)?"),
+    *(rule for row in _WORDS["tokens"] for rule in _prefixed(**row)),
     SecretRule("azure-client-secret", ("Q~",), r"[0-9]Q~(?<=(?<![\w~.-])[\w~.-]{3}[0-9]Q~)[\w~.-]{31,34}(?![\w~-])"),
     SecretRule("telegram-token", (":",), r":(?<=[0-9]{8}:)(?<![0-9]{11}:)[\w-]{35}(?![\w-])"),
     SecretRule("discord-token", (".",), rf"[MNO](?<!\w[MNO]){_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,}}", is_mixed),

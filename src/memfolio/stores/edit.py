@@ -18,6 +18,7 @@ from memfolio.index.notes import NOTE, REFERS, words_id
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import StoreTuning
 from memfolio.state import Op
+from memfolio.text import clip, single_line
 from memfolio.types import (
     CORRECTION,
     ID_PATTERN,
@@ -252,15 +253,10 @@ def _described(searcher: Searcher, what: str, *, every: bool) -> list[tuple[Inde
     if not described:
         raise searcher.not_found(what)
     if len(described) > 1 and not every:
-        named = "; ".join(f"{each.item.id} {_beginning(each.item)}" for _, each in described[:5])
+        named = "; ".join(f"{each.item.id} {clip(single_line(each.item.content), 60)}" for _, each in described[:5])
         named += "; …" * (len(described) > 5)
         raise ConflictError(f"{len(described)} memories fit {what[:60]!r}: {named}", hint="name one of them by its id")
     return described
-
-
-def _beginning(item: MemoryItem) -> str:
-    words = " ".join(item.content.split())
-    return words if len(words) <= 60 else f"{words[:59]}…"
 
 
 def _versions(searcher: Searcher, index: Index, found: Located) -> Iterator[tuple[Index, Located]]:

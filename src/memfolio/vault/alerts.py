@@ -99,7 +99,11 @@ def watch(vault: Vault) -> list[TrailLine]:
 
 def unseen(vault: Vault, agent: str, *, is_noted: bool = True) -> list[TrailLine]:
     """The open alerts behind the change up to which they were shown to this agent; that is noted for the next look."""
+    vault.refresh()
     head, found = vault.head, list[TrailLine]()
+    moment = vault.epoch, head
+    if vault.trouble is None and vault.without_alerts.get(agent) == moment:
+        return []  # as nearly always, and sooner seen than read
     with disk_errors(vault.home.root):
         parts = vault.trail.parts()
     shown = _shown(vault).get(agent, 0)
@@ -112,6 +116,8 @@ def unseen(vault: Vault, agent: str, *, is_noted: bool = True) -> list[TrailLine
     alerts = unanswered(line for line in found if line.seq > shown)
     if is_noted and not alerts and parts and part != parts[-1]:
         note_seen(vault, agent, head)  # so that the next look reads the last file only
+    if not alerts:
+        vault.without_alerts[agent] = moment
     return alerts
 
 

@@ -145,7 +145,8 @@ ACTIONS = frozenset({Action.CREATE, Action.EDIT, Action.APPEND, Action.COMMIT, A
 """Actions that add text; moving, restoring and undoing keep the bytes as they are."""
 NAMES = ("session", "source", "user", "key", "role")
 """Fields by which memories are found again: they cannot be changed, so a secret in one is refused."""
-_named = attrgetter(*NAMES)
+BY_NAMES = ("actor", "trigger", "session", "source")
+_named, _by_named = attrgetter(*NAMES), attrgetter(*BY_NAMES)
 _KEPT = frozenset("id op at actor trigger approval memory by to session user until job path paths type".split())
 
 
@@ -155,7 +156,7 @@ def clean_change(change: Change, redactor: Redactor, current: Read, place: Place
     `current` returns the present content of a file: of a page, only new lines are searched. `place` adds where a memory
     was said. Raises InputError if a name, such as that of a session, is a secret.
     """
-    _check_names(dict.fromkeys(_names(change)), redactor)
+    _check_names(_names(change), redactor)
     if change.action not in ACTIONS:
         return change
     operations = _each(change.operations, lambda operation: _operation(operation, redactor, current, place))
@@ -163,7 +164,7 @@ def clean_change(change: Change, redactor: Redactor, current: Read, place: Place
 
 
 def _names(change: Change) -> Iterator[tuple[str, str | None]]:
-    yield from ((name, getattr(change.by, name)) for name in ("actor", "trigger", "session", "source"))
+    yield from zip(BY_NAMES, _by_named(change.by), strict=True)
     if change.action not in ACTIONS:
         return
     for operation in change.operations:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskFullError, MemfolioError
@@ -63,7 +63,7 @@ class CommitGroup:
         if first.line.by != record.line.by or record.moment - first.moment > COMMIT_WINDOW:
             return False
         if record.line.by == HUMAN:
-            return self.contents.keys().isdisjoint(record.line.paths)
+            return not {path for each in self.records for path in each.line.paths}.intersection(record.line.paths)
         return first.line.action is record.line.action and _is_append(first) and _is_append(record)
 
 
@@ -266,29 +266,35 @@ class Committer:
     def _fold(self, records: list[Record]) -> Iterator[CommitGroup]:
         """Group the changes and work out the content each group leaves in each file."""
         contents: dict[str, bytes | None] = {}
-        group: CommitGroup | None = None
+        groups: list[CommitGroup] = []
         for record in records:
-            if group is not None and not group.accepts(record):
-                yield group
-                group = None
-            if group is None:
-                group = CommitGroup([])
-            group.records.append(record)
-            for write in record.writes:
-                self._take(write, contents, group)
-            part = record.head.part
-            contents[part] = group.contents[part] = self._trail_behind(record, contents.get(part))
-        if group is not None:
+            if groups and groups[-1].accepts(record):
+                groups[-1].records.append(record)
+            else:
+                groups.append(CommitGroup([record]))
+        for group in groups:
+            for path, writes in _by_path(group.records).items():
+                self._take(path, writes, contents, group)
+            for run in _runs(group.records):
+                part = run[0].head.part
+                contents[part] = group.contents[part] = self._trail_behind(run, contents.get(part))
             yield group
 
-    def _take(self, write: Written, contents: dict[str, bytes | None], group: CommitGroup) -> None:
-        if not can_hold(write.path):
+    def _take(
+        self, path: str, writes: Sequence[Written], contents: dict[str, bytes | None], group: CommitGroup
+    ) -> None:
+        """Work out what these writes of a group leave in a file; the hash behind appends vouches for all of them."""
+        if not can_hold(path):
             return
-        if write.path not in contents:
-            contents[write.path] = self._history.read(write.path)
-        after = self._content_after(write, contents[write.path] or b"")
-        if after is not None or write.state is None:
-            contents[write.path] = group.contents[write.path] = after
+        if path not in contents:
+            contents[path] = self._history.read(path)
+        if (joined := _joined(writes)) and (after := self._content_after(joined, contents[path] or b"")) is not None:
+            contents[path] = group.contents[path] = after
+            return
+        for write in writes:
+            after = self._content_after(write, contents[path] or b"")
+            if after is not None or write.state is None:
+                contents[path] = group.contents[path] = after
 
     def _content_after(self, write: Written, before: bytes) -> bytes | None:
         """Return the bytes that the writer wrote; if they are unknown, a file with the same hash serves."""
@@ -302,12 +308,12 @@ class Committer:
         content = self._journal.read(write.path)
         return content if content is not None and home.hash(content) == write.state.hash else None
 
-    def _trail_behind(self, record: Record, before: bytes | None) -> bytes:
-        """The trail's file with the change's line at its end."""
-        start = record.head.size - len(record.raw)
+    def _trail_behind(self, run: Sequence[Record], before: bytes | None) -> bytes:
+        """The trail's file with the lines of these changes at its end."""
+        start = _line_start(run[0])
         if before is None or len(before) != start:
-            before = self._trail_before(record, start)
-        return before + record.raw
+            before = self._trail_before(run[0], start)
+        return before + b"".join(record.raw for record in run)
 
     def _trail_before(self, record: Record, start: int) -> bytes:
         """Return the trail before a line: as in git, or as in the file if git's version does not lead up to it."""
@@ -334,6 +340,39 @@ class Committer:
             author=by.actor,
             at=group.records[-1].moment,
         )
+
+
+def _by_path(records: Iterable[Record]) -> dict[str, list[Written]]:
+    found: dict[str, list[Written]] = {}
+    for write in chain.from_iterable(record.writes for record in records):
+        found.setdefault(write.path, []).append(write)
+    return found
+
+
+def _joined(writes: Sequence[Written]) -> Written | None:
+    """Appends that follow one another as one, since the whole file is hashed for each; None where they are not that."""
+    first, last = writes[0], writes[-1]
+    ends = [first.start, *(write.size for write in writes)]
+    if last is first or any(each.start != end or each.data is None for each, end in zip(writes, ends, strict=False)):
+        return None
+    return last._replace(start=first.start, data=b"".join(write.data or b"" for write in writes))
+
+
+def _line_start(record: Record) -> int:
+    """Where the line of a change begins in its part of the trail."""
+    return record.head.size - len(record.raw)
+
+
+def _runs(records: Iterable[Record]) -> list[list[Record]]:
+    """The changes whose lines stand one behind the other in one part of the trail."""
+    runs: list[list[Record]] = []
+    for record in records:
+        last = runs[-1][-1].head if runs else None
+        if last and (last.part, last.size) == (record.head.part, _line_start(record)):
+            runs[-1].append(record)
+        else:
+            runs.append([record])
+    return runs
 
 
 def _is_append(record: Record) -> bool:

@@ -487,10 +487,10 @@ def _block_id(match: re.Match[str]) -> BlockId | None:
     return BlockId(match[1], ms, match.start(1) - 2, match.start(3)) if ms <= MAX_MS else None
 
 
-def heading_words(item: MemoryItem | Draft) -> str:
+def heading_words(type: Type, importance: float, tags: tuple[str, ...]) -> str:
     """What a heading says between its time and its id; unsafe tags are left to the comment line."""
-    tags = f"{SEPARATOR}#{' #'.join(item.tags)}" if item.tags and tags_are_safe(item.tags) else ""
-    return f"{item.type.value}{SEPARATOR}{number(item.importance)}{tags}"
+    words = f"{SEPARATOR}#{' #'.join(tags)}" if tags and tags_are_safe(tags) else ""
+    return f"{type.value}{SEPARATOR}{number(importance)}{words}"
 
 
 def tags_are_safe(tags: tuple[str, ...]) -> bool:
@@ -600,7 +600,8 @@ DEFAULT_TRIGGERS = {
 }
 
 
-_SHARED = attrgetter(*(field.name for field in (*HEADING_FIELDS, *LABEL_FIELDS)))
+_heading_values = attrgetter(*(field.name for field in HEADING_FIELDS))
+_label_values = attrgetter(*(field.name for field in LABEL_FIELDS))
 
 
 class Shown(NamedTuple):
@@ -622,17 +623,23 @@ class Label(NamedTuple):
 def show(moment: datetime, tz: tzinfo, *, in_full: bool) -> Shown:
     """`moment` in the home's zone; told in full if it must be, or if the clock shows that time twice."""
     here = local(moment, tz)
-    iso = iso_of(here)
-    return Shown(here.date(), iso[11:19], f"at: {iso}" if in_full or is_ambiguous(here) else "")
+    meta = f"at: {iso_of(here)}" if in_full or is_ambiguous(here) else ""
+    return Shown(here.date(), here.isoformat(timespec="seconds")[11:19], meta)
 
 
 def label_of(item: MemoryItem | Draft, by: Attribution) -> Label:
-    """What the meta line cannot hold is left to the comment."""
+    """What an entry says beside its time, content and attributes, as `by` makes it."""
+    return _label_with(_heading_values(item), _label_values(item), by)
+
+
+@lru_cache(maxsize=256)
+def _label_with(heading: tuple[Any, ...], values: tuple[Any, ...], by: Attribution) -> Label:
+    """What the meta line cannot hold is left to the comment; memories that differ in none of this share their label."""
+    type_, _, tags = heading
     meta: list[str] = []
-    spare: dict[str, Any] = {} if tags_are_safe(item.tags) else {"tags": item.tags}
-    for field in LABEL_FIELDS:
-        value = getattr(item, field.name)
-        if value in (None, field.default) or value is DEFAULT_KINDS[item.type]:
+    spare: dict[str, Any] = {} if tags_are_safe(tags) else {"tags": tags}
+    for field, value in zip(LABEL_FIELDS, values, strict=True):
+        if value in (None, field.default) or value is DEFAULT_KINDS[type_]:
             continue
         if is_token(text := field.write(value)):
             meta.append(f"{field.name}: {text}")
@@ -644,7 +651,7 @@ def label_of(item: MemoryItem | Draft, by: Attribution) -> Label:
         meta.append(f"approval: {by.approval.value}")
     if by.trigger != DEFAULT_TRIGGERS.get(by.actor):
         meta.append(f"trigger: {by.trigger}")
-    return Label(heading_words(item), SEPARATOR.join(meta), spare)
+    return Label(heading_words(*heading), SEPARATOR.join(meta), spare)
 
 
 def render(item: MemoryItem | Draft, id: str, label: Label, shown: Shown, tz: tzinfo) -> str:
@@ -853,7 +860,6 @@ class Mint:
         self._taken = taken
         self._made: set[str] = set()
         self._instants: dict[int, Instant] = {}
-        self._labels: dict[object, Label] = {}
 
     def make(self, item: MemoryItem | Draft) -> Minted:
         """`item` with an id of its own; milliseconds move on until there is one.
@@ -862,7 +868,7 @@ class Mint:
         supersession, tombstone) is left out, because that is written elsewhere. Raises InputError for bad values.
         """
         draft = as_draft(item)
-        label = self._label(draft)
+        label = label_of(draft, self._by)
         for ms in count(self._created_ms):
             if minted := self._try(draft, label, self._instants.get(ms) or self._instant(ms)):
                 return minted
@@ -890,10 +896,3 @@ class Mint:
         shown = show(created, self._tz, in_full=False)
         self._instants[ms] = instant = Instant(f"M-{ms}-", created, shown, salt_of(self._agent, ms))
         return instant
-
-    def _label(self, draft: Draft) -> Label:
-        shared = _SHARED(draft)
-        label = self._labels.get(shared)
-        if label is None:
-            label = self._labels[shared] = label_of(draft, self._by)
-        return label

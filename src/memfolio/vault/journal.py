@@ -18,14 +18,14 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memfolio.clock import iso
-from memfolio.types import Action, Attribution, MemoryItem, frozen
+from memfolio.types import EMPTY, Action, Attribution, MemoryItem, frozen
 from memfolio.vault.disk import Disk, Stamp
 from memfolio.vault.lines import attribution
 from memfolio.vault.paths import AUDIT, Home, Ledger, audit_ledger
@@ -143,9 +143,9 @@ def _fields(line: TrailLine) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "seq": line.seq,
         "at": line.at,
-        "action": line.action.value,
+        "action": line.action,
         "actor": by.actor,
-        "approval": by.approval.value,
+        "approval": by.approval,
         "trigger": by.trigger,
         "session": by.session,
         "source": by.source,
@@ -336,11 +336,10 @@ class Tail:
         return Tail(hasher.hexdigest(), self.size + len(data), data[-1:] or self.last, hasher)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """One file's share of a change: an append at `start`, or the whole content (None: the file is deleted).
 
-    It is planned first; once it happened, `stamp` says how it left the file.
+    It is planned first; once it happened, `stamp` says how it left the file. A tuple, as every write makes some.
     """
 
     path: str
@@ -384,8 +383,7 @@ class Written:
         return self.data if self.start is None else before[: self.start] + (self.data or b"")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One change with its bytes, as the committer needs it."""
 
     line: TrailLine
@@ -397,7 +395,7 @@ class Record:
 
     Only listeners get them: they are not kept, and a change that is read from the file has none.
     """
-    before: Mapping[str, bytes] = field(default_factory=dict)
+    before: Mapping[str, bytes] = EMPTY
     """The previous contents of replaced files, as far as this process saw them; only listeners get these."""
 
     @property
@@ -496,7 +494,7 @@ class Journal:
         """Repairs of the trail, kept until somebody verifies it."""
         self.listeners: list[Callable[..., None]] = []
         self.of_many: list[Callable[..., None]] = []
-        """The listeners that take several records at once."""
+        """Those that take several records at once, such as indexes."""
         self.when_entered: Callable[[], None] = lambda: None
         """Called after every change that is entered here."""
         self.epoch = 0
@@ -613,7 +611,9 @@ class Journal:
         stamp = self.stamp(self.head.part)
         # Where the trail goes on after a full part is a file only if somebody died right after starting it.
         following = part_for(self.head, iso(self.home.now())[:7], sys.maxsize, 0)
-        return stamp is not None and stamp.size == self.head.size and self.stamp(following) is None
+        if stamp is None or stamp.size != self.head.size:
+            return False
+        return not self._disk.may_be_there(self.home.path(following)) or self.stamp(following) is None
 
     def follow(self, records: Sequence[Record]) -> None:
         """Apply the changes of other processes to the remembered tails, and notify the listeners."""
@@ -634,16 +634,17 @@ class Journal:
         self._notified = record.head
         self._tell(record)
 
-    def _tell(self, *records: Record, several: bool | None = None) -> None:
-        """Tell the listeners of these changes: all of them, or only those that do or do not take several at once."""
-        for listener in [each for each in self.listeners if several in (None, each in self.of_many)]:
-            for some in [records] if listener in self.of_many else [(record,) for record in records]:
-                try:
-                    listener(*some)
-                except Exception:  # a subscriber's mistake is not the writer's: the change is made
-                    import logging
+    def _tell(self, *records: Record) -> None:
+        """Tell the listeners of these changes: indexes first, since the others may ask them."""
+        calls = [(listener, records) for listener in self.of_many]
+        calls += [(listener, (record,)) for listener in self.listeners for record in records]
+        for listener, some in calls:
+            try:
+                listener(*some)
+            except Exception:  # a subscriber's mistake is not the writer's: the change is made
+                import logging
 
-                    logging.getLogger("memfolio").exception("a subscriber failed on change %d", some[0].line.seq)
+                logging.getLogger("memfolio").exception("a subscriber failed on change %d", some[0].line.seq)
 
     def made_under(self, key: str) -> TrailLine | None:
         """The change that was made under this key; the trail is read once, then followed."""
@@ -685,8 +686,7 @@ class Journal:
         Our own change is durable already, so a failure here must not fail it: the line is written later from what the
         files say. With `strict` or `sync` it does fail, because nobody waits for an acknowledgement.
         """
-        head = self.head
-        at = iso(self.home.now())
+        head, at = self.head, iso(self.home.now())
         line, raw = seal(
             TrailLine(
                 seq=head.seq + 1,
@@ -715,7 +715,7 @@ class Journal:
         if not self._is_notified(head):
             self.epoch += 1
         before = {each.path: each.before for each in done if each.before is not None}
-        self._notify(replace(record, items=items, before=before) if (items or before) and self.listeners else record)
+        self._notify(record._replace(items=items, before=before) if items or before else record)
         self.when_entered()
         return line
 

@@ -292,6 +292,7 @@ class Home:
         self.clock = clock
         self.disk = disk
         self.internal = root / INTERNAL
+        self._owner = self.internal / OWNER
         disk.root, disk.private = root, self.internal
         self.zone: tzinfo = config.zone
         self._key = b""
@@ -326,7 +327,7 @@ class Home:
         # A folder that ignores itself needs nothing from the person's own .gitignore.
         if self.disk.stamp(self.internal / GITIGNORE) is None:
             self.disk.put(self.internal / GITIGNORE, b"*\n")
-        if self.disk.stamp(self.internal / OWNER) is None:
+        if self.disk.stamp(self._owner) is None:
             self.claim()
         if not self.is_initialized():
             import secrets
@@ -334,10 +335,11 @@ class Home:
             self.disk.put(self.internal / UNSURVEYED, b"")
             self.disk.put(self.internal / KEY, secrets.token_hex(16).encode())
 
-    def load(self) -> None:
-        """Read the secret and remember which folder this is."""
+    def load(self) -> bool:
+        """Read the secret and remember which folder this is; False where there is no secret yet."""
         self._key = self._read_key() or b""
         self._identity = self._look()
+        return bool(self._key)
 
     def _read_key(self) -> bytes | None:
         key = self.disk.read(self.internal / KEY)
@@ -377,7 +379,7 @@ class Home:
 
     def _look(self) -> tuple[int, int] | None:
         try:
-            info = self.internal.lstat()
+            info = os.lstat(self.internal)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return (info.st_dev, info.st_ino) if stat.S_ISDIR(info.st_mode) else None
@@ -385,7 +387,7 @@ class Home:
     def owner(self) -> dict[str, str]:
         """The machine that writes this home; empty when nobody claimed it or the note is unreadable."""
         try:
-            owner = json.loads(self.disk.read(self.internal / OWNER) or b"{}")
+            owner = json.loads(self.disk.read(self._owner) or b"{}")
         except ValueError:
             return {}
         return owner if isinstance(owner, dict) else {}
@@ -395,7 +397,7 @@ class Home:
 
     def check_owner(self) -> None:
         """Refuse to write another machine's home, claim nobody's; the note is read again only when it changed."""
-        stamp = self.disk.stamp(self.internal / OWNER)
+        stamp = self.disk.stamp(self._owner)
         if stamp is None:
             self.claim()
         elif stamp != self._checked and self.is_owner():
@@ -412,4 +414,4 @@ class Home:
         # A folder that ignores itself needs nothing from the person's own .gitignore.
         self.disk.put(self.internal / GITIGNORE, b"*\n")
         note = {"machine": self.config.machine, "name": self.config.machine_name, "since": self.now().isoformat()}
-        self.disk.put(self.internal / OWNER, json.dumps(note, indent=1).encode() + b"\n")
+        self.disk.put(self._owner, json.dumps(note, indent=1).encode() + b"\n")

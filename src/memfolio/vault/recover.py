@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 from memfolio.clock import to_ms
@@ -126,7 +125,7 @@ def _write_again(journal: Journal, tail: Head, retries: int = RETRIES) -> None:
         return
     tail = heads[-1] if heads else tail
     found = {head.seq: head for head in heads}
-    journal.pending = [replace(each, head=found.get(each.line.seq, each.head)) for each in journal.pending]
+    journal.pending = [each._replace(head=found.get(each.line.seq, each.head)) for each in journal.pending]
     if tail.hash == journal.head.hash:
         journal.head = tail
         journal.rewrite()

@@ -154,6 +154,8 @@ class Vault:
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
         self.usage = Usage(self.home)
         """The log of calls to language models, and their cost."""
+        self.without_alerts: dict[str, tuple[int, int]] = {}
+        """The epoch and the change at which each agent was last found to have no alert to see."""
         self._past: Past | None = None
         self._has_left = False
         if config.git.enabled:
@@ -279,14 +281,13 @@ class Vault:
         root = self.home.root
         if root.exists() and not root.is_dir():
             raise HomeMissingError(f"{root} is a file", hint="name a folder for the home")
-        if not self.home.is_initialized() or self._lacks_config():
+        if not self.home.load() or self._lacks_config():
             self.home.disk.make_dirs(self.home.internal / INTENTS)
             with self._locks[0]():
                 self.home.check_owner()
                 self.home.prepare()
                 self.home.load()
                 self._configure()
-        self.home.load()
 
     def _configure(self) -> None:
         """Write the configuration of a new home, unless somebody died over it and getting ready has finished it."""
@@ -486,8 +487,7 @@ class Vault:
         Changes of other processes are found when this one writes, and on `refresh`. Changes come once and in order; if
         that is impossible, `epoch` grows instead, and `states` shows the files.
         """
-        self.journal.listeners.append(listener)
-        self.journal.of_many += [listener] if of_many else []
+        (self.journal.of_many if of_many else self.journal.listeners).append(listener)
 
     def unsubscribe(self, listener: Callable[..., None]) -> None:
         """Stop notifying a listener."""

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from datetime import date
 from itertools import chain, count, repeat, takewhile
 from pathlib import Path, PurePosixPath
@@ -135,7 +135,7 @@ class Writer:
             if not self._tells_itself(change, plan):
                 return receipt_of(self._carry_out(change, plan), plan)
             if stamp := self._append_file(plan.files[0]):
-                done = [replace(plan.files[0], stamp=stamp)]
+                done = [plan.files[0]._replace(stamp=stamp)]
                 return receipt_of(self._journal.enter(change.action, change.by, done, **details(change, plan)), plan)
             # Somebody changed the file between our look and our write: look again. They may have taken our bytes along.
             if line := self._found_again(plan):
@@ -233,8 +233,9 @@ class Writer:
         for number in count(self._journal.newest_part(ledger)):
             path = ledger.part(number)
             self._reconcile(check_path(path))
-            before, waiting = self._reconciler.tail(path), len(rest)
-            data, rest = _fill(before, rest, self._home.config.max_ledger_bytes, ledger.form, _title(ledger, number))
+            before, waiting = self._tail(path), len(rest)
+            title = b"" if before.size else _title(ledger, number)
+            data, rest = _fill(before, rest, self._home.config.max_ledger_bytes, ledger.form, title)
             if data:
                 after, laid = before.then(data), waiting - len(rest)
                 planned.append(Written(path, before.size, data, before.hash, after.hash, tail=after, blocks=laid))
@@ -250,6 +251,11 @@ class Writer:
         if stamp is None or path not in known or known[path].stamp != stamp:
             self._reconciler.reconcile(path)
         self._reconciler.alert_removed()
+
+    def _tail(self, path: str) -> Tail:
+        """How a file ends that was just settled; it is only looked at again where that is not what is known of it."""
+        tail = self._journal.tail_of(path)
+        return tail if tail.hash == self._journal.hash_of(path) else self._reconciler.tail(path)
 
     def _compose_page(self, operation: PutPage) -> Written:
         # A file that is there may have a name that we would not give it; it is known from looking, so it is inside.
@@ -501,14 +507,14 @@ class FileWriter:
         content = self._journal.read(planned.path)
         found = None if content is None else self._home.hash(content)
         if found == planned.now:
-            return replace(planned, stamp=self._journal.stamp(planned.path))
+            return planned._replace(stamp=self._journal.stamp(planned.path))
         if found != planned.was and not gives_way:
             raise PageChangedError(planned.path, current=content, current_hash=found)
         if found != planned.was:
             return self._stand_aside(planned)
         if planned.was is None and planned.data is not None:
             return self._create(planned, planned.data, gives_way=gives_way)
-        return replace(planned, stamp=self._replace(planned), before=content)
+        return planned._replace(stamp=self._replace(planned), before=content)
 
     def _finish_append(self, planned: Written) -> Written:
         disk, path = self._home.disk, self._home.path(planned.path)
@@ -518,7 +524,7 @@ class FileWriter:
             if found == planned.now:
                 disk.sync_file(path)  # whoever wrote it may have died before it was durable
                 disk.sync_dir(path.parent)
-                return replace(planned, stamp=stamp)
+                return planned._replace(stamp=stamp)
             if found != planned.was:
                 if self._is_begun(planned, content or b""):
                     disk.cut(path, planned.start or 0)
@@ -527,7 +533,7 @@ class FileWriter:
                 continue
             self._begun.append(planned)
             if stamp := disk.append_if(path, planned.data or b"", stamp, sync=False):
-                return replace(planned, stamp=stamp)
+                return planned._replace(stamp=stamp)
         raise being_changed(planned.path)
 
     def _is_begun(self, planned: Written, content: bytes) -> bool:
@@ -562,7 +568,7 @@ class FileWriter:
         self._begun.append(planned)
         path = self._home.path(planned.path)
         if stamp := self._home.disk.create(path, data, sync=False):
-            return replace(planned, stamp=stamp)
+            return planned._replace(stamp=stamp)
         if self._journal.stamp(planned.path) is None:
             raise FileExistsError(errno.EEXIST, "is in the way and is not a file", str(path))
         return self.finish(planned, gives_way=gives_way)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 from memfolio.arguments import ANY_ID, check_known
 from memfolio.errors import InputError, NotFoundError
 from memfolio.govern.gate import kept_once
+from memfolio.text import terms
 from memfolio.types import MemoryItem
 from memfolio.verbs import documents
 from memfolio.verbs.documents import ForgottenDocument, HitsDocument, ProposalDocument
@@ -287,8 +288,6 @@ def find_tool(memory: Memory, wanted: str, limit: int = 5) -> list[ToolDocument]
 
     Each answer says what the tool does and takes; call it with `use_tool`.
     """
-    from memfolio.text import terms
-
     asked = [each.casefold() for each in terms(wanted)]
     if not asked:
         raise InputError("wanted has no words", hint="say what you want to do, such as: remind me of something")
@@ -314,8 +313,6 @@ def find_tool(memory: Memory, wanted: str, limit: int = 5) -> list[ToolDocument]
 
 def _words(verb: Verb) -> dict[str, float]:
     """The words by which a verb is found, each with its weight."""
-    from memfolio.text import terms
-
     described = dict.fromkeys(terms(verb.description.casefold(), limit=200), 1.0)
     return described | dict.fromkeys((*verb.name.split("_"), *verb.words.split()), 2.0)
 

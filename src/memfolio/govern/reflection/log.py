@@ -18,7 +18,7 @@ from memfolio.index.lookup import newest
 from memfolio.index.maintenance import MARK
 from memfolio.index.search import Filter
 from memfolio.state import Op, moment
-from memfolio.text import estimate_tokens
+from memfolio.text import estimate_tokens, single_line
 from memfolio.types import EMPTY, REFLECTION, frozen
 from memfolio.vault.fields import local
 from memfolio.vault.sections import PageText
@@ -75,10 +75,10 @@ class Reflected:
 def entry(of: Reflected, reason: str = "") -> str:
     """A reflection as the log has it."""
     fields = [f"- Applied: {', '.join(f'{verb} {count}' for verb, count in of.counts.items())}"] if of.counts else []
-    fields += [f"- About: {' · '.join(map(_line, of.topics))}"] if of.topics else []
+    fields += [f"- About: {' · '.join(map(single_line, of.topics))}"] if of.topics else []
     named = {"Learned": of.learned, "No longer": of.dropped, "Insight": of.insights, "Asked": of.questions}
-    fields += [f"- {name}: {_line(each)}" for name, listed in named.items() for each in listed]
-    fields += [f"- Reason: {_line(reason)}"] if reason else []
+    fields += [f"- {name}: {single_line(each)}" for name, listed in named.items() for each in listed]
+    fields += [f"- Reason: {single_line(reason)}"] if reason else []
     return "\n".join([f"## Reflection {of.number} — {of.at}, {of.outcome}", *fields, ""])
 
 
@@ -167,14 +167,10 @@ def _listed(lines: Iterable[str]) -> str:
 def in_short(texts: Sequence[str], limit: int) -> str:
     """The sentences of these texts, each once, as many as fit: a summary without a model."""
     kept: dict[str, None] = {}
-    for sentence in re.findall(r".+?(?:[.!?;](?=\s)|$)", " \n".join(map(_line, texts))):
+    for sentence in re.findall(r".+?(?:[.!?;](?=\s)|$)", " \n".join(map(single_line, texts))):
         if estimate_tokens(" ".join([*kept, sentence.strip()])) <= limit:
             kept[sentence.strip()] = None
     return " ".join(filter(None, kept))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 # What state lines tell about reflections: which one waits, when somebody last looked, whether another is due.

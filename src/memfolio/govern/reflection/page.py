@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from memfolio.errors import ContentError
-from memfolio.text import counted, estimate_tokens, packaged_table
+from memfolio.text import counted, estimate_tokens, packaged_table, single_line
 from memfolio.types import EMPTY, Type, frozen
 from memfolio.vault.fields import check_fraction
 from memfolio.vault.sections import PageText
@@ -122,14 +122,8 @@ def _mark(*parts: str) -> str:
 
 def quote(text: str, length: int = QUOTE) -> str:
     """The first words of a text, in one line."""
-    line = " ".join(text.split())
+    line = single_line(text)
     return line if len(line) <= length else f"{line[: length - 1].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
-
-
-def listed(words: Iterable[object]) -> str:
-    """Words as people say them: 3, 5 and 7."""
-    *first, last = [str(word) for word in words] or [""]
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 # The page.

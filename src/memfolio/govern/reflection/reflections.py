@@ -48,7 +48,6 @@ from memfolio.govern.reflection.page import (
     ReflectionPage,
     ReflectionVerb,
     arranged,
-    listed,
     parse,
     render,
 )
@@ -60,12 +59,13 @@ from memfolio.index.lookup import Located
 from memfolio.index.maintenance import local_day, turns_of
 from memfolio.learn.learned import Statement, drafted, moment
 from memfolio.learn.resolve import Reference
-from memfolio.llm.model import Model
+from memfolio.llm.model import Model, sum_up
 from memfolio.policy import Deed
 from memfolio.recall.searcher import Searcher
 from memfolio.state import Op
 from memfolio.stores.core import ACTIVE, Core, CorePage
 from memfolio.stores.flush import resolved, said_again
+from memfolio.text import joined
 from memfolio.types import REFLECTION, Action, Approval, Attribution, Kind, MemoryItem, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, Page, PutPage, Receipt
 from memfolio.vault.fields import Draft, check_text, local
@@ -549,7 +549,7 @@ class Reflections:
         """What is approved without some items, or rejected for a reason, as a change."""
         written = pending.written if reason is None else ReflectionPage()
         if unknown := sorted(set(without) - written.items.keys()):
-            raise InputError(f"there is no item {listed(unknown)}", hint="`--except` takes the numbers of the page")
+            raise InputError(f"there is no item {joined(unknown)}", hint="`--except` takes the numbers of the page")
         wanted = {number: item for number, item in written.items.items() if number not in without}
         # Composed against the memory as it is now, which may be another than when the reflection was made.
         application = Application(self._vault, self._searcher, self._agent, by, self._vault.home.now())
@@ -597,8 +597,6 @@ class Reflections:
             yield self._put(path, after)
 
     def _summarise(self, texts: Sequence[str], limit: int) -> str:
-        from memfolio.llm.model import sum_up
-
         try:
             return sum_up(self._model, texts, limit) if self._model else in_short(texts, limit)
         except ModelError:  # what can be counted is said without it
@@ -660,7 +658,7 @@ def _told(of: Reflected, pending: Pending, decided: DecidedReflection) -> Iterat
     yield f"{of.outcome.removeprefix('partly ')} {of.at}"
     gone = [number for number in decided.left_out if number not in decided.applied]
     if gone and of.outcome != REJECTED:
-        yield f"without {listed(gone)}"
+        yield f"without {joined(gone)}"
     if pending.shown != pending.made:
         yield "as edited"
     yield from (f"{number} not done: {why}" for number, why in decided.skipped.items())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
+GARBAGE = 20_000
+"""Objects after which cycles among them are looked for: at Python's own pace that takes a tenth of a short command."""
 INTERRUPTED = 130
 """The exit code by which shells know that somebody pressed Ctrl-C."""
 
 
 def main() -> None:
     """The `memfolio` program."""
+    gc.set_threshold(GARBAGE)
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & {*sys.argv}:
         # A host waits for its hooks at every prompt: they pay for nothing that they do not use.
         from memfolio.serve.hooks.door import main as hook

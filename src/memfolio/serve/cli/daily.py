@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from memfolio.arguments import ANY_ID, draft_of, one_id, turn_of
 from memfolio.errors import NotFoundError, SearchIndexError
 from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home
 from memfolio.serve.cli.derive import Text
@@ -28,7 +29,7 @@ from memfolio.serve.cli.output import (
 )
 from memfolio.serve.cli.typed import day_pages, find_day, page_path, read_importance, read_moment
 from memfolio.text import counted
-from memfolio.vault.fields import local
+from memfolio.vault.fields import Draft, check_content, local
 from memfolio.vault.paths import agent_root
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from memfolio.recall.context import Context
     from memfolio.status import Cost, DayTold, Status
     from memfolio.types import MemoryItem
-    from memfolio.vault.fields import Draft
 
 MARGIN = 11
 KEPT = {"long_term": "for long", "short_term": "for a while", "working": "at hand", "vault": "in the vault"}
@@ -65,8 +65,6 @@ def remember(
     project: str | None = None,
     audience: str | None = None,
 ) -> Answer:
-    from memfolio.arguments import draft_of
-
     config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {
         "type": type,
@@ -101,8 +99,6 @@ def observe(
     project: str | None = None,
     audience: str | None = None,
 ) -> Answer:
-    from memfolio.arguments import turn_of
-
     config = options.config(create=in_empty_folder)
     given: dict[str, Any] = {"session": session, "user": user, "source": source, "at": read_moment(config, at)}
     given |= {"project": project, "audience": audience}
@@ -116,8 +112,6 @@ def _made_for(draft: Draft, config: Config) -> dict[str, object]:
 
     What is too long is refused before anything is made for it.
     """
-    from memfolio.vault.fields import check_content
-
     check_content(draft.content, config.max_content_bytes)
     if not is_home(config):
         return {"made_home": config.home}
@@ -157,8 +151,6 @@ def context(found: Context, prompt: str) -> Answer:
 
 
 def show(memory: Memory, what: str = "today", /) -> Answer:
-    from memfolio.arguments import ANY_ID, one_id
-
     day = find_day(what.lower(), memory.vault.home.zone, memory.vault.home.now())
     if day is not None:
         return _day(memory, day, missing_ok=what == "today")

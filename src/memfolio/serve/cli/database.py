@@ -6,16 +6,19 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memfolio.errors import InputError
+from memfolio.config import Config, load_config
+from memfolio.errors import HomeMissingError, InputError
 from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
 from memfolio.serve.cli.output import Line, fields_of
 from memfolio.text import counted
-
-if TYPE_CHECKING:
-    from memfolio.config import Config
-    from memfolio.vault.postgres.carry import Carried
+from memfolio.vault.postgres.carry import Carried, export_home, import_home
+from memfolio.vault.postgres.database import NEEDED, migrate, migrations, rewrite_heap, store_errors, version_of
+from memfolio.vault.postgres.jobs import JobQueue
+from memfolio.vault.postgres.report import check_heads
+from memfolio.vault.postgres.server import SERVER, started
+from memfolio.vault.postgres.vault import PostgresVault, database_of, find_home, has_home, name_of
 
 SHOWN = 20
 """How many jobs that were given up are listed."""
@@ -23,16 +26,11 @@ SHOWN = 20
 
 def _config(options: Options, run_as: str | None = None) -> Config:
     """The configuration with the database in it, whatever the store is otherwise."""
-    from memfolio.config import load_config
-
     overrides = {"agent": options.agent, "store": "postgres", "database_user": run_as}
     return load_config(options.home, overrides=overrides)
 
 
 def db_migrate(options: Options, url: str | None = None, role: str | None = None, run_as: str | None = None) -> Answer:
-    from memfolio.vault.postgres.database import migrate
-    from memfolio.vault.postgres.server import SERVER, started
-
     config = _config(options, run_as)
     if url is None and not config.database_url:
         server = started(config.database_folder, config.database_user or None, lambda text: options.tell([text]))
@@ -42,10 +40,6 @@ def db_migrate(options: Options, url: str | None = None, role: str | None = None
 
 
 def db_status(options: Options) -> Answer:
-    from memfolio.vault.postgres.database import NEEDED, migrations, store_errors, version_of
-    from memfolio.vault.postgres.jobs import JobQueue
-    from memfolio.vault.postgres.vault import database_of, find_home, name_of
-
     config = _config(options)
     database = database_of(config)
     with database.lent() as conn, store_errors():
@@ -100,17 +94,12 @@ def db_work(options: Options, once: bool = False, heads: Path | None = None) -> 
 
 
 def db_retry(options: Options, job: list[int] | None = None) -> Answer:
-    from memfolio.vault.postgres.jobs import JobQueue
-    from memfolio.vault.postgres.vault import database_of
-
     count = JobQueue(database_of(_config(options))).retry(job or ())
     return Answer({"retried": count}, [f"{counted(count, 'job')} will be tried again"])
 
 
 def db_doctor(options: Options, heads: Path | None = None) -> Answer:
     from memfolio.serve.cli.trust import findings
-    from memfolio.vault.postgres.report import check_heads
-    from memfolio.vault.postgres.vault import PostgresVault
 
     if heads is not None and not heads.is_file():
         raise InputError(f"there is no file {heads}", hint="name the file that `db work --heads` writes")
@@ -119,9 +108,6 @@ def db_doctor(options: Options, heads: Path | None = None) -> Answer:
 
 
 def db_vacuum(options: Options, url: str | None = None, run_as: str | None = None) -> Answer:
-    from memfolio.vault.postgres.database import rewrite_heap
-    from memfolio.vault.postgres.server import started
-
     config = _config(options, run_as)
     if url is None and not config.database_url:
         url = started(config.database_folder, config.database_user or None).owner_url
@@ -129,8 +115,6 @@ def db_vacuum(options: Options, url: str | None = None, run_as: str | None = Non
 
 
 def db_export(options: Options, folder: Path) -> Answer:
-    from memfolio.vault.postgres.carry import export_home
-
     config = _existing(options)
     options.wait.start(f"Writing {folder}")
     try:
@@ -141,8 +125,6 @@ def db_export(options: Options, folder: Path) -> Answer:
 
 
 def db_import(options: Options, folder: Path, name: str | None = None) -> Answer:
-    from memfolio.vault.postgres.carry import import_home
-
     config = _config(replace(options, home=str(folder.absolute())))
     options.wait.start(f"Reading {folder}")
     try:
@@ -154,9 +136,6 @@ def db_import(options: Options, folder: Path, name: str | None = None) -> Answer
 
 
 def _existing(options: Options) -> Config:
-    from memfolio.errors import HomeMissingError
-    from memfolio.vault.postgres.vault import has_home, name_of
-
     config = _config(options)
     if not has_home(config):
         hint = "`--home NAME` names another; `memfolio db import FOLDER` brings one in"

@@ -18,7 +18,7 @@ from memfolio.errors import (
     RefusedError,
     UndoConflictError,
 )
-from memfolio.serve.cli.output import Screen, print_json
+from memfolio.serve.cli.output import Screen, as_called, print_json
 
 EXIT_CODES: dict[type[MemfolioError], int] = {
     InputError: 2,
@@ -123,6 +123,6 @@ def _say(code: str, message: str, hint: str, *, as_json: bool, diff: str = "", p
     if policy:
         screen.say(f"  the row that decided: {policy}", style="yellow")
     if hint:
-        screen.say(f"  {hint}", style="yellow")
+        screen.say(f"  {as_called(hint)}", style="yellow")
     if diff:
         screen.diff(diff)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options, in_empty_folder, is_home, leave_logging_to_us
 from memfolio.serve.cli.output import Line, picked, seq_of, yellow
-from memfolio.text import counted
+from memfolio.text import counted, joined
+from memfolio.vault.paths import check_agent
 
 if TYPE_CHECKING:
     from memfolio.embed.vectorizer import Embedded
@@ -94,7 +95,6 @@ def _receiving(options: Options, *, dry_run: bool) -> Iterator[Memory]:
 def _agents(options: Options, source: str, path: Path) -> dict[str | None, Path]:
     """Return which agent imports what: in a workspace with several agents, each imports its own."""
     from memfolio.exchange.sources.folders import agents_of
-    from memfolio.vault.paths import check_agent
 
     found = agents_of(path) if source == "mabos" else {}
     if len(found) < 2:
@@ -182,7 +182,7 @@ def _sentence(report: ImportReport, *, dry_run: bool) -> str:
     known = f"; {counted(report.known, 'other')} known from before" if report.known else ""
     if not parts:
         return f"Nothing came from {report.source}{known}."
-    came = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    came = joined(parts)
     if dry_run:
         return f"{came} would come from {report.source}{known}. Nothing was changed."
     back = f"`memfolio undo --source import:{report.source}` takes that back"

@@ -25,6 +25,7 @@ from memfolio.serve.cli.output import (
 )
 from memfolio.text import counted
 from memfolio.vault.lines import record_of
+from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import SHARED, Form, form_of
 
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ def in_words(diff: str, memory: Memory, *, pages_only: bool = False) -> list[Lin
 
 def _memories(path: str, lines: Sequence[tuple[str, str]], sign: str) -> Iterator[str]:
     """Yield the memories of a log in those of its lines that have this sign."""
-    from memfolio.vault.log import read_log_at
-
     for each in read_log_at(path, "\n".join(text for other, text in lines if other == sign)).entries:
         yield beginning(each.entry.item.content, WIDTH)
 

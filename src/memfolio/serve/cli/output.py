@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, tzinfo
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.types import MemoryItem
@@ -74,6 +77,24 @@ def seq_of(made: Any) -> int | None:
 def yellow(texts: Iterable[str]) -> list[Line]:
     """Return warnings, one per line."""
     return [(text, "yellow") for text in texts]
+
+
+@cache
+def program() -> str:
+    """The command that runs this program: its name where the shell finds it by that, else as it was called."""
+    import shutil
+
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("memfolio", "__main__.py"):
+        return shlex.join([sys.executable, "-m", "memfolio"])
+    found = shutil.which("memfolio")
+    is_own = called.stem != "memfolio" or (found is not None and called.exists() and called.samefile(found))
+    return "memfolio" if is_own else shlex.quote(str(called))
+
+
+def as_called(text: str) -> str:
+    """Words of ours, with the commands in them as they can be typed here."""
+    return text.replace("`memfolio ", f"`{program()} ")
 
 
 def safe(text: str) -> str:

@@ -23,6 +23,7 @@ from memfolio.serve.cli.output import (
     standing,
     tagged,
 )
+from memfolio.text import terms
 from memfolio.types import Kind, MemoryItem, Origin, frozen
 from memfolio.verbs.documents import hits_document, phase
 
@@ -99,8 +100,6 @@ class HitsView:
     def _content(self, screen: Screen, hit: Hit) -> Text:
         """Return the text of the memory below the title of its note, with the words of the question highlighted."""
         from rich.text import Text
-
-        from memfolio.text import terms
 
         item = hit.memory
         is_titled = (

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from memfolio.knowledge.rule import check_rule, render_part
+from memfolio.knowledge.tree import as_document, as_text, rule_label, sentence, span_text
 from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import Line, document_of, page, yellow
@@ -25,15 +27,12 @@ def rule_export(text: str, memory: Memory) -> Answer:
 
 
 def rule_check(options: Options, text: Text) -> Answer:
-    from memfolio.knowledge.rule import check_rule
     from memfolio.knowledge.rules import as_rule
 
     return Answer(document_of(check_rule(as_rule(text))))
 
 
 def infer_forward(drawn: Drawn, persist: bool) -> Answer:
-    from memfolio.knowledge.tree import rule_label
-
     lines = [f"{_sentence(each.atom)} by {rule_label(each.rule)}" for each in drawn.conclusions]
     lines += _more(drawn.total - len(lines))
     if not lines:
@@ -47,17 +46,12 @@ def infer_forward(drawn: Drawn, persist: bool) -> Answer:
 
 
 def infer_backward(proof: Proof) -> Answer:
-    from memfolio.knowledge.tree import as_text
-
     proved = [as_text(each.proof) for each in proof.answers]
     missing = [f"missing: {gap}" for gap in proof.gaps]
     return _inferred(proof, [proof.undecided or proof.verdict, *proved, *_more(proof.total - len(proved)), *missing])
 
 
 def infer_abduce(found: Sequence[Hypothesis]) -> Answer:
-    from memfolio.knowledge.rule import render_part
-    from memfolio.knowledge.tree import rule_label
-
     lines = []
     for each in found:
         lines.append(f"{each.score:.2f}  {rule_label(each.rule)}")
@@ -92,16 +86,12 @@ def infer_policy(checked: RuleFindings) -> Answer:
 
 def _grounds(finding: RuleFinding) -> Line:
     """Return the rule behind a finding, and its premises."""
-    from memfolio.knowledge.tree import rule_label, sentence
-
     facts = "; ".join(sentence(each.triple) for each in finding.supports)
     return f"          {f'from {facts} ' if facts else ''}by {rule_label(finding.rule)}", "dim"
 
 
 def _inferred(found: Any, lines: Sequence[Line], *, status: int = 0, **added: object) -> Answer:
     """Return a result with its notes."""
-    from memfolio.knowledge.tree import as_document
-
     document = as_document(found) | added
     notes = [f"note: {each}" for each in document.get("problems", ())]
     if "problems" in document and document.get("truncated"):
@@ -114,6 +104,4 @@ def _more(number: int) -> list[str]:
 
 
 def _sentence(atom: Atom) -> str:
-    from memfolio.knowledge.tree import sentence, span_text
-
     return f"{sentence(atom.triple)} ({', '.join(filter(None, (f'{atom.confidence:.2f}', span_text(*atom[5:]))))})"

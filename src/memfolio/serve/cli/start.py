@@ -16,7 +16,7 @@ from memfolio.config import load_config
 from memfolio.errors import InputError, RefusedError
 from memfolio.serve.cli.call import Answer, Options, anywhere, in_empty_folder, is_home
 from memfolio.serve.cli.import_ import watch
-from memfolio.serve.cli.output import Line, Screen
+from memfolio.serve.cli.output import Line, Screen, as_called
 from memfolio.serve.cli.world import check_tools, command_for, connecting, consented, install, is_connected, taken_from
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Beginning:
             else [each for each in map(Path.home().joinpath, VAULTS) if _has_notes(each, home)]
         ):
             watch = command_for(home, "watch", str(there[0]))
-            lines.append(f"There are notes in {there[0]}: `{watch}` makes them searchable where they are.")
+            lines.append(as_called(f"There are notes in {there[0]}: `{watch}` makes them searchable where they are."))
         for host in self.hosts:
             lines += [consented(host, home, connecting(host), tools_only=self.tools_only) + taken_from(host, home)]
         return lines
@@ -76,8 +76,8 @@ class Beginning:
     def next_step(self) -> str:
         """What a person would do when all of it is made."""
         if self.hosts and self.notes:
-            return READY.format(" or ".join(each.title for each in self.hosts))
-        return NEXT.format(ASK if self.notes else HAVE)
+            return as_called(READY.format(" or ".join(each.title for each in self.hosts)))
+        return as_called(NEXT.format(ASK if self.notes else HAVE))
 
 
 def init(
@@ -203,7 +203,7 @@ def _make(plan: Beginning, *, existed: bool, found: Sequence[Host]) -> Answer:
     lines: list[Line] = [f"{home} is already a home" if existed else f"created a home in {home}"]
     if found:
         names, command = ", ".join(each.title for each in found), command_for(home, "install", found[0].name)
-        lines.append(f"Found {names}, not connected; `{command}` connects {found[0].title}.")
+        lines.append(as_called(f"Found {names}, not connected; `{command}` connects {found[0].title}."))
     connected: list[dict[str, Any]] = []
     for host in plan.hosts:
         answer = install(plan.options, host.name, tools_only=plan.tools_only)

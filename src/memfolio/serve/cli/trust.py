@@ -8,10 +8,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from memfolio.arguments import ANY_ID, choose
 from memfolio.errors import ConfigError, InputError, NotFoundError
 from memfolio.serve.cli.call import PERSON, Answer, Options
 from memfolio.serve.cli.mend import in_words, listed
-from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, local, page, picked, seq_of
+from memfolio.serve.cli.output import Line, Screen, beginning, fields_of, local, page, picked, seq_of, yellow
 from memfolio.serve.cli.output import diff as difference
 from memfolio.serve.cli.typed import find_time, page_path
 from memfolio.text import counted
@@ -46,7 +47,6 @@ def log(
     every: bool = False,
     digest: str | None = None,
 ) -> Answer:
-    from memfolio.arguments import choose
     from memfolio.vault.past.past import TRIGGER, write_digest
     from memfolio.vault.past.view import TrailFilter
 
@@ -74,8 +74,6 @@ def log(
 
 def _about(memory: Memory, entry: TrailEntry) -> str:
     """What a change was about, where the trail alone has but the id of a memory: its words."""
-    from memfolio.arguments import ANY_ID
-
     deed, _, named = entry.summary.rpartition(" ")
     found = memory.get(named) if ANY_ID.fullmatch(named) else None
     return f"{deed} {beginning(found.content, 90)}" if found else entry.summary
@@ -89,6 +87,7 @@ def _folded(count: int, how: str) -> list[Line]:
 
 def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
     from memfolio.govern.account import COUNTED, ConversationChanges
+    from memfolio.serve.cli.world import paused
 
     zone = memory.vault.home.zone
     span = f"{local(found.since, zone)} to {local(found.until, zone)}"
@@ -115,6 +114,8 @@ def changed(found: Changes, memory: Memory, every: bool = False) -> Answer:
         lines += _and_more(group.count - sum(each.count for each in told), told)
     if found.count:
         lines.append(("`memfolio diff NUMBER` shows one of them, `memfolio undo NUMBER` takes it back", "dim"))
+    if memory.vault.scope is None:  # then there is less of conversations than somebody may expect
+        lines += yellow(paused(memory.vault.config))
     return Answer(fields_of(found), lines)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.vault.change import Page
 
-HINT = "write it like 2026-11-15, 2026-11-15T14:30, yesterday, last_week or 2h ago"
+HINT = "write it like 2026-11-15, 2026-11-15T14:30, yesterday, last_week or 7d"
 SCALE = "0 to 1, where 1 is the most; or 2 to 10, of ten; or low, medium, high"
 TOP = ("agents", SHARED, AUDIT)
 

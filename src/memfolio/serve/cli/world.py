@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from memfolio.arguments import check_known
 from memfolio.clock import SystemClock
 from memfolio.errors import ConflictError, InputError, MemfolioError, NotFoundError, RefusedError
 from memfolio.machine import install_command
@@ -34,6 +35,11 @@ from memfolio.serve.cli.call import (
 from memfolio.serve.cli.derive import Text, called
 from memfolio.serve.cli.output import Line, Screen, diff, local
 from memfolio.text import counted
+from memfolio.types import Action
+from memfolio.vault.disk import Disk
+from memfolio.vault.paths import CONFIG, Home
+from memfolio.verbs.documents import told_inside
+from memfolio.verbs.verb import Verb, tools_of, verbs_at
 
 if TYPE_CHECKING:
     from memfolio.config import Config
@@ -44,7 +50,6 @@ if TYPE_CHECKING:
     from memfolio.serve.service import Schedule
     from memfolio.serve.tokens import Tokens
     from memfolio.vault.past.report import Finding
-    from memfolio.verbs.verb import Verb
 
 STARTING = 3.0
 """Seconds that the process which answers hooks may take until it listens."""
@@ -67,8 +72,6 @@ def mcp(options: Options, tools: str = "core", http: str | None = None, allow_ho
 
 
 def _serve_host(config: Config, tools: str) -> None:
-    from memfolio.verbs.verb import tools_of
-
     offered = tools_of(tools)
     from memfolio.serve.mcp.caller import Caller
     from memfolio.serve.mcp.server import serve
@@ -79,7 +82,6 @@ def _serve_host(config: Config, tools: str) -> None:
 def _serve_all(options: Options, config: Config, tools: str, address: str, names: list[str]) -> None:
     from memfolio.serve.mcp.http import callers_of, serve
     from memfolio.serve.tokens import Tokens
-    from memfolio.verbs.verb import tools_of
 
     with options.memory(create=in_empty_folder) as memory:  # which makes the home, where there is none
         home = memory.vault.home
@@ -90,7 +92,6 @@ def _serve_all(options: Options, config: Config, tools: str, address: str, names
 def _opened(config: Config, agent: str) -> Memory:
     from memfolio.memory import Memory
     from memfolio.vault.git.project import project_of
-    from memfolio.verbs.documents import told_inside
 
     with told_inside(config.home):
         project = project_of(Path.cwd(), only_git=True)
@@ -158,8 +159,6 @@ def install(
     from memfolio.serve.install.hosts import installed
 
     if tools is not None:
-        from memfolio.verbs.verb import tools_of
-
         tools_of(tools)  # says which sets there are, where there is none of this name
     if own_home:
         scope, options = "project", options.further(str(_project_home(options)), None, as_json=False)
@@ -363,9 +362,7 @@ def _model_of_host(options: Options, host: str, *, wanted: bool | None, offered:
 def _set(options: Options, values: dict[str, str]) -> None:
     """Write settings into the file of the home, as the person's own change, which can be undone."""
     from memfolio.serve.install.files import with_settings
-    from memfolio.types import Action
     from memfolio.vault.change import Change, PutPage
-    from memfolio.vault.paths import CONFIG
 
     with options.memory() as memory:
         page = memory.vault.page(CONFIG)
@@ -380,8 +377,6 @@ def _set(options: Options, values: dict[str, str]) -> None:
 
 
 def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "user", dry_run: bool = False) -> Answer:
-    from memfolio.vault.disk import Disk
-
     client, changes = _changes(host, scope, None)
     home = _home_used(client) if scope == "user" else None
     words = "does not use memfolio any more; the memory is as it was" if changes else "has nothing of memfolio"
@@ -392,8 +387,6 @@ def uninstall(options: Options, host: str, scope: Literal["user", "project"] = "
             words += f". For all your work it still uses {used}; `memfolio uninstall {host}` ends that"
     answer = _applied(host, scope, changes, f"{client.title} {words}", dry_run=dry_run)
     if scope == "project" and not dry_run:
-        from memfolio.vault.disk import Disk
-
         for folder in {each.path.parent for each in changes if each.new is None} - {Path.cwd()}:
             Disk().discard_folder(folder)
     if home and not dry_run:
@@ -497,11 +490,8 @@ def _door(options: Options, host: Host) -> Iterator[Finding]:
 
 def _model(options: Options, home: Path) -> Iterator[Finding]:
     """Whether the model of a host is asked, and can be."""
-    from memfolio.clock import SystemClock
     from memfolio.llm.host import found_program, host_and_model, host_programs
-    from memfolio.vault.disk import Disk
     from memfolio.vault.past.report import Finding
-    from memfolio.vault.paths import Home
     from memfolio.vault.usage import Usage
 
     config = options.config()
@@ -617,8 +607,6 @@ def _decoded(data: bytes) -> str:
 
 
 def tool_list(options: Options) -> Answer:
-    from memfolio.verbs.verb import tools_of
-
     tools = tools_of("all").values()
     return Answer(
         {"tools": [{"name": each.name, "description": each.description.partition("\n")[0]} for each in tools]}
@@ -647,9 +635,6 @@ def tool_call(options: Options, name: str, arguments: Text = "{}", /) -> Answer:
 
 
 def _tool(name: str) -> Verb:
-    from memfolio.arguments import check_known
-    from memfolio.verbs.verb import verbs_at
-
     tools = verbs_at("cli")
     check_known("there is no tool", [name], tools, NotFoundError)
     return tools[name]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.arguments import ANY_ID, turn_of
 from memfolio.config import FILE_NAME, load_config
+from memfolio.embed.choose import open_embedder
 from memfolio.errors import ConflictError, HomeMissingError, InputError, MemfolioError, RefusedError
 from memfolio.index.search import frequencies
 from memfolio.recall.dates import mentions
@@ -42,6 +43,7 @@ from memfolio.tend.retention import Tally, note_told, told_before
 from memfolio.text import estimate_tokens, terms
 from memfolio.types import Attribution
 from memfolio.vault.disk import Stamp
+from memfolio.vault.vault import Vault
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
@@ -373,10 +375,8 @@ class Desk:
 
     def _memory(self, event: HookEvent) -> Memory:
         """The memory of an agent for the project it works on; opened again where the settings of the home changed."""
-        from memfolio.embed.choose import open_embedder
         from memfolio.memory import Memory
         from memfolio.vault.git.project import project_of
-        from memfolio.vault.vault import Vault
 
         if not (self._home / INSIDE).is_dir():
             raise HomeMissingError(f"{self._home} is gone", hint="bring the folder or disk back")

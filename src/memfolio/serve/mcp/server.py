@@ -23,7 +23,7 @@ from memfolio.errors import InputError, MemfolioError, NotFoundError
 from memfolio.recall.fence import bullet, fenced, heading
 from memfolio.serve import text_of
 from memfolio.serve.mcp.caller import Caller, CallResult
-from memfolio.serve.mcp.messages import Progress, forward, waited_for
+from memfolio.serve.mcp.messages import Progress, forward, marked, waited_for
 from memfolio.verbs.documents import as_json
 from memfolio.verbs.verb import Verb
 
@@ -276,8 +276,6 @@ def build(who: Who) -> Server[Any]:
 
 def as_result(answered: CallResult) -> types.CallToolResult:
     """An answer as the protocol has it: what comes out of a memory is marked as data, an error is our own words."""
-    from memfolio.serve.mcp.messages import marked
-
     document, is_error = answered
     text = types.TextContent(type="text", text=as_json(document) if is_error else marked(document))
     # Some hosts show their model the text alone, others the document alone.

@@ -155,7 +155,7 @@ class HomeDatabase:
     def _take_back(self, conn: Conn) -> None:
         idle = driver().pq.TransactionStatus.IDLE
         with self._lock:
-            if not conn.closed and conn.info.transaction_status == idle and len(self._idle) < KEPT:
+            if not conn.closed and conn.pgconn.transaction_status == idle and len(self._idle) < KEPT:
                 self._idle.append(conn)
                 return
         with suppress(driver().Error):

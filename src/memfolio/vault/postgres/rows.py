@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 import time
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import Clock, to_ms
@@ -50,8 +46,6 @@ CACHED_FILES, CACHED_BYTES = 64, 256 * 1024
 """How many contents of files are kept at hand, and the longest of them."""
 IDLE_MS = "60000"
 """After how many milliseconds a transaction is ended whose server does nothing."""
-BACKLOG = 64
-"""How many changes may wait to be filed before whoever writes files them."""
 ALONE_SECONDS = 5.0
 """For how long another server that wrote is expected to write again."""
 IDS = 64
@@ -311,7 +305,7 @@ class RowHistory(Snapshots):
 
 
 class Feed:
-    """Changes that some listeners have yet to hear of, in order, from whichever thread comes first.
+    """Changes that listeners have yet to hear of, in order, from whichever thread comes first.
 
     Nobody who writes has to wait for it: telling is done behind the home's row and behind the mutex of the writers.
     """
@@ -320,40 +314,19 @@ class Feed:
         self.waiting: deque[Record] = deque()
         self._tell = tell
         self._lock = threading.RLock()
-        self._is_telling = self._is_due = False
+        self._is_telling = False
 
     def tell(self) -> None:
         """Tell all that waits; where another thread does so, it is waited for."""
         with self._lock:
             if self._is_telling:
                 return  # a listener asks; it is told what follows when it has heard this
-            self._is_telling, self._is_due = True, False
+            self._is_telling = True
             try:
                 while records := [self.waiting.popleft() for _ in range(len(self.waiting))]:
                     self._tell(*records)
             finally:
                 self._is_telling = False
-
-    def tell_soon(self) -> None:
-        """Have a thread do so that all homes of the process share."""
-        if not self._is_due:
-            self._is_due = True
-            _due.put(self)
-            _start_teller(os.getpid())
-
-
-_due: SimpleQueue[Feed] = SimpleQueue()
-
-
-@cache
-def _start_teller(process: int) -> None:
-    """Start the thread, once in every process: one that was forked has none of its parent's."""
-
-    def run() -> None:
-        while True:
-            _due.get().tell()
-
-    threading.Thread(target=run, name="memfolio-tell", daemon=True).start()
 
 
 class RowJournal(Journal):
@@ -367,8 +340,7 @@ class RowJournal(Journal):
         self.made: list[Record] = []
         """The changes that are being stored."""
         self._unstored: list[Record] = []
-        tell = super()._tell
-        self._feeds = [Feed(partial(tell, several=several)) for several in (False, True)]
+        self._feed = Feed(super()._tell)
         self._is_meeting = False
         self._heard_at = -math.inf
         self._versions: dict[str, int] = {}
@@ -537,39 +509,27 @@ class RowJournal(Journal):
             self._keep(path, write.now, write.data)
         elif there and there[0] == write.was:
             self._keep(path, write.now, there[1] + write.data)
-        return replace(write, stamp=_stamp(write.size, _moment(line), line.seq, version))
+        return write._replace(stamp=_stamp(write.size, _moment(line), line.seq, version))
 
-    def _tell(self, *records: Record, several: bool | None = None) -> None:
+    def _tell(self, *records: Record) -> None:
         if self._is_meeting:
-            self._pass_on(records)
+            self._feed.waiting += records
         else:
             self._unstored += records
 
-    def _pass_on(self, records: Sequence[Record]) -> None:
-        for feed in self._feeds:
-            feed.waiting += records
-
-    def tell(self, *, indexes_too: bool = True) -> None:
-        """Tell the listeners of the changes that are stored and that they do not know of yet.
-
-        Indexes, which take several at once, can be told by a thread of their own: whoever asks waits for that.
-        """
-        heard, filed = self._feeds
-        heard.tell()
-        if indexes_too or len(filed.waiting) > BACKLOG:
-            filed.tell()
-        elif self.of_many:
-            filed.tell_soon()
+    def tell(self) -> None:
+        """Tell the listeners of the changes that are stored and that they do not know of yet."""
+        self._feed.tell()
 
     def tell_made(self) -> None:
         """Tell of changes that are yet to be stored: whoever asks while they write sees what they wrote."""
-        self._pass_on(self._unstored)
+        self._feed.waiting += self._unstored
         self._unstored = []
         self.tell()
 
     def keep_made(self) -> None:
         """What was made is stored, and can be told."""
-        self._pass_on(self._unstored)
+        self._feed.waiting += self._unstored
         self._unstored, self.made = [], []
         self.stored = self.head  # last, since whoever finds nothing newer answers from what was told
 

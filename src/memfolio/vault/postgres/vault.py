@@ -167,11 +167,13 @@ class RowWriter(Writer):
         with self._queueing:
             self._queue.append(waiting)
             waiting.leads, self._is_led = not self._is_led, True
+            if len(self._queue) == self._last[0] and self._queue[0].leads:
+                self._queue[0].wake()  # it gathers, and all are there
         try:
             self._see_through(waiting, time.monotonic() + self._timeout)
         finally:
             self._leave(waiting)
-        self._journal.tell(indexes_too=False)
+        self._journal.tell()
         return waiting.result()
 
     def _see_through(self, waiting: _Waiting, end: float) -> None:
@@ -179,7 +181,7 @@ class RowWriter(Writer):
         while not waiting.is_done:
             left = max(0.0, end - time.monotonic())
             if waiting.leads:
-                self._gather()
+                self._gather(waiting)
                 with self._alone(left):
                     self._serve()
             elif not waiting.wait(left):
@@ -203,12 +205,11 @@ class RowWriter(Writer):
                     each.leads = True
                     each.wake()
 
-    def _gather(self) -> None:
+    def _gather(self, leader: _Waiting) -> None:
         """Give those who were just answered the time to come back, else they wait for the commit after this one."""
         wanted, took = self._last
-        end = time.monotonic() + min(took, GATHER_SECONDS)
-        while len(self._queue) < wanted and time.monotonic() < end:
-            time.sleep(GATHER_SECONDS / 20)
+        if len(self._queue) < wanted:
+            leader.wait(min(took, GATHER_SECONDS))
 
     def _serve(self) -> None:
         """Make the changes that wait; whatever ends this thread, those who wait for it are told."""
@@ -295,7 +296,7 @@ class RowWriter(Writer):
     def _make(self, change: Change) -> Receipt:
         plan = self._compose(change)
         done = [
-            replace(each, before=self._journal.read(each.path)) if each.start is None and each.was else each
+            each._replace(before=self._journal.read(each.path)) if each.start is None and each.was else each
             for each in plan.files
         ]
         return receipt_of(self._journal.enter(change.action, change.by, done, **details(change, plan)), plan)
@@ -327,6 +328,7 @@ class PostgresVault(Vault):
         self.writer = RowWriter(self.journal, self._reconciler, rows, config.lock_timeout)
         self.usage = Usage(self.home)
         self._server = secrets.token_hex(8)
+        self.without_alerts = {}
         self._past = None
         self._has_left = False
 
