@@ -160,3 +160,19 @@ def test_word_of_a_stranger_stands_beside_what_is_known() -> None:
     known = KnownStatementAbout(ref="M-1", text="The depot is in Hull", at=START)
     found = resolve([said("The depot is not in Hull", may_replace=False)], Knowledge([known]), "supersede")
     assert (found.replaced, [each.old.ref for each in found.contradicting]) == ([], ["M-1"])
+
+
+def test_few_of_many_known_statements_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [KnownStatementAbout(ref=f"M-{n}", text=f"The crate {n} is in the hall.", at=START) for n in range(600)]
+    said = ("The ferry runs in winter.", "Our friends like the hall of mirrors.")
+    known += [KnownStatementAbout(ref=f"M-{600 + n}", text=text, at=START) for n, text in enumerate(said)]
+    compared: list[str] = []
+
+    def counted(one: str, other: str) -> object:
+        compared.append(one)
+        return contradict(one, other)
+
+    monkeypatch.setattr("memfolio.learn.resolve.contradict", counted)
+    new = KnownStatementAbout(ref=NewId(0), text="The ferry doesn't run in winter.", at=START)
+    assert [each.ref for each in Knowledge(known).detect(new)] == ["M-600"]
+    assert compared == ["The ferry runs in winter."]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -52,7 +53,7 @@ class KnownStatementAbout:
 
     @property
     def slot(self) -> Slot:
-        return plain_words(self.subject), plain_words(self.predicate)
+        return _plain(self.subject), _plain(self.predicate)
 
     @classmethod
     def of(cls, item: MemoryItem, *, is_archived: bool = False) -> KnownStatementAbout:
@@ -97,17 +98,28 @@ class Resolution:
     """Known statements that were said again."""
 
 
+COMPARED = 500
+"""Of up to so many known statements, a new one is compared with all; of more, with those that share a rarer word."""
+CROWD = 64
+"""A word that more known statements have tells too little to compare them."""
+_FEELINGS = {"likes": "dislikes", "dislikes": "likes"}
+
+
 class Knowledge:
-    """What is known, looked up by text and by subject."""
+    """What is known, looked up by text, by subject, and by words."""
 
     def __init__(self, known: Iterable[KnownStatementAbout]) -> None:
         self._texts: dict[str, KnownStatementAbout] = {}
         self._slots: dict[Slot, list[KnownStatementAbout]] = {}
+        self._with_word: defaultdict[str, set[str]] = defaultdict(set)
         for each in known:
             self.add(each)
 
     def add(self, known: KnownStatementAbout) -> None:
-        self._texts[plain_words(known.text)] = known
+        text = plain_words(known.text)
+        self._texts[text] = known
+        for word in text.split():
+            self._with_word[word].add(text)
         if known.subject and known.predicate:
             self._slots.setdefault(known.slot, []).append(known)
 
@@ -119,10 +131,21 @@ class Knowledge:
 
     def detect(self, new: KnownStatementAbout, *, by_words: bool = True) -> list[KnownStatementAbout]:
         """What cannot be true together with it; what a person said is not dug out of the archive for that."""
-        known = {id(each): each for each in (*self._texts.values(), *self._slots.get(new.slot, ()))}
-        current = filter(_is_current, known.values())
-        contradicting = [each for each in current if _contradict(each, new, by_words=by_words)]
+        subject, predicate = new.slot
+        slots = (new.slot, (subject, _FEELINGS.get(predicate, "")))
+        near = {id(each): each for each in self._near(new)} if by_words else {}
+        known = near | {id(each): each for slot in slots for each in self._slots.get(slot, ())}
+        current = [(each, by_words and key in near) for key, each in known.items() if _is_current(each)]
+        contradicting = [each for each, is_near in current if _contradict(each, new, by_words=is_near)]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
+
+    def _near(self, new: KnownStatementAbout) -> Iterable[KnownStatementAbout]:
+        """What its words may contradict."""
+        if len(self._texts) <= COMPARED:
+            return self._texts.values()
+        with_word = (self._with_word.get(word, set()) for word in plain_words(new.text).split())
+        shared = set[str]().union(*(texts for texts in with_word if len(texts) <= CROWD))
+        return [each for text, each in self._texts.items() if text in shared]
 
     def drop(self, old: KnownStatementAbout) -> None:
         """Something known holds no longer; said again, it is new."""
@@ -200,17 +223,17 @@ def _is_current(known: KnownStatementAbout) -> bool:
 
 
 def _is_same(one: KnownStatementAbout, other: KnownStatementAbout) -> bool:
-    return _plain_object(one.object) == _plain_object(other.object)
+    return _plain(one.object) == _plain(other.object)
 
 
 @lru_cache(maxsize=16_384)
-def _plain_object(text: str) -> str:
-    """`plain_words` of something short, which is compared with everything that is known of its slot."""
+def _plain(text: str) -> str:
+    """`plain_words` of something short, which is compared with much that is known."""
     return plain_words(text)
 
 
 def _plain_subject(text: str) -> str:
-    return plain_words(text).removeprefix("the ")
+    return _plain(text).removeprefix("the ")
 
 
 def _contradict(one: KnownStatementAbout, other: KnownStatementAbout, *, by_words: bool) -> bool:
