@@ -33,8 +33,7 @@ class Life:
 
     def user_page(self) -> str:
         self.memory.tend()
-        path = self.home / "agents/main/USER.md"
-        return path.read_text("utf-8") if path.exists() else ""
+        return (self.memory.vault.content("agents/main/USER.md") or b"").decode()
 
 
 @pytest.fixture
