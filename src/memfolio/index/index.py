@@ -456,7 +456,7 @@ class Index:
         """
         if len(self._unfiled) >= FEW_UNFILED:
             self._file_noted()
-        # Whether the file is still the one that is open is looked at by whoever asks it.
+        # Whoever asks the index next looks whether its file was replaced.
         if self._is_noting():
             return
         with self._lock, suppress(SearchIndexError):

@@ -103,6 +103,7 @@ COMPARED = 500
 CROWD = 64
 """A word that more known statements have tells too little to compare them."""
 _FEELINGS = {"likes": "dislikes", "dislikes": "likes"}
+"""Predicates with those that contradict them."""
 
 
 class Knowledge:
@@ -135,8 +136,9 @@ class Knowledge:
         slots = (new.slot, (subject, _FEELINGS.get(predicate, "")))
         near = {id(each): each for each in self._near(new)} if by_words else {}
         known = near | {id(each): each for slot in slots for each in self._slots.get(slot, ())}
-        current = [(each, by_words and key in near) for key, each in known.items() if _is_current(each)]
-        contradicting = [each for each, is_near in current if _contradict(each, new, by_words=is_near)]
+        current = {key: each for key, each in known.items() if _is_current(each)}
+        # Of one subject there may be thousands: only those that are near are compared by their words, too.
+        contradicting = [each for key, each in current.items() if _contradict(each, new, by_words=key in near)]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def _near(self, new: KnownStatementAbout) -> Iterable[KnownStatementAbout]:
@@ -245,6 +247,6 @@ def _contradict(one: KnownStatementAbout, other: KnownStatementAbout, *, by_word
             return one.negated != other.negated
         if one.is_single and other.is_single:
             return not (one.negated or other.negated)
-    if {one.predicate, other.predicate} == {"likes", "dislikes"} and _is_same(one, other):
+    if _FEELINGS.get(one.predicate) == other.predicate and _is_same(one, other):
         return one.negated == other.negated
     return by_words and contradict(one.text, other.text) is not None
