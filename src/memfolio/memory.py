@@ -528,7 +528,7 @@ class Memory(Rooms):
             return self.whole.end_session(session, dry_run=dry_run) and None
         ended = Ended(only=[session], is_over=True, again=True)
         with tending(self.vault, self.searcher, dry_run=dry_run) as changes:
-            heard = hear_out(changes, self.searcher.index, self.vault.config.learn, ended, model=self._model)
+            heard = hear_out(changes, self.searcher, self.vault.config.learn, ended, model=self._model)
         # A long conversation is reason enough for a reflection.
         if heard and not dry_run and due(self.vault, self.searcher.index, self.agent, self.vault.home.now()):
             self.reflect()
@@ -570,11 +570,6 @@ class Memory(Rooms):
         """
         from memfolio.tend.lessons import Doors, hand_out, take_in
 
-        def known(text: str) -> list[MemoryItem]:
-            # What was learned beside what was only said, which would crowd it out.
-            learned = self.recall(text[:300], types=[each for each in Type if each is not Type.OBSERVATION], limit=8)
-            return [hit.memory for hit in (*learned, *self.recall(text[:300], types=Type.OBSERVATION, limit=4))]
-
         def remind(text: str, due: str, turns: Sequence[str]) -> object:
             return self.mind.intend(text, when=due, from_=list(turns))
 
@@ -582,8 +577,8 @@ class Memory(Rooms):
         is_said = bool(statements) or through is not None
         session = session if session is None else check_token("session", session)
         done = take_in(self.vault, self.searcher, statements, through, doors, session) if is_said else None
-        now, limit = self.vault.home.now(), check_number("limit", limit, 1, 200)
-        lesson = hand_out(self.searcher, known, now, session=session, limit=limit)
+        home, limit = self.vault.home, check_number("limit", limit, 1, 200)
+        lesson = hand_out(self.searcher, home.now(), home.zone, session=session, limit=limit)
         return replace(lesson, learned=done.learned, proposed=done.proposed, refused=done.refused) if done else lesson
 
     def should_flush(

@@ -225,7 +225,7 @@ class Ranking:
     fading: float = 0.2  # the share by which a fading memory ranks lower
     dormant: float = 0.6  # the part of the best awake memory's score that a dormant one must have to be in sight
     originals: bool = setting(True)
-    """Whether what rules or a model learned is left to those who ask for its kind, type, tag or entity."""
+    """Whether what rules learned is left to those who ask for its kind, type, tag or entity."""
     summaries: float = 0.3  # the share by which what only sums up other memories ranks lower
     diversity: float = _share(0.0)
     """How much a hit loses by being like those above it: maximal marginal relevance."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,71 @@ def test_newer_word_of_the_owner_ends_the_older_in_one_change() -> None:
         assert (restored.superseded_by, restored.valid_until) == (None, None)
 
 
+# What no longer holds because of a turn, a model says by the numbers of what it is shown beside the turns.
+
+OWNS = "Alex drives a grey Skoda Octavia"
+
+
+def naming(request: dict[str, Any], *numbers: int) -> ModelReading:
+    """A model that reads of a new car, and says that this ends what is known of the old one, or ends these numbers."""
+    text = json.dumps(request).replace("\\n", "\n")
+    if "Kia" not in text:
+        return ModelReading(statements=(ModelStatement(text=OWNS, type="fact", turns=(0,)),))
+    shown = tuple(int(each) for each in re.findall(rf"^\[(\d+)\] known before: {OWNS}", text, re.MULTILINE))
+    said = ModelStatement(text="Alex drives a Kia", type="fact", turns=(0,), corrects=numbers or shown)
+    return ModelReading(statements=(said,))
+
+
+def cars(memory: Memory) -> list[tuple[str, bool]]:
+    """What is known of cars, and whether something took its place."""
+    said = [each for each in memory.vault.entries("main") if each.source == "extraction" and "drives" in each.content]
+    now = memory.searcher.known([each.id for each in said])
+    return [(each.content, now[each.id].superseded_by is not None) for each in said]
+
+
+def tell_of_cars(memory: Memory, clock: SettableClock, **new: Any) -> None:
+    memory.observe("user", "Alex drives the grey Skoda Octavia.", session="a", user="Alex")
+    memory.end_session("a")
+    clock.advance(days=30)
+    memory.observe(
+        **{"role": "user", "content": "Picked up the Kia, Alex drives it home!", "session": "b", "user": "Alex"} | new
+    )
+    memory.end_session("b")
+
+
+def test_what_a_model_says_that_does_not_hold_any_more_is_replaced(home: Path, clock: SettableClock) -> None:
+    with ScriptedModel(naming) as model, opened(home, clock, model) as memory:
+        tell_of_cars(memory, clock)
+        assert cars(memory) == [(OWNS, True), ("Alex drives a Kia", False)]
+        assert memory.recall("What does Alex drive?")[0].memory.content == "Alex drives a Kia"
+        [last] = [each for each in memory.audit.log(limit=9) if each.trigger == "session"][:1]
+        memory.audit.undo(last.seq, by=Attribution(actor="human", trigger="test"))
+        assert cars(memory)[0] == (OWNS, False)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [{"role": "assistant"}, {"source": "page.html"}],
+    ids=["a machine", "a page"],
+)
+def test_words_of_others_replace_nothing_whatever_a_model_says(
+    home: Path, clock: SettableClock, new: dict[str, Any]
+) -> None:
+    with ScriptedModel(naming) as model, opened(home, clock, model) as memory:
+        tell_of_cars(memory, clock, **new)
+        assert cars(memory) == [(OWNS, False), ("Alex drives a Kia", False)]
+
+
+def test_numbers_that_a_model_was_not_shown_replace_nothing(home: Path, clock: SettableClock) -> None:
+    with ScriptedModel(partial(_any, (0, 99, -1))) as model, opened(home, clock, model) as memory:
+        tell_of_cars(memory, clock)
+        assert cars(memory) == [(OWNS, False), ("Alex drives a Kia", False)]
+
+
+def _any(numbers: tuple[int, ...], request: dict[str, Any]) -> ModelReading:
+    return naming(request, *numbers)
+
+
 # What a model could not be asked about, it reads when it can: within a week, once, and for no more than it may cost.
 
 TEA = "I drink green tea, and the flat above the bakery is home."
@@ -62,7 +128,7 @@ TEA = "I drink green tea, and the flat above the bakery is home."
 
 def reading(request: dict[str, Any]) -> ModelReading:
     """Whatever the model is shown, it says that of its last turn."""
-    numbers = re.findall(r"^\[(\d+)\] ", json.dumps(request).replace("\\n", "\n"), re.MULTILINE)
+    numbers = re.findall(r"^\[(\d+)\] (?!known before)", json.dumps(request).replace("\\n", "\n"), re.MULTILINE)
     if not numbers:
         return ModelReading()  # asked for something else
     number = int(numbers[-1])
@@ -138,7 +204,7 @@ def test_what_a_model_learned_and_was_undone_is_not_read_by_it_again(home: Path,
 def heard(memory: Memory) -> None:
     """What `tend` does with conversations that fell silent."""
     with tending(memory.vault, memory.searcher) as changes:
-        hear_out(changes, memory.searcher.index, memory.vault.config.learn, model=memory._model)
+        hear_out(changes, memory.searcher, memory.vault.config.learn, model=memory._model)
 
 
 def test_turns_that_wait_for_a_model_cost_no_more_questions(home: Path, clock: SettableClock) -> None:

@@ -24,11 +24,13 @@ from memfolio.learn.rules import learn
 from memfolio.learn.words import LEXICON, words
 from memfolio.llm.model import MAX_MATERIAL, Model
 from memfolio.llm.prompt import are_words_of, gives_orders, is_grounded, occurs
-from memfolio.text import estimate_tokens, terms
+from memfolio.text import clip, estimate_tokens, terms
 from memfolio.types import DEFAULT_KINDS, Type, frozen
 
 PORTION = 3_000
 """Tokens of conversation that are read at once: few enough for a small model on one's own machine."""
+KNOWN = 200
+"""Characters of what is known that are shown."""
 MAX_PER_TURN = 4
 MAX_STATEMENT = 500
 MAX_NAME = 100
@@ -54,6 +56,7 @@ class ModelStatement:
     predicate: str = ""
     object: str = ""
     negated: bool = False
+    corrects: tuple[int, ...] = ()
 
 
 @frozen
@@ -66,9 +69,6 @@ class Beside:
     """Words of names that are known."""
     share: float = 1 / 2
     """How many of its words must come from there."""
-
-
-ALONE = Beside()
 
 
 @frozen
@@ -97,8 +97,13 @@ def learn_by_model(model: Model, turns: Sequence[Turn]) -> Learned:
     return read_by_model(model, turns, len(turns))[0]
 
 
-def read_by_model(model: Model, turns: Sequence[Turn], counted: int) -> tuple[Learned, set[int]]:
-    """The same, with the places of the turns that the model was shown; so many turns count for what it may be asked."""
+def read_by_model(
+    model: Model, turns: Sequence[Turn], counted: int, known: Sequence[str] = ()
+) -> tuple[Learned, set[int]]:
+    """The same, with the places of the turns that the model was shown; so many turns count for what it may be asked.
+
+    It is shown what is `known` about them too, and says what of that no longer holds.
+    """
     task = LEXICON.table("prompt")["task"].format(types=", ".join(Type), entity_types=", ".join(ENTITY_TYPES))
     by_rules = learn(turns)
     shown = [place for place, turn in enumerate(turns) if turn.content.strip() and not gives_orders(turn.content)]
@@ -106,7 +111,8 @@ def read_by_model(model: Model, turns: Sequence[Turn], counted: int) -> tuple[Le
     portions = list(_split(turns, shown, model.questions(counted, wanted))) if shown else []
     read = {place for places in portions for place in places}
     found = [
-        _checked(model.ask(task, _material(turns, places), ModelReading), turns, places, model) for places in portions
+        _checked(model.ask(task, _material(turns, places, known), ModelReading), turns, places, known, model)
+        for places in portions
     ]
     said = list(_understood((each for part in found for each in part.statements), turns, by_rules.statements))
     # Who somebody is, and what their life may depend on, counts even if the model passes it over.
@@ -183,8 +189,10 @@ def _split(turns: Sequence[Turn], shown: Sequence[int], questions: int) -> Itera
         yield portion
 
 
-def _material(turns: Sequence[Turn], places: Iterable[int]) -> str:
-    return "\n".join(_numbered(place, turns[place]) for place in places)
+def _material(turns: Sequence[Turn], places: Iterable[int], known: Iterable[str]) -> str:
+    """The turns with their numbers, and behind the last of these what is known, with numbers that go on."""
+    before = (f"[{number}] known before: {clip(_line(text), KNOWN)}" for number, text in enumerate(known, len(turns)))
+    return "\n".join([*(_numbered(place, turns[place]) for place in places), *before])
 
 
 def _numbered(place: int, turn: Turn) -> str:
@@ -195,16 +203,18 @@ def _numbered(place: int, turn: Turn) -> str:
     return "\n".join([f"[{place}] {speaker}{when}: {first}", *(f"  | {line}" for line in further)])
 
 
-def _checked(reading: ModelReading, turns: Sequence[Turn], places: Collection[int], model: Model) -> Learned:
+def _checked(
+    reading: ModelReading, turns: Sequence[Turn], places: Collection[int], known: Sequence[str], model: Model
+) -> Learned:
     """Return the valid part of a reading; the rest is counted."""
-    statements = list(_statements(reading.statements, turns, places))
+    statements = list(_statements(reading.statements, turns, places, known))
     model.drop("ungrounded", len(reading.statements) - len(statements))
     mentions = [mention for each in reading.mentions if (mention := _mention(each, turns, places))]
-    known = {name.casefold() for each in mentions for name in (each.name, *each.aliases)}
+    names = {name.casefold() for each in mentions for name in (each.name, *each.aliases)}
     return Learned(
         statements=statements,
         mentions=mentions,
-        relations=[relation for each in reading.relations if (relation := _relation(each, known, places))],
+        relations=[relation for each in reading.relations if (relation := _relation(each, names, places))],
         causes=[
             CauseHypothesis(cause=each.cause, effect=each.effect)
             for each in dict.fromkeys(reading.causes)
@@ -213,18 +223,20 @@ def _checked(reading: ModelReading, turns: Sequence[Turn], places: Collection[in
     )
 
 
-def _statements(said: Iterable[ModelStatement], turns: Sequence[Turn], places: Collection[int]) -> Iterator[Statement]:
+def _statements(
+    said: Iterable[ModelStatement], turns: Sequence[Turn], places: Collection[int], known: Sequence[str]
+) -> Iterator[Statement]:
     count: Counter[int] = Counter()
     for each in said:
-        statement = _judged(each, turns, places)
+        corrects = tuple(n - len(turns) for n in dict.fromkeys(each.corrects) if 0 <= n - len(turns) < len(known))
+        # What it corrects says what it is about, which its turns need not repeat.
+        statement = _judged(each, turns, places, Beside(around="\n".join(known[n] for n in corrects)))
         if isinstance(statement, Statement) and count[statement.turns[0]] < MAX_PER_TURN:
             count[statement.turns[0]] += 1
-            yield statement
+            yield replace(statement, corrects=corrects)
 
 
-def _judged(
-    said: ModelStatement, turns: Sequence[Turn], places: Collection[int], beside: Beside = ALONE
-) -> Statement | str:
+def _judged(said: ModelStatement, turns: Sequence[Turn], places: Collection[int], beside: Beside) -> Statement | str:
     """A statement that holds, or why it does not."""
     text, told = _line(said.text), _sources(said.turns, places)
     sources, type_name = [turns[place] for place in told], said.type.strip().lower()

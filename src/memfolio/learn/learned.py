@@ -59,6 +59,8 @@ class Statement:
     confidence: float = 0.7
     importance: float = 0.5
     tags: tuple[str, ...] = ()
+    corrects: tuple[int, ...] = ()
+    """What of what was known before does not hold any more because of it, by its place there."""
 
 
 @frozen

@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from hashlib import blake2b
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any
 
 from memfolio.errors import MemfolioError, PolicyError, ProposedError
@@ -21,21 +21,33 @@ from memfolio.index.maintenance import Conversation, turns_of, unheard
 from memfolio.index.mind_pages import ItemStatus
 from memfolio.index.search import frequencies
 from memfolio.learn.ask import Beside, ModelStatement, learn_from
-from memfolio.learn.learned import Learned, Statement, drafted, moment
-from memfolio.learn.resolve import Reference, Resolution, plain_words
+from memfolio.learn.learned import Learned, Statement, moment
+from memfolio.learn.resolve import Reference, Resolution
 from memfolio.llm.prompt import gives_orders
 from memfolio.mind.reminders import Ending, intentions
 from memfolio.recall.dates import moment_of
 from memfolio.recall.searcher import Searcher
-from memfolio.state import Op
-from memfolio.stores.flush import resolved, turn_of
+from memfolio.stores.flush import turn_of
 from memfolio.tend.changes import JobChanges
 from memfolio.tend.extract import clipped
-from memfolio.tend.sessions import conversation_page, intend, learned_before, lines, only_new, says_again
+from memfolio.tend.sessions import (
+    CORRECTABLE,
+    conversation_page,
+    drafts_of,
+    intend,
+    is_owners_word,
+    known_beside,
+    learned_before,
+    lines,
+    only_new,
+    resolved_beside,
+    says_again,
+    superseding,
+)
 from memfolio.tend.tend import tending
 from memfolio.text import estimate_tokens
-from memfolio.types import CLOSELY, SUMMED_UP, Action, Attribution, MemoryItem, Origin, Type, frozen
-from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
+from memfolio.types import Action, Attribution, MemoryItem, Origin, Type, frozen
+from memfolio.vault.change import AddEntries, AddLines, Change, Operation
 from memfolio.vault.fields import local
 from memfolio.vault.paths import Home, agent_of, state_ledger
 from memfolio.vault.vault import Vault
@@ -47,23 +59,14 @@ TURNS, TOKENS = 40, 6_000
 """How much is handed out at once."""
 LONGEST = 2_000
 """Characters of a turn that are shown."""
-KNOWN, KNOWN_TURNS = 3, 2
-"""How many memories about a turn, and earlier turns, are handed out with it."""
 MOST_KNOWN = 100
 """How many are handed out at once."""
 SURE = 0.9
 """How sure is what an agent says that turns tell: it read them beside each other, and the words were checked."""
 SHARE = 1 / 3
 """How many words of a statement must come from its turns: an agent that took part says much in other words."""
-_OVER = re.compile(r"\((?:done|dropped|expired|retired)\b")
-SPOKEN = "conversation"
-"""The source of what was said, not brought in from elsewhere."""
-CORRECTABLE = ("M-", "I-")
-"""How the ids of memories and intentions begin."""
 _WORD = re.compile(r"[^\W\d_]+")
 FIELDS = frozenset({"text", "type", "turns", "corrects", "due"})
-
-Known = Callable[[str], Iterable[MemoryItem]]
 
 
 @frozen
@@ -98,7 +101,7 @@ class Doors:
     count: Callable[[str, int], None]
 
 
-def hand_out(searcher: Searcher, known: Known, now: datetime, *, session: str | None, limit: int) -> Lesson:
+def hand_out(searcher: Searcher, now: datetime, zone: tzinfo, *, session: str | None, limit: int) -> Lesson:
     """Turns that neither an agent nor a model has read, the oldest conversation first, as many as are read at once."""
     searcher.prepare()
     waiting = _unread(searcher, now, session)
@@ -108,35 +111,8 @@ def hand_out(searcher: Searcher, known: Known, now: datetime, *, session: str | 
         if len(shown) == limit or (shown and size > TOKENS):
             break
         shown.append(replace(item, content=clipped(item.content, LONGEST)))
-    asked = [turn.content for turn in map(turn_of, shown) if turn.is_person and not gives_orders(turn.content)]
-    made = learned_before(searcher.index, {item.id for item in shown})  # by the rules, which may be said better
-    found = {item.id: item for item in made}
-    # The nearest to each turn come first, so that no turn goes without for another.
-    for near in zip_longest(*(_beside_turn(known(text), shown) for text in asked)):
-        found |= {item.id: item for item in near if item}
-    once = _each_once(searcher, found.values())[:MOST_KNOWN]
-    return Lesson(turns=tuple(shown), known=tuple(once), left=len(waiting) - len(shown))
-
-
-def _beside_turn(known: Iterable[MemoryItem], shown: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """What is known about what a turn says, the nearest first: memories, and a few turns that may say it alone."""
-    ids = {item.id for item in shown}
-    there = [item for item in known if item.id.startswith(CORRECTABLE) and item.source not in SUMMED_UP]
-    turns = [item for item in there if item.role and item.id not in ids and turn_of(item).is_person]
-    return [*[item for item in there if not item.role][:KNOWN], *turns[:KNOWN_TURNS]]
-
-
-def _each_once(searcher: Searcher, known: Collection[MemoryItem]) -> list[MemoryItem]:
-    """Without turns of which something was learned, and intentions that are over or come from a task among them."""
-    learned = learned_before(searcher.index, {item.id for item in known if item.role}, holds=False)
-    sources = {turn for item in learned for turn in item.derived_from}
-    tasks = [item.content for item in known if item.type is Type.TASK and item.id[0] == "M"]
-    return [
-        item
-        for item in known
-        if item.id not in sources
-        and not (item.id[0] == "I" and (_OVER.search(item.content) or any(task in item.content for task in tasks)))
-    ]
+    known = known_beside(searcher, shown, now, zone)[:MOST_KNOWN]
+    return Lesson(turns=tuple(shown), known=tuple(known), left=len(waiting) - len(shown))
 
 
 def _unread(searcher: Searcher, now: datetime, session: str | None) -> list[MemoryItem]:
@@ -259,8 +235,9 @@ def _corrected(searcher: Searcher, id_: object, items: Sequence[MemoryItem]) -> 
         return f"{id_} does not hold any more; name {known.item.superseded_by or 'another one'} in its place, or none"
     if known.item.id in {item.id for item in items}:
         return f"{id_} is one of its turns: corrects is for what was said before"
-    is_owners = all(item.source == SPOKEN for item in items) and any(turn_of(item).is_person for item in items)
-    return known.item if is_owners else "only what the person said corrects what is known; `propose` the rest"
+    return (
+        known.item if is_owners_word(items) else "only what the person said corrects what is known; `propose` the rest"
+    )
 
 
 def _learn(
@@ -284,19 +261,9 @@ def _learn(
             held[number] = judged
     learned = _only_further(learned, held, said, turns, conversation.by_rules, searcher)
     dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
-    # In the same words it is known; in others that mean the same it takes the place of what it names.
-    besides = {
-        old.id
-        for number, each in held.items()
-        for old in said[number].corrects
-        if plain_words(old.content) != plain_words(each.text)
-    }
-    # Who read both names what no longer holds: words alone would take one appointment for another.
+    corrects = [(old, each) for number, each in held.items() for old in said[number].corrects]
     way = changes.vault.config.learn.conflicts
-    resolution = resolved(searcher.index, dated, way, besides=besides, by_words=False)
-    corrected = [
-        (old, ref) for number, each in held.items() for old in said[number].corrects if (ref := _ref(resolution, each))
-    ]
+    resolution, corrected = resolved_beside(searcher.index, dated, way, corrects)
     change = _change(changes, searcher, conversation, turns, learned, resolution, corrected)
     try:
         receipt = changes.make(change)
@@ -371,13 +338,6 @@ def _endings(changes: JobChanges, searcher: Searcher, held: Iterable[tuple[Said,
     return list(found.values())
 
 
-def _ref(resolution: Resolution, statement: Statement) -> Reference | None:
-    """What a statement is known by: a memory that the change makes, or one that says so already."""
-    if statement in resolution.kept:
-        return NewId(resolution.kept.index(statement))
-    return next((known for known, each in resolution.repeated if each == statement), None)
-
-
 def _change(
     changes: JobChanges,
     searcher: Searcher,
@@ -388,25 +348,17 @@ def _change(
     corrected: Sequence[tuple[MemoryItem, Reference]],
 ) -> Change:
     agent = changes.agent
+    closely = [item.id for item in turns]
     # What an agent says turns tell is its own word, however true it is.
-    drafts = [drafted(each, [turns[place] for place in each.turns]) for each in resolution.kept]
     drafts = [
         each if each.origin is Origin.UNTRUSTED else each._replace(origin=Origin.AGENT, confidence=SURE)
-        for each in (each._replace(attributes={**each.attributes, CLOSELY: True}) for each in drafts)
+        for each in drafts_of(resolution.kept, turns, closely)
     ]
     spoken = [each.item for each in searcher.index.read(partial(turns_of, session=conversation.session))]
     gone = [old.id for old, new in corrected if new != old.id]
     page = conversation_page(changes, searcher.index, conversation, spoken, turns, resolution, gone)
-    path, closely = page.path if page else conversation.page, [item.id for item in turns]
-    records = list(lines(turns, learned, resolution, path, closely))
-    replaced = {old for old, _ in resolution.replaced}
-    for old, new in corrected:
-        if old.role:  # a turn stays as it was said, and may say more than what no longer holds
-            records.append({"op": Op.EDGE.value, "memory": new, "to": old.id, "type": "supersedes"})
-        # An intention ends on its page.
-        elif old.id[:2] == "M-" and old.id in gone and old.id not in replaced:
-            records.append({"op": Op.SUPERSEDE.value, "memory": old.id, "by": new})
-            replaced.add(old.id)
+    path = page.path if page else conversation.page
+    records = [*lines(turns, learned, resolution, path, closely), *superseding(corrected, resolution)]
     operations: list[Operation] = [
         *([AddEntries(agent, tuple(drafts))] if drafts else []),
         AddLines(state_ledger(agent), tuple(records)),

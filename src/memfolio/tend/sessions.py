@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from memfolio.errors import HomeBusyError, MemfolioError, PolicyError
@@ -16,18 +16,19 @@ from memfolio.govern.reflection.log import is_unwanted, refused
 from memfolio.graph.entities import is_user
 from memfolio.index.graph import Node, nodes
 from memfolio.index.index import Index
-from memfolio.index.lookup import learned_from
+from memfolio.index.lookup import by_ids, learned_from
 from memfolio.index.maintenance import Conversation, placeholders, turns_of, unheard
 from memfolio.index.rows import MACHINES, ROLES, from_us
 from memfolio.learn.clauses import asks_for_help, readable
 from memfolio.learn.contradict import has_denial
 from memfolio.learn.learned import Learned, Mention, Statement, drafted, moment
-from memfolio.learn.resolve import Contradiction, Reference, Resolution
+from memfolio.learn.resolve import Contradiction, Reference, Resolution, plain_words
 from memfolio.learn.rules import learn
 from memfolio.learn.words import pattern
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import gives_orders
 from memfolio.mind.reminders import Ending, endings, intentions, reminder_page
+from memfolio.recall.query import Query
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Learning
 from memfolio.state import Op
@@ -38,9 +39,9 @@ from memfolio.tend.digest import inline
 from memfolio.tend.extract import extract, is_offer, is_secret, keys, stands_alone
 from memfolio.tend.tend import tending
 from memfolio.text import counted, sentences
-from memfolio.types import Action, MemoryItem, Origin, Type, frozen
+from memfolio.types import CLOSELY, SUMMED_UP, Action, MemoryItem, Origin, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation, PutPage
-from memfolio.vault.fields import local
+from memfolio.vault.fields import Draft, local
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.sections import is_ours, marked, renewed
 from memfolio.vault.vault import Vault
@@ -220,16 +221,31 @@ def _citation(ref: Reference, resolution: Resolution, turns: Sequence[MemoryItem
 
 # What a conversation leaves behind: the memories and state lines that say what was learned from it. Pure.
 
+KNOWN, KNOWN_TURNS = 3, 2
+"""How many memories about a turn, and earlier turns, are read beside it."""
+SHOWN = 40
+"""How many of these a model is shown, which has to be paid for each."""
+ASKED = 300
+"""Characters of a turn by which they are looked up."""
+_OVER = re.compile(r"\((?:done|dropped|expired|retired)\b")
+SPOKEN = "conversation"
+"""The source of what was said, not brought in from elsewhere."""
+CORRECTABLE = ("M-", "I-")
+"""How the ids of memories and intentions begin."""
 CITED = 5
 """How many turns a mention names."""
 NAMED = 100
 """How many people and things one conversation adds."""
 
 
-def entries(agent: str, kept: Sequence[Statement], turns: Sequence[MemoryItem]) -> Iterator[Operation]:
-    drafts = tuple(drafted(each, [turns[place] for place in each.turns]) for each in kept)
-    if drafts:
-        yield AddEntries(agent, drafts)
+def drafts_of(kept: Sequence[Statement], turns: Sequence[MemoryItem], closely: Collection[str]) -> list[Draft]:
+    """The memories that these statements become; those from turns that were read `closely` say so."""
+    found = []
+    for each in kept:
+        sources = [turns[place] for place in each.turns]
+        draft, is_close = drafted(each, sources), all(item.id in closely for item in sources)
+        found.append(draft._replace(attributes={**draft.attributes, CLOSELY: True}) if is_close else draft)
+    return found
 
 
 def lines(
@@ -311,7 +327,7 @@ Progress = Callable[[int, int], None]
 
 def hear_out(
     changes: JobChanges,
-    index: Index,
+    searcher: Searcher,
     settings: Learning,
     ended: Ended = SILENT,
     *,
@@ -324,7 +340,7 @@ def hear_out(
     The caller keeps other processes from doing the same meanwhile (`tend.alone`). What cannot be learned from is noted
     and does not stop the others, unless it was named.
     """
-    due, heard = _due(changes, index, settings, ended, has_model=model is not None), []
+    due, heard = _due(changes, searcher.index, settings, ended, has_model=model is not None), []
     for done, each in enumerate(due):
         if enough():
             changes.notes.append(
@@ -333,7 +349,7 @@ def hear_out(
             break
         progress(done, len(due))
         try:
-            found = _hear(changes, index, each, settings, model)
+            found = _hear(changes, searcher, each, settings, model)
         except MemfolioError as error:
             if ended.only or isinstance(error, HomeBusyError):
                 raise
@@ -350,7 +366,7 @@ def hear_others(
     """Learn from the conversations that are over since this one has begun, unless somebody is at it."""
     with tending(vault, searcher, patience=0) as changes:
         ended = Ended(besides=current, is_over=True)
-        hear_out(changes, searcher.index, vault.config.learn, ended, model=model, enough=enough)
+        hear_out(changes, searcher, vault.config.learn, ended, model=model, enough=enough)
 
 
 def _due(changes: JobChanges, index: Index, settings: Learning, ended: Ended, *, has_model: bool) -> list[Conversation]:
@@ -387,27 +403,41 @@ def _key(changes: JobChanges, conversation: Conversation, last: str, *, is_again
 
 
 def _hear(
-    changes: JobChanges, index: Index, conversation: Conversation, settings: Learning, model: Model | None
+    changes: JobChanges, searcher: Searcher, conversation: Conversation, settings: Learning, model: Model | None
 ) -> SessionResult | None:
+    index = searcher.index
     all_turns = [each.item for each in index.read(partial(turns_of, session=conversation.session))]
     turns = [each for each in all_turns if each.id in conversation.unread]
     if not turns:
         return None  # forgotten meanwhile
-    known = index.read(lambda db: list(nodes(db)))
-    learned, closely = _learn(turns, conversation.by_rules, model, changes, _people(known))
+    people, known = index.read(lambda db: list(nodes(db))), list[MemoryItem]()
+    if model is not None:
+        beside = known_beside(searcher, turns, changes.now, changes.vault.home.zone)
+        own = {each.item.id for each in index.read(partial(by_ids, ids=[item.id for item in beside]))}
+        known = [item for item in beside if item.id in own and not gives_orders(item.content)][:SHOWN]
+    learned, closely = _learn(turns, conversation.by_rules, model, changes, _names(people), known)
     if not closely and len(conversation.by_rules) == len(turns):
         return None  # the rules have read all of it, and no model did
     learned = _wanted(learned, refused(changes.vault, changes.agent))
-    learned = naming_known(learned, turns, known)
+    learned = naming_known(learned, turns, people)
     before = learned_before(index, conversation.by_rules, holds=False)
-    learned = replace(learned, statements=[each for each in learned.statements if not says_again(each, turns, before)])
-    dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in learned.statements]
-    resolution = resolved(index, dated, settings.conflicts)
-    page = conversation_page(changes, index, conversation, all_turns, turns, resolution)
-    path = page.path if page else conversation.page
+    told = [each for each in learned.statements if each.corrects or not says_again(each, turns, before)]
+    learned = replace(learned, statements=told)
+    dated = [(each, max(moment(turns[place]) for place in each.turns)) for each in told]
+    corrects = [
+        (known[place], each)
+        for each in told
+        for place in each.corrects
+        if each.may_replace and is_owners_word([turns[turn] for turn in each.turns])
+    ]
+    resolution, corrected = resolved_beside(index, dated, settings.conflicts, corrects, by_words=not closely)
+    gone = [old.id for old, new in corrected if new != old.id]
+    page = conversation_page(changes, index, conversation, all_turns, turns, resolution, gone)
+    path, drafts = page.path if page else conversation.page, drafts_of(resolution.kept, turns, closely)
+    records = (*lines(turns, learned, resolution, path, closely), *superseding(corrected, resolution))
     operations: list[Operation] = [
-        *entries(changes.agent, resolution.kept, turns),
-        AddLines(state_ledger(changes.agent), tuple(lines(turns, learned, resolution, path, closely))),
+        *([AddEntries(changes.agent, tuple(drafts))] if drafts else []),
+        AddLines(state_ledger(changes.agent), records),
         *([page] if page else []),
     ]
     if resolution.contradicting and settings.conflicts != "keep":
@@ -419,9 +449,97 @@ def _hear(
         session=conversation.session,
         turns=len(turns),
         learned=len(resolution.kept),
-        replaced=len(resolution.replaced),
+        replaced=len({*(old for old, _ in resolution.replaced), *gone}),
         conflicts=len(resolution.contradicting),
     )
+
+
+# What was known before, beside which turns are read, and what no longer holds because of them.
+
+
+def known_beside(searcher: Searcher, turns: Sequence[MemoryItem], now: datetime, zone: tzinfo) -> list[MemoryItem]:
+    """What is known about what people say in these turns, the nearest to each turn first.
+
+    What the rules made of these turns stands before it: it may be said better.
+    """
+    found = {item.id: item for item in learned_before(searcher.index, {item.id for item in turns})}
+    asked = [turn.content for turn in map(turn_of, turns) if turn.is_person and not gives_orders(turn.content)]
+    most = max(KNOWN, SHOWN // max(len(asked), 1))
+    # The nearest to each turn come first, so that no turn goes without for another.
+    for near in zip_longest(*(_known_about(searcher, text, turns, now, zone, most) for text in asked)):
+        found |= {item.id: item for item in near if item}
+    return _each_once(searcher, found.values())
+
+
+def _known_about(
+    searcher: Searcher, text: str, turns: Sequence[MemoryItem], now: datetime, zone: tzinfo, most: int
+) -> list[MemoryItem]:
+    """What is known about what a turn says, the nearest first: memories, and a few turns that may say it alone."""
+
+    def recalled(types: Iterable[Type], limit: int) -> Iterator[MemoryItem]:
+        asked = Query.from_args(text[:ASKED], now=now, zone=zone, types=types, limit=limit, inline=False)
+        return (hit.memory for hit in searcher.recall(asked))
+
+    ids = {item.id for item in turns}
+    # What was learned beside what was only said, which would crowd it out.
+    there = [*recalled(set(Type) - {Type.OBSERVATION}, most + 5), *recalled([Type.OBSERVATION], 4)]
+    there = [item for item in there if item.id.startswith(CORRECTABLE) and item.source not in SUMMED_UP]
+    earlier = [item for item in there if item.role and item.id not in ids and turn_of(item).is_person]
+    return [*[item for item in there if not item.role][:most], *earlier[:KNOWN_TURNS]]
+
+
+def _each_once(searcher: Searcher, known: Collection[MemoryItem]) -> list[MemoryItem]:
+    """Without turns of which something was learned, and intentions that are over or come from a task among them."""
+    learned = learned_before(searcher.index, {item.id for item in known if item.role}, holds=False)
+    sources = {turn for item in learned for turn in item.derived_from}
+    tasks = [item.content for item in known if item.type is Type.TASK and item.id[0] == "M"]
+    return [
+        item
+        for item in known
+        if item.id not in sources
+        and not (item.id[0] == "I" and (_OVER.search(item.content) or any(task in item.content for task in tasks)))
+    ]
+
+
+def is_owners_word(turns: Sequence[MemoryItem]) -> bool:
+    """Whether these turns were said, by a person among others: only then they replace what is known."""
+    return all(item.source == SPOKEN for item in turns) and any(turn_of(item).is_person for item in turns)
+
+
+def resolved_beside(
+    index: Index,
+    said: Sequence[tuple[Statement, datetime]],
+    way: str,
+    corrects: Sequence[tuple[MemoryItem, Statement]],
+    *,
+    by_words: bool = False,
+) -> tuple[Resolution, list[tuple[MemoryItem, Reference]]]:
+    """What to keep of what was said, and each of what it corrects with what takes its place.
+
+    Who read both names what no longer holds: by words alone, one appointment would be taken for another.
+    """
+    # In the same words it is known; in others that mean the same it takes the place of what it names.
+    besides = {old.id for old, each in corrects if plain_words(old.content) != plain_words(each.text)}
+    resolution = resolved(index, said, way, besides=besides, by_words=by_words)
+    return resolution, [(old, ref) for old, each in corrects if (ref := _ref(resolution, each))]
+
+
+def _ref(resolution: Resolution, statement: Statement) -> Reference | None:
+    """What a statement is known by: a memory that the change makes, or one that says so already."""
+    if statement in resolution.kept:
+        return NewId(resolution.kept.index(statement))
+    return next((known for known, each in resolution.repeated if each == statement), None)
+
+
+def superseding(corrected: Iterable[tuple[MemoryItem, Reference]], resolution: Resolution) -> Iterator[dict[str, Any]]:
+    """State lines that say what takes the place of what; an intention ends on its page."""
+    replaced = {old for old, _ in resolution.replaced}
+    for old, new in corrected:
+        if old.role:  # a turn stays as it was said, and may say more than what no longer holds
+            yield {"op": Op.EDGE.value, "memory": new, "to": old.id, "type": "supersedes"}
+        elif old.id[:2] == "M-" and old.id != new and old.id not in replaced:
+            replaced.add(old.id)
+            yield {"op": Op.SUPERSEDE.value, "memory": old.id, "by": new}
 
 
 def intend(
@@ -465,6 +583,7 @@ def _learn(
     model: Model | None,
     changes: JobChanges,
     people: Collection[str],
+    known: Sequence[MemoryItem],
 ) -> tuple[Learned, list[str]]:
     """What these turns tell, by the model if there is one that answers, else by rules; and the turns it has read.
 
@@ -476,13 +595,14 @@ def _learn(
         from memfolio.learn.ask import read_by_model
 
         fresh = len(turns) - len(by_rules)
-        found = changes.ask(lambda: read_by_model(model, spoken, fresh), "learned without the model")
+        told = [item.content for item in known]
+        found = changes.ask(lambda: read_by_model(model, spoken, fresh, told), "learned without the model")
     learned, places = found or (learn(spoken, people), ())
     closely = [turns[place].id for place in sorted(places)]
     return only_new(learned, turns, set(by_rules).difference(closely)), closely
 
 
-def _people(known: Iterable[Node]) -> list[str]:
+def _names(known: Iterable[Node]) -> list[str]:
     """What people are called who have a page."""
     return [name for node in known if node.type == "person" for name in (node.name, *node.aliases) if not is_user(name)]
 

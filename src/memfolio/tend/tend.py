@@ -117,7 +117,7 @@ def _sessions(context: JobContext) -> str:
     ended = Ended(only=context.sessions, is_over=asked, again=asked)
     heard = hear_out(
         context.changes,
-        context.index,
+        context.searcher,
         settings,
         ended,
         model=context.model,
