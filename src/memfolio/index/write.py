@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
-from hashlib import blake2b
 from itertools import takewhile
 from operator import attrgetter
 from typing import Any
@@ -57,7 +56,7 @@ from memfolio.state import Op, State, apply, fold, moment
 from memfolio.text import name_key, searchable
 from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.disk import Stamp
-from memfolio.vault.fields import iso_of, moment_of, text_id, without_surrogates
+from memfolio.vault.fields import hashed_id, iso_of, moment_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
@@ -276,8 +275,7 @@ class RecordFiling:
 def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[str, str]:
     """Return what a line is about, and the line with an id and a time."""
     name, prefix = _NAMES[ledger]
-    text = json.dumps(line, sort_keys=True)
-    own = f"{prefix}-{blake2b(f'{agent}{chr(0)}{text}'.encode()).hexdigest()[:16]}"
+    own = hashed_id(prefix, agent, json.dumps(line, sort_keys=True))
     full = {"id": own, "at": iso_of(modified)} | dict(line)
     about = full.get(name) or full["id"]
     # ASCII, in which halves of surrogate pairs are nothing that SQLite could not hold
