@@ -25,14 +25,13 @@ from memfolio.mind.beliefs import (
     Ground,
     conflict_page,
     find_conflicts,
-    midnight,
     prune,
     reported_hash,
     validate,
 )
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
-from memfolio.vault.fields import hashed_id
+from memfolio.vault.fields import hashed_id, midnight
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root

@@ -137,6 +137,11 @@ def local(moment: datetime, tz: tzinfo) -> datetime:
         return moment
 
 
+def midnight(moment: datetime, tz: tzinfo) -> datetime:
+    """When the day of a moment begins there."""
+    return local(moment, tz).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 def iso_of(moment: datetime) -> str:
     """`2026-11-15T14:30:05.123+01:00`: the time with its offset, as short as it can be without loss."""
     if moment.microsecond and not moment.microsecond % 1000:
