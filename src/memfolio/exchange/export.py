@@ -23,7 +23,7 @@ from unicodedata import normalize
 from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import ConflictError, HomeError, InputError, NotFoundError, PathError
-from memfolio.exchange.reading import safe_path
+from memfolio.exchange.reading import check_apart, safe_path
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, located
 from memfolio.index.search import INCLUDABLE, Filter
@@ -316,7 +316,9 @@ def export(
     if form not in FORMS:
         raise InputError(f"{form[:40]!r} is no form of export", hint=nearest(form, [*FORMS]))
     vault, target = memory.vault, Path(os.path.abspath(target))
-    _check_target(vault, target)
+    check_apart(target, vault.config.home)
+    if os.path.lexists(target):
+        raise InputError(f"{target} is there already", hint="name a file that is not there")
     if vault.can_write:  # what takes long is done before nobody may write
         vault.try_survey()  # a home on a full disk is exported as it is
     if vault.can_write and form != "archive":
@@ -331,14 +333,6 @@ def export(
                 FORMS[form](contents, target, disk)
     files = sum(path not in contents.left_out for path in contents.files)
     return Exported(target=target, agents=tuple(contents.indexes), files=files, left_out=contents.left_out)
-
-
-def _check_target(vault: Vault, target: Path) -> None:
-    root = vault.config.home.resolve()
-    if target.resolve().is_relative_to(root) or root.is_relative_to(target.resolve()):
-        raise InputError(f"{target} and the home lie in one another", hint="export to a place outside of the home")
-    if os.path.lexists(target):
-        raise InputError(f"{target} is there already", hint="name a file that is not there")
 
 
 @contextmanager

@@ -592,9 +592,7 @@ class Filing:
     def _name_note(self, path: str, names: Sequence[str]) -> None:
         """Record the names of a note, so that it is found by each of them."""
         if is_note(path):
-            self._db.execute("DELETE FROM names WHERE entity = ?", (f"{NOTE}:{path}",))
-            rows = [clean((key, f"{NOTE}:{path}")) for key in sorted(set(map(name_key, names)) - {""})]
-            self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
+            self._name(f"{NOTE}:{path}", names)
 
     def _are_new(self, found: Sequence[Searchable]) -> bool:
         """Whether no file has any of these memories, and this one has each once."""
@@ -656,7 +654,7 @@ class Filing:
         if entity is None:
             if left := self._rows.value("SELECT id FROM entities WHERE file = ?", number):
                 self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
-                self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
+                self._name(left, ())
                 self._relate(number, left, ())
                 self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
             return
@@ -669,7 +667,7 @@ class Filing:
                 "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
                 clean((*values, json.dumps(dict(entity.properties)), number)),
             )
-            self._name(entity)
+            self._name(entity.id, (entity.id, entity.name, *entity.aliases))
             drawn = [("relation", target, predicate) for predicate, target in entity.relations]
             self._relate(number, entity.id, [*drawn, *(("about", memory, None) for memory in entity.cites)])
 
@@ -679,11 +677,10 @@ class Filing:
         for kind, target, predicate in drawn:
             self._rows.add_edge(kind, entity, target, number, OF_ENTITY, predicate)
 
-    def _name(self, entity: EntityPage) -> None:
-        """Record the names of an entity."""
-        self._db.execute("DELETE FROM names WHERE entity = ?", clean((entity.id,)))
-        names = {name_key(name) for name in (entity.id, entity.name, *entity.aliases)} - {""}
-        rows = [clean((name, entity.id)) for name in sorted(names)]
+    def _name(self, id: str, names: Iterable[str]) -> None:
+        """Record the names of a note or an entity."""
+        self._db.execute("DELETE FROM names WHERE entity = ?", clean((id,)))
+        rows = [clean((key, id)) for key in sorted(set(map(name_key, names)) - {""})]
         self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
 
     def _pages_of(self, entity: str) -> list[str]:

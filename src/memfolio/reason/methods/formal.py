@@ -196,7 +196,6 @@ def abductive(given: Observation, world: World) -> Computed:
         steps=steps or ["no rule concludes it"],
         would_change=change[:SHOWN],
         answer={"hypotheses": hypotheses, "minimal": minimal},
-        notes=["the best explanation by known rules need not be the true one"],
     )
 
 
