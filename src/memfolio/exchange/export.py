@@ -17,21 +17,19 @@ from io import BufferedReader, BytesIO, FileIO
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 from unicodedata import normalize
 
 from memfolio.arguments import nearest
 from memfolio.clock import iso
 from memfolio.errors import ConflictError, HomeError, InputError, NotFoundError, PathError
-from memfolio.exchange.reading import safe_path
-from memfolio.index.facts import Fact
+from memfolio.exchange.reading import check_apart, safe_path
 from memfolio.index.index import Index
 from memfolio.index.lookup import Located, located
-from memfolio.index.mind_pages import MindItem
 from memfolio.index.search import INCLUDABLE, Filter
-from memfolio.knowledge.cases import Case, Cases
+from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import Facts, fact_json
-from memfolio.knowledge.rule import Rule, rule_record
+from memfolio.knowledge.rule import rule_record
 from memfolio.knowledge.rules import Rules
 from memfolio.memory import Memory
 from memfolio.mind.mind import Mind
@@ -43,7 +41,6 @@ from memfolio.verbs.documents import fields_of, plain
 
 # What is exported: the files of one agent or of all, and what they tell, as it is at one moment.
 
-T = TypeVar("T")
 Files = Iterator[tuple[str, bytes]]
 """Paths with the contents of the files."""
 VERSION = "1"
@@ -101,30 +98,6 @@ class Contents:
                 continue
             given.add(name)
             yield name, data
-
-    def memories(self, agent: str) -> list[Located]:
-        """All that an agent remembers, by id."""
-        condition, values = Filter(forms=("memory",), include=INCLUDABLE).where()
-        rest = f"WHERE {condition} ORDER BY m.id"
-        return self.indexes[agent].read(lambda connection: list(located(connection, rest, values)))
-
-    def facts(self, agent: str) -> Iterator[Fact]:
-        """Yield asserted facts, without conclusions."""
-        return self._room(Facts, agent).all(include_untrusted=True)
-
-    def rules(self, agent: str) -> list[Rule]:
-        return self._room(Rules, agent).list()
-
-    def cases(self, agent: str) -> list[Case]:
-        return sorted(self._room(Cases, agent).list(), key=lambda case: case.id)
-
-    def mind(self, agent: str) -> list[MindItem]:
-        return self._room(Mind, agent).items(live=False)
-
-    def _room(self, room: Callable[..., T], agent: str) -> T:
-        """Build a room over one agent's index alone, so that other agents' facts are not exported as its own."""
-        index = self.indexes[agent]
-        return room(self.vault, SimpleNamespace(index=index, indexes=lambda: [index]), agent)
 
 
 # The archive: the files themselves, packed, with a manifest of their hashes.
@@ -251,11 +224,19 @@ def _records(contents: Contents) -> Iterator[dict[str, Any]]:
 
 
 def _knowledge_of(contents: Contents, agent: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from (("memory", memory_record(each)) for each in contents.memories(agent))
-    yield from (("fact", fact_json(each)) for each in contents.facts(agent))
-    yield from (("rule", {"id": each.id, **rule_record(each)}) for each in contents.rules(agent))
-    yield from (("case", fields_of(each)) for each in contents.cases(agent))
-    yield from (("mind", {**fields_of(each), "kind": each.kind.name}) for each in contents.mind(agent))
+    """All that an agent remembers, its facts without conclusions, its rules, cases and mind."""
+    index, vault = contents.indexes[agent], contents.vault
+    condition, values = Filter(forms=("memory",), include=INCLUDABLE).where()
+    memories = index.read(lambda db: list(located(db, f"WHERE {condition} ORDER BY m.id", values)))
+    # Over this agent's index alone, so that other agents' facts are not exported as its own.
+    alone: Any = SimpleNamespace(index=index, indexes=lambda: [index])
+    cases = sorted(Cases(vault, alone, agent).list(), key=lambda case: case.id)
+    yield from (("memory", memory_record(each)) for each in memories)
+    yield from (("fact", fact_json(each)) for each in Facts(vault, alone, agent).all(include_untrusted=True))
+    yield from (("rule", {"id": each.id, **rule_record(each)}) for each in Rules(vault, alone, agent).list())
+    yield from (("case", fields_of(each)) for each in cases)
+    mind = Mind(vault, alone, agent).items(live=False)
+    yield from (("mind", {**fields_of(each), "kind": each.kind.name}) for each in mind)
 
 
 def memory_record(found: Located) -> dict[str, Any]:
@@ -335,7 +316,9 @@ def export(
     if form not in FORMS:
         raise InputError(f"{form[:40]!r} is no form of export", hint=nearest(form, [*FORMS]))
     vault, target = memory.vault, Path(os.path.abspath(target))
-    _check_target(vault, target)
+    check_apart(target, vault.config.home)
+    if os.path.lexists(target):
+        raise InputError(f"{target} is there already", hint="name a file that is not there")
     if vault.can_write:  # what takes long is done before nobody may write
         vault.try_survey()  # a home on a full disk is exported as it is
     if vault.can_write and form != "archive":
@@ -350,14 +333,6 @@ def export(
                 FORMS[form](contents, target, disk)
     files = sum(path not in contents.left_out for path in contents.files)
     return Exported(target=target, agents=tuple(contents.indexes), files=files, left_out=contents.left_out)
-
-
-def _check_target(vault: Vault, target: Path) -> None:
-    root = vault.config.home.resolve()
-    if target.resolve().is_relative_to(root) or root.is_relative_to(target.resolve()):
-        raise InputError(f"{target} and the home lie in one another", hint="export to a place outside of the home")
-    if os.path.lexists(target):
-        raise InputError(f"{target} is there already", hint="name a file that is not there")
 
 
 @contextmanager

@@ -108,6 +108,14 @@ class Source(Protocol):
 
 # The files that a source may hold, read with care: no links, nothing huge, no folder that hides the others.
 
+
+def check_apart(path: Path, home: Path) -> None:
+    """Refuse what lies inside of the home, or around it."""
+    one, other = path.resolve(), home.resolve()
+    if one.is_relative_to(other) or other.is_relative_to(one):
+        raise InputError(f"{path} and the home {home} lie in one another", hint="name what lies outside of the home")
+
+
 DISK = Disk()
 SKIPPED = frozenset({"node_modules", "__pycache__"})
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}

@@ -14,7 +14,17 @@ from typing import Any, TypeVar
 
 from memfolio.arguments import draft_of, turn_of
 from memfolio.errors import ConflictError, InputError, PolicyError
-from memfolio.exchange.reading import CLOSED, ImportedMemory, ImportProblem, Incoming, Lore, Sheet, Source, Thing
+from memfolio.exchange.reading import (
+    CLOSED,
+    ImportedMemory,
+    ImportProblem,
+    Incoming,
+    Lore,
+    Sheet,
+    Source,
+    Thing,
+    check_apart,
+)
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
 from memfolio.state import Op
@@ -206,13 +216,6 @@ def take_in(
     importing.report.gone = importing.gone()
     importing.report.took = time.monotonic() - began
     return importing.report
-
-
-def check_apart(path: Path, home: Path) -> None:
-    """Refuse to import a home into itself, or into a folder inside it."""
-    one, other = path.resolve(), home.resolve()
-    if one.is_relative_to(other) or other.is_relative_to(one):
-        raise InputError(f"{path} and the home {home} lie in one another", hint="import what lies outside of the home")
 
 
 def _weight(each: Incoming) -> int:

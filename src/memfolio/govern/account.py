@@ -12,7 +12,7 @@ from memfolio.arguments import ANY_ID, check_string
 from memfolio.errors import ConflictError, InputError, NotFoundError
 from memfolio.recall.current import is_about_others
 from memfolio.recall.dates import calendar_words, moment_of
-from memfolio.text import FUNCTION_WORDS, sentence_pattern, terms
+from memfolio.text import FUNCTION_WORDS, packaged_table, sentence_pattern, terms
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.folders import notes_below
 from memfolio.vault.past.past import Past
@@ -40,41 +40,11 @@ Statements on the same subject reach about twice that fit, and what a statement 
 """
 AGREE = "show the person what would go; when they agree, call it again with confirmed set to true"
 
-NOBODY = frozenset(
-    "nobody somebody anybody everybody someone anyone everyone nothing something anything everything".split()
-)
 SAID, COUNTED = "said", "counted"
 _SENTENCE = sentence_pattern()
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 _ROW = re.compile(r"[,:;&、，]|\b(?:and|or|und|oder)\b")
-DEEDS = {
-    "remembered": "kept on purpose",
-    "imported": "imported",
-    SAID: "turns of conversations",
-    "learned": "learned and summed up",
-    "known": "facts, rules and cases",
-    "changed": "corrected and changed",
-    "edited": "edited by hand",
-    "forgotten": "forgotten and archived",
-    "decided": "proposed and decided",
-    "taken back": "taken back",
-    "kept up": "settings and maintenance",
-    COUNTED: "counts of what agents were told and used",
-}
-"""Groups of changes in the order in which people ask about them, each with its description."""
-_BY_ACTION = {
-    Action.DELETE: "forgotten",
-    Action.ARCHIVE: "forgotten",
-    Action.PURGE: "forgotten",
-    Action.DECAY: "forgotten",
-    Action.REVERT: "taken back",
-    Action.RESTORE: "taken back",
-    Action.PROPOSE: "decided",
-    Action.COMMIT: "decided",
-    Action.REJECT: "decided",
-    Action.ALERT: "kept up",
-    Action.ACK: "kept up",
-}
+_TABLE = packaged_table("govern/data/changes.toml")
 
 
 @frozen
@@ -182,7 +152,7 @@ class MemoryAccount:
             raise InputError("that time is over before it begins", hint="since is the earlier of the two")
         found = list(self._between(start, end))
         groups = []
-        for deed, words in DEEDS.items():
+        for deed, words in _TABLE["groups"].items():
             if some := [each for each in found if deed_of(each) == deed]:
                 talks = _conversations(some)[:limit] if deed == SAID else []
                 newest = tuple(some[:limit])
@@ -259,7 +229,7 @@ class MemoryAccount:
         To an agent it only shows what would go, until `confirmed` says that the person agreed.
         """
         name = check_string("name", name).strip()
-        if name.casefold() in FUNCTION_WORDS | calendar_words() | NOBODY:
+        if name.casefold() in FUNCTION_WORDS | calendar_words() | {*_TABLE["nobody"]["words"].split()}:
             hint = "name a person or thing; `forget` takes the id of a memory, or what it says"
             raise InputError(f"{name!r} stands in many sentences that are not about it", hint=hint)
         is_shown = self._gate.acts_as_agent and not confirmed
@@ -364,8 +334,8 @@ def deed_of(entry: TrailEntry) -> str:
         return COUNTED
     if entry.trigger == "import":
         return "imported"
-    if entry.action in _BY_ACTION:
-        return _BY_ACTION[entry.action]
+    if entry.action in _TABLE["by_action"]:
+        return str(_TABLE["by_action"][entry.action])
     if entry.trigger == "edit":
         return "edited"
     if any("/knowledge/" in path for path in entry.paths):

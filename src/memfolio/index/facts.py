@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import accumulate
 from math import isfinite
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from memfolio.clock import EPOCH
 from memfolio.errors import InputError
 from memfolio.index.rows import MICROSECOND, from_us
 from memfolio.types import Origin
-from memfolio.vault.fields import check_fraction, without_surrogates
+from memfolio.vault.fields import check_fraction, hashed_id, without_surrogates
 from memfolio.vault.lines import read_object
 
 # A fact as those see it who reason: a triple with how sure it is and when it is true.
@@ -204,7 +203,7 @@ class FactLine(NamedTuple):
 
 def fact_id(agent: str, triple: Triple, prefix: str = "F") -> str:
     """Return the id of a fact whose line has none or, with another prefix, of a conclusion."""
-    return f"{prefix}-{blake2b(chr(0).join((agent, *triple)).encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return hashed_id(prefix, agent, *triple)
 
 
 def read_facts(

@@ -320,6 +320,13 @@ def nodes_named(db: Connection, name: str) -> list[Node]:
     return sorted(found, key=lambda node: (node.id != name.lower(), -node.mentions, node.id))
 
 
+def nodes_of(db: Connection, ids: Iterable[str]) -> list[Node]:
+    """The entities with these ids, each once, in this order, as far as they have pages."""
+    wanted = dict.fromkeys(ids)
+    known = {node.id: node for node in _nodes(of_ids(db, f"{_NODES} WHERE e.id IN carray(?)", wanted))}
+    return [known[each] for each in wanted if each in known]
+
+
 def _nodes(rows: Iterable[Any]) -> list[Node]:
     return [
         Node(id=i, name=n, type=t, aliases=tuple(json.loads(a)), summary=s, properties=json.loads(p), path=path)

@@ -15,7 +15,6 @@ from apsw import Connection, carray
 
 from memfolio.decay import DecayInput
 from memfolio.index.database import AGENT, get_meta
-from memfolio.index.read_files import BOOKKEEPING
 from memfolio.index.rows import (
     ROLES,
     SELECT,
@@ -536,30 +535,6 @@ def written_pages(db: Connection, root: str) -> list[str]:
     for folder in FOLDERS:
         sql = "SELECT path FROM files WHERE path >= ? AND path < ? ORDER BY path"
         found += column(db, sql, f"{root}/{folder}/", f"{root}/{folder}0")
-    return found
-
-
-# What is known about people and things: the profiles that their pages give them.
-
-
-@frozen
-class EntityProfile:
-    """An entity as its page describes it."""
-
-    id: str
-    name: str
-    type: str
-    summary: str
-    properties: Mapping[str, str]
-
-
-def profiles(db: Connection, ids: Iterable[str]) -> list[EntityProfile]:
-    """The entities with these ids, in this order, as far as they are there."""
-    sql = "SELECT id, name, type, summary, properties FROM entities WHERE id = ?"
-    found = []
-    for entity, name, type_, summary, properties in (row for each in ids for row in db.execute(sql, (each,))):
-        telling = {key: value for key, value in json.loads(properties).items() if key not in BOOKKEEPING}
-        found.append(EntityProfile(id=entity, name=name, type=type_, summary=summary, properties=telling))
     return found
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, time, tzinfo
 from enum import StrEnum
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from memfolio.arguments import nearest
 from memfolio.errors import InputError, NotFoundError
 from memfolio.types import EMPTY, frozen
 from memfolio.vault.agents import COMMITMENTS
-from memfolio.vault.fields import iso_of, local, read_moment, read_number
+from memfolio.vault.fields import hashed_id, iso_of, local, read_moment, read_number
 from memfolio.vault.sections import COMMENT, PageHeading, PageText, Span, closed_fences, headings
 
 # The nine pages of a mind: what stands on each, and which fields its items have. Plain tables.
@@ -549,8 +548,7 @@ class MindPage:
 
     def _hashed(self, title: str, nth: int) -> str:
         """Return the id of a hand-written item, which lasts as long as its title."""
-        text = "\0".join((self._agent, self.kind.page, title.casefold(), str(nth)))
-        return f"{self.kind.prefix}-{blake2b(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        return hashed_id(self.kind.prefix, self._agent, self.kind.page, title.casefold(), str(nth))
 
 
 class FieldPatterns(NamedTuple):

@@ -18,7 +18,6 @@ from memfolio.index.read_files import (
     Body,
     FileReading,
     Searchable,
-    hashed_id,
     is_garbled,
     page_date,
     page_fields,
@@ -28,7 +27,7 @@ from memfolio.index.read_files import (
     windows,
 )
 from memfolio.types import Kind, MemoryItem, Origin, Type
-from memfolio.vault.fields import moment_of, without_surrogates
+from memfolio.vault.fields import hashed_id, moment_of, without_surrogates
 from memfolio.vault.journal import to_text
 from memfolio.vault.log import HandWrittenNote, read_notes
 from memfolio.vault.sections import sections_of

@@ -9,7 +9,6 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta, tzinfo
-from hashlib import blake2b
 from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from memfolio.index.mind_pages import BY_PAGE, MindItem, MindPage, show_value
 from memfolio.index.mind_pages import MindItemKind as MindKind
 from memfolio.text import estimate_tokens
 from memfolio.types import AGENT_PATTERN, Kind, MemoryItem, Origin, Store, Type, frozen
-from memfolio.vault.fields import moment_of, without_surrogates
+from memfolio.vault.fields import hashed_id, moment_of, without_surrogates
 from memfolio.vault.journal import to_text
 from memfolio.vault.lines import read_lines, text_of
 from memfolio.vault.log import read_log
@@ -784,7 +783,3 @@ def _flaws(text: str, clean: str) -> Iterator[str]:
         yield "has bytes that are not UTF-8"
     for key in _UNCLOSED.findall(clean[slice(*front_matter(clean))]):
         yield f"has a list at `{key}` that is not closed on its line, and so is not read"
-
-
-def hashed_id(prefix: str, *parts: str) -> str:
-    return f"{prefix}-{blake2b(chr(0).join(parts).encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from math import log
 from operator import itemgetter
@@ -28,7 +28,7 @@ from memfolio.index.rows import (
     to_us,
 )
 from memfolio.index.schema import MemoryRow
-from memfolio.text import MAX_TERM, match_expression, name_key
+from memfolio.text import MAX_TERM, match_expression, name_key, packaged_text
 from memfolio.types import CLOSELY, LEARNED, OVERHEARD, Kind, Store, Type, frozen
 from memfolio.vault.fields import without_surrogates
 
@@ -95,40 +95,24 @@ def is_known(db: Connection, name: str, value: str) -> bool:
 
 # What somebody may hear: a view takes the place of the memories, so that no statement can forget to ask.
 
-_TOLD = """session IN (SELECT session FROM main.memories WHERE user = {0} AND session IS NOT NULL)
-    OR audience IN (SELECT audience FROM main.memories WHERE user = {0} AND audience GLOB 'room:*')"""
-_UNHEARD = f"(audience < {{0}} OR audience > {{0}}) AND NOT ifnull({_TOLD}, 0)"
-_PRIVATE = "EXISTS (SELECT 1 FROM unheard)"
-_KNOWN = "EXISTS (SELECT 1 FROM memories h WHERE h.{} = t.{})"
-_HEARD = {
-    "memories": f"(form = 'memory' OR NOT {_PRIVATE}) AND (audience IS NULL OR audience = {{0}} OR {_TOLD})",
-    "edges": f"NOT {_PRIVATE} OR {_KNOWN.format('id', 'source')} AND {_KNOWN.format('id', 'target')}",
-    "states": f"""NOT {_PRIVATE} OR {_KNOWN.format("id", "memory")}
-    OR op = 'context' AND json_extract(line, '$.user') = {{0}}""",
-    **dict.fromkeys(("mentions", "tags", "facts"), f"NOT {_PRIVATE} OR {_KNOWN.format('row', 'row')}"),
-    **dict.fromkeys("entities names fact_history derived records gists".split(), f"NOT {_PRIVATE}"),
-}
-"""What is for everybody or for them, was said in a session in which they spoke, or in a room that they were in.
 
-Passages of pages, entities, facts and records are made of what several people said: once there is something that
-somebody may not hear, they hear none of these."""
-_HEAR = f"CREATE TEMP VIEW unheard AS SELECT 1 FROM main.memories WHERE {_UNHEARD};" + ";".join(
-    f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} t WHERE {what}" for name, what in _HEARD.items()
-)
-_HEAR_NO_MORE = ";".join(f"DROP VIEW temp.{name}" for name in (*_HEARD, "unheard"))
+@cache
+def _views() -> str:
+    return packaged_text("index/data/heard.sql")
 
 
 def has_private(db: Connection) -> bool:
     """Whether there is anything that a listener may not hear."""
-    return bool(number(db, f"SELECT {_PRIVATE}"))
+    return bool(number(db, "SELECT EXISTS (SELECT 1 FROM unheard)"))
 
 
 def as_heard_by(db: Connection, listener: str, question: Callable[[Connection], T]) -> T:
     """Answer a query with only what a listener may hear."""
-    db.execute(_HEAR.format(format_sql_value(without_surrogates(listener))))
+    db.execute(_views().format(listener=format_sql_value(without_surrogates(listener))))
     with db.other_tables() if isinstance(db, ReadingConnection) else nullcontext():
         answer = question(db)  # where that fails, the connection is closed
-    db.execute(_HEAR_NO_MORE)
+    for view in column(db, "SELECT name FROM temp.sqlite_schema WHERE type = 'view'"):
+        db.execute(f"DROP VIEW temp.{view}")
     return answer
 
 

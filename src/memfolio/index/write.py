@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import cached_property
-from hashlib import blake2b
 from itertools import takewhile
 from operator import attrgetter
 from typing import Any
@@ -57,7 +56,7 @@ from memfolio.state import Op, State, apply, fold, moment
 from memfolio.text import name_key, searchable
 from memfolio.types import MemoryItem, Origin, Type
 from memfolio.vault.disk import Stamp
-from memfolio.vault.fields import iso_of, moment_of, text_id, without_surrogates
+from memfolio.vault.fields import hashed_id, iso_of, moment_of, text_id, without_surrogates
 from memfolio.vault.journal import FileState, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log, split_log
@@ -276,8 +275,7 @@ class RecordFiling:
 def _about(ledger: str, agent: str, line: Record, modified: datetime) -> tuple[str, str]:
     """Return what a line is about, and the line with an id and a time."""
     name, prefix = _NAMES[ledger]
-    text = json.dumps(line, sort_keys=True)
-    own = f"{prefix}-{blake2b(f'{agent}{chr(0)}{text}'.encode()).hexdigest()[:16]}"
+    own = hashed_id(prefix, agent, json.dumps(line, sort_keys=True))
     full = {"id": own, "at": iso_of(modified)} | dict(line)
     about = full.get(name) or full["id"]
     # ASCII, in which halves of surrogate pairs are nothing that SQLite could not hold
@@ -594,9 +592,7 @@ class Filing:
     def _name_note(self, path: str, names: Sequence[str]) -> None:
         """Record the names of a note, so that it is found by each of them."""
         if is_note(path):
-            self._db.execute("DELETE FROM names WHERE entity = ?", (f"{NOTE}:{path}",))
-            rows = [clean((key, f"{NOTE}:{path}")) for key in sorted(set(map(name_key, names)) - {""})]
-            self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
+            self._name(f"{NOTE}:{path}", names)
 
     def _are_new(self, found: Sequence[Searchable]) -> bool:
         """Whether no file has any of these memories, and this one has each once."""
@@ -658,7 +654,7 @@ class Filing:
         if entity is None:
             if left := self._rows.value("SELECT id FROM entities WHERE file = ?", number):
                 self._db.execute("DELETE FROM entities WHERE file = ?", (number,))
-                self._db.execute("DELETE FROM names WHERE entity = ?", (left,))
+                self._name(left, ())
                 self._relate(number, left, ())
                 self._again.update(dict.fromkeys(each for each in self._pages_of(left) if each != path))
             return
@@ -671,7 +667,7 @@ class Filing:
                 "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?, ?)",
                 clean((*values, json.dumps(dict(entity.properties)), number)),
             )
-            self._name(entity)
+            self._name(entity.id, (entity.id, entity.name, *entity.aliases))
             drawn = [("relation", target, predicate) for predicate, target in entity.relations]
             self._relate(number, entity.id, [*drawn, *(("about", memory, None) for memory in entity.cites)])
 
@@ -681,11 +677,10 @@ class Filing:
         for kind, target, predicate in drawn:
             self._rows.add_edge(kind, entity, target, number, OF_ENTITY, predicate)
 
-    def _name(self, entity: EntityPage) -> None:
-        """Record the names of an entity."""
-        self._db.execute("DELETE FROM names WHERE entity = ?", clean((entity.id,)))
-        names = {name_key(name) for name in (entity.id, entity.name, *entity.aliases)} - {""}
-        rows = [clean((name, entity.id)) for name in sorted(names)]
+    def _name(self, id: str, names: Iterable[str]) -> None:
+        """Record the names of a note or an entity."""
+        self._db.execute("DELETE FROM names WHERE entity = ?", clean((id,)))
+        rows = [clean((key, id)) for key in sorted(set(map(name_key, names)) - {""})]
         self._db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", rows)
 
     def _pages_of(self, entity: str) -> list[str]:

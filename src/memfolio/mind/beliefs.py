@@ -9,16 +9,15 @@ from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache
 from itertools import chain, combinations, count, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from memfolio.index.mind_pages import ItemStatus, MindItem, cues
 from memfolio.learn.contradict import Opposition, contradict
-from memfolio.learn.words import Lexicon
+from memfolio.mind.mind import LEXICON
 from memfolio.settings import Minding
 from memfolio.text import counted, sentences
 from memfolio.types import frozen
-from memfolio.vault.fields import local, read_moment
+from memfolio.vault.fields import local, midnight, read_moment
 from memfolio.vault.sections import between, body_hash, is_ours, marked
 
 # Letting go of what is over: intentions that expired or stalled, promises that were broken. Pure.
@@ -60,11 +59,6 @@ def prune(items: Iterable[MindItem], strategy: str, minding: Minding, now: datet
         elif not item.is_live and item.updated and now - item.updated > minding.keep:
             archived.append(item.id)
     return Pruned(edits=edits, archived=tuple(archived), let_go=let_go, notes=tuple(notes))
-
-
-def midnight(now: datetime, zone: tzinfo) -> datetime:
-    """Return the start of the day of a moment, since pages hold days without times."""
-    return local(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _fate(item: MindItem, patience: timedelta | None, now: datetime, zone: tzinfo) -> tuple[ItemStatus, str]:
@@ -165,10 +159,6 @@ _KINDS_OF_VALUES = {"«": "<name>", ":": "<clock>", "-": "<date>", "$": "<$>", "
 _TIMES = ("<number>", "<month>", "<weekday>")
 
 Words = tuple[str, ...]
-
-
-LEXICON = Lexicon(Path(__file__).parent / "data")
-"""`data/words.toml` says what each list is."""
 
 
 @cache

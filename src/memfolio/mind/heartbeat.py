@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from hashlib import blake2b
 from itertools import chain, count, takewhile
 from typing import Any
 
@@ -26,13 +25,13 @@ from memfolio.mind.beliefs import (
     Ground,
     conflict_page,
     find_conflicts,
-    midnight,
     prune,
     reported_hash,
     validate,
 )
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage
+from memfolio.vault.fields import hashed_id, midnight
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import Form, Ledger, agent_root
@@ -77,7 +76,7 @@ def _is_confirmed(db: Any, fact: Fact) -> bool:
 def belief_of(fact: Fact, now: datetime) -> Section:
     """The belief that a fact becomes."""
     fields = {"certainty": round(fact.confidence, 4), "updated": now, "source": SOURCE, "from": (fact.id,)}
-    return f"B-{blake2b(fact.id.encode()).hexdigest()[:16]}", _spoken(fact), "", fields
+    return hashed_id("B", fact.id), _spoken(fact), "", fields
 
 
 def renewal(item: MindItem, confirmed: Mapping[str, Fact], now: datetime) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partialmethod
+from pathlib import Path
 from typing import Any
 
 from memfolio.arguments import check_known, text_of
@@ -29,13 +30,14 @@ from memfolio.index.mind_pages import (
 )
 from memfolio.index.search import PlainSearch
 from memfolio.knowledge.facts import Facts, origin_of, triple_named
+from memfolio.learn.words import Lexicon
 from memfolio.recall.searcher import Searcher
 from memfolio.redact.redactor import Redactor
 from memfolio.stores.checkpoint import make
 from memfolio.text import match_expression, searchable, terms
 from memfolio.types import Attribution, Origin, frozen
 from memfolio.vault.change import Change, PutPage
-from memfolio.vault.fields import check_content, local, normalise_content, read_moment, utc
+from memfolio.vault.fields import check_content, local, midnight, normalise_content, read_moment, utc
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import new_id
 from memfolio.vault.paths import agent_root
@@ -46,11 +48,8 @@ from memfolio.vault.vault import Vault
 AHEAD = timedelta(days=1)
 END_OF_DAY = (23, 59)
 """Hour and minute of a deadline that names a day."""
-_COMING = re.compile(
-    r"(?i)\b(?:when|whenever|once|next|time|again|every|before|after|during|until|topic|subject|up"
-    r"|(?:com|mention|talk|discuss|speak|happen|occur|aris)(?:es?|s|ed|ing)?)\b"
-)
-"""Words that say that something comes up, but not what."""
+LEXICON = Lexicon(Path(__file__).parent / "data")
+"""What each list of words and each pattern is for stands beside it there."""
 _BESIDE = " qzx"
 """Beside another word, function words are never searched for."""
 
@@ -103,7 +102,7 @@ def _reasons(
 def topic_words(cue: str) -> tuple[str, ...]:
     """Return the content words of a topic."""
     # Alone, function words would be kept for want of others.
-    words = terms(_COMING.sub(" ", cue) + _BESIDE)
+    words = terms(LEXICON.pattern("coming").sub(" ", cue) + _BESIDE)
     return tuple(word for word in words if word != _BESIDE.strip() and not re.search(r"\w\W+\w", word.replace(" ", "")))
 
 
@@ -343,8 +342,7 @@ class Mind:
         return head, "" if head == short and "\n" not in text else text
 
     def _today(self) -> datetime:
-        here = self._vault.home.now().astimezone(self._vault.home.zone)
-        return here.replace(hour=0, minute=0, second=0, microsecond=0)
+        return midnight(self._vault.home.now(), self._vault.home.zone)
 
     def _checked(self, kind: MindItemKind, fields: Fields, by: Attribution) -> dict[str, Any]:
         """Check the given fields; InputError says what belongs there."""

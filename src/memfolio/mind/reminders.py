@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 import textwrap
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from memfolio.index.mind_pages import ItemStatus, MindItem, MindPage, kind_of
 from memfolio.learn.clauses import readable
 from memfolio.learn.learned import Statement, moment
 from memfolio.learn.words import is_past, lemma_of
-from memfolio.mind.mind import END_OF_DAY, TITLE
+from memfolio.mind.mind import END_OF_DAY, LEXICON, TITLE
 from memfolio.recall.dates import calendar_words, outside_times, upcoming, words
 from memfolio.stores.flush import turn_of
 from memfolio.text import sentences, terms
 from memfolio.types import MemoryItem, Type, frozen
 from memfolio.vault.change import PutPage
-from memfolio.vault.fields import local
+from memfolio.vault.fields import local, midnight
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import new_id
 from memfolio.vault.paths import agent_root
@@ -32,15 +29,9 @@ REMINDER = "reminder"
 KIND = kind_of("intention")
 REASON = 160
 """Characters of what was said that are kept as the reason for an end."""
-_WORDS = Path(__file__).parent / "data" / "reminders.toml"
 _AROUND = frozenset(("end", "start", "beginning", "middle"))
 """Words of a time that are left where the rest of it is taken out."""
 _TOKEN = re.compile(r"[\w'’-]+")
-
-
-@cache
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile("".join(tomllib.loads(_WORDS.read_text("utf-8"))[name].splitlines()))
 
 
 @frozen
@@ -54,7 +45,7 @@ class Ending:
 
     def edit(self, zone: tzinfo) -> Mapping[str, Any]:
         """The fields of the item that change."""
-        day = local(self.at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        day = midnight(self.at, zone)
         said = textwrap.shorten(self.says, REASON, placeholder="…").replace("·", ",")
         return {"status": self.status, "updated": day, "reason": f"said on {day:%Y-%m-%d}: {said}"}
 
@@ -91,8 +82,8 @@ def reminder_page(
         if is_known or not _comes_up(each, at):
             continue
         # What somebody only means to do is over with its day; what is owed, or asked for, waits until it is done.
-        is_plan = each.predicate != REMINDER and not _pattern("owed").search(each.text)
-        is_latest = at is not None and (is_plan or _pattern("latest").search(each.text))
+        is_plan = each.predicate != REMINDER and not LEXICON.pattern("owed").search(each.text)
+        is_latest = at is not None and (is_plan or LEXICON.pattern("latest").search(each.text))
         fields = {
             "deadline": _end_of_day(at) if at and is_latest else None,
             "when": f"{local(at, zone):%Y-%m-%d %H:%M}" if at and not is_latest else None,
@@ -145,11 +136,11 @@ def _ended_in(content: str, items: Sequence[MindItem], at: datetime, zone: tzinf
     for sentence in (each for line in readable(content) for each in sentences(line)):
         words = _stems(sentence)
         heard |= words
-        is_dropped = _pattern("dropped").search(sentence) is not None
-        is_called_off = not is_dropped and _pattern("called_off").search(sentence) is not None
+        is_dropped = LEXICON.pattern("dropped").search(sentence) is not None
+        is_called_off = not is_dropped and LEXICON.pattern("called_off").search(sentence) is not None
         if is_dropped or is_called_off:
             status = ItemStatus.DROPPED
-        elif _pattern("not_done").search(sentence):
+        elif LEXICON.pattern("not_done").search(sentence):
             continue
         else:
             status = ItemStatus.DONE
@@ -167,7 +158,7 @@ def _share(
     verb, things = _asked(item.says, at, zone)
     if status is ItemStatus.DROPPED and verb in map(lemma_of, _TOKEN.findall(sentence.lower())):
         return 0.0  # who says "cancel the order" and wanted to be reminded of that says it again
-    if status is ItemStatus.DONE and not (_pattern("done").search(sentence) or _is_done(verb, sentence)):
+    if status is ItemStatus.DONE and not (LEXICON.pattern("done").search(sentence) or _is_done(verb, sentence)):
         return 0.0
     return len(things.intersection(heard)) / len(things) if things else 0.0
 
@@ -178,7 +169,7 @@ def _is_done(verb: str, sentence: str) -> bool:
     return any(
         lemma_of(word.lower()) == verb != ""
         and is_past(word.lower())
-        and any(_pattern(name).search(" ".join(words[:at])) for name in ("passive", "doer"))
+        and any(LEXICON.pattern(name).search(" ".join(words[:at])) for name in ("passive", "doer"))
         for at, word in enumerate(words)
     )
 
@@ -187,7 +178,7 @@ def _asked(says: str, at: datetime, zone: tzinfo) -> tuple[str, frozenset[str]]:
     """What a reminder wants to be done, as its verb, and what that is about."""
     _, mark, what = says.partition(" to be reminded ")
     asked = (what if mark else says).partition(", ")[0]  # then come reasons
-    told = outside_times(_pattern("aside").sub("", asked), at, zone)
+    told = outside_times(LEXICON.pattern("aside").sub("", asked), at, zone)
     verb = next((lemma for word in _TOKEN.findall(told) if (lemma := lemma_of(word.lower()))), "")
     idle = calendar_words() | words("days_ahead") | _AROUND
     return verb, frozenset(each for each in _stems(told) - idle if lemma_of(each) != verb or not verb)

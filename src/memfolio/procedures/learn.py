@@ -243,14 +243,8 @@ def _asked(model: Model, turns: Sequence[MemoryItem]) -> SkillLesson | None:
 ENOUGH = 0.5
 """A trigger matches if more than this share of its content words, or of a part between commas, was said."""
 _QUOTED = re.compile(r"[\"“„]([^\"“”„]+)[\"”“]")
-_PARTS = re.compile(r"[,;/]|\bor\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b")
-_DAILY = re.compile(r"\b(?:daily|(?:every|each) (?:day|morning|evening|night))\b", re.IGNORECASE)
-_WEEKDAY = re.compile(
-    r"\b(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b|\bweekdays?\b", re.IGNORECASE
-)
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 @frozen
@@ -317,7 +311,7 @@ def _ways(procedure: Procedure, heard: StemmedText) -> Iterator[tuple[float, str
         for phrase in _QUOTED.findall(trigger):
             if heard.says(phrase):
                 yield 0.95, f'"{phrase}" was said'
-        for part in _PARTS.split(_QUOTED.sub(",", trigger)):
+        for part in pattern("ways").split(_QUOTED.sub(",", trigger)):
             share, found = heard.share(part)
             if share > ENOUGH:
                 yield _surety(share, found), f"trigger: {', '.join(found)}"
@@ -333,12 +327,12 @@ def _surety(share: float, found: list[str]) -> float:
 
 def times_of(trigger: str) -> tuple[time, frozenset[int]] | None:
     """Return the time of day and weekdays (0 is Monday) of a trigger; raises InputError for an impossible time."""
-    clock, days = _CLOCK.search(trigger), [*_WEEKDAY.finditer(trigger)]
-    if clock is None or not (days or _DAILY.search(trigger)):
+    clock, days = _CLOCK.search(trigger), [*pattern("weekday").finditer(trigger)]
+    if clock is None or not (days or pattern("daily").search(trigger)):
         return None
     if int(clock[1]) > 23 or int(clock[2]) > 59:
         raise InputError(f"there is no time {clock[0]}", hint="write it like 03:00")
-    named = {_DAYS.index(day[1][:3].lower()) for day in days if day[1]}
+    named = {LEXICON.listed("days").index(day[1][:3].lower()) for day in days if day[1]}
     week = range(5) if any(not day[1] for day in days) else () if named else range(7)
     return time(int(clock[1]), int(clock[2])), frozenset({*named, *week})
 
@@ -484,9 +478,6 @@ _SUBJECT = 4
 """How many words may come before the verb of a step."""
 
 
-_ARTICLE = re.compile(r"(?i)^(?:an?|the|our|my) ")
-
-
 class Account(NamedTuple):
     """A turn that describes, in order, how something is done; `goal` is its purpose, if stated."""
 
@@ -525,7 +516,7 @@ def account_of(turn: MemoryItem) -> Account | None:
     is_goal = re.compile(rf"(?i)(?:(?:do|make) .*)?{re.escape(goal)}") if goal else None
     done = dict.fromkeys(step for step in steps if is_goal is None or not is_goal.match(step))
     what = re.search(rf"{re.escape(goal)} (?:of|for) (?:[A-Z]\w+ ?)+", turn.content) if goal else None
-    goal = _ARTICLE.sub("", what[0].strip() if what else goal)
+    goal = pattern("article").sub("", what[0].strip() if what else goal)
     return Account(turn, tuple(done), goal[:1].upper() + goal[1:])
 
 

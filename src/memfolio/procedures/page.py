@@ -18,22 +18,16 @@ from memfolio.text import packaged_table
 from memfolio.types import frozen
 from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span, closed_fences, front_matter
 
+_TABLE = packaged_table("procedures/data/page.toml")
+
 # Decision trees: nested bullets that lead from question to question, and the way that answers take. Pure.
 
 DEEPEST = 50
 _BULLET = re.compile(r"([ \t]*)[-*+][ \t]+(.*)")
 _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
-_SAME = {**dict.fromkeys(("y", "true", "yep"), "yes"), **dict.fromkeys(("n", "false", "nope"), "no")}
-_BOUND = re.compile(r"(<=|>=|<|>|≤|≥|under|below|over|above|at least|at most)\s*(.+)", re.IGNORECASE)
-_BOUNDS = {
-    **SIGNS,
-    **dict.fromkeys(("under", "below"), Operator.LT),
-    **dict.fromkeys(("over", "above"), Operator.GT),
-    "at most": Operator.LTE,
-    "at least": Operator.GTE,
-}
+_BOUND = re.compile(rf"(<=|>=|<|>|≤|≥|{'|'.join(_TABLE['bounds'])})\s*(.+)", re.IGNORECASE)
 _RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
-_ELSE = frozenset({"else", "otherwise", "other", "anything else", "any"})
+_ELSE = frozenset(_TABLE["else"]["words"].split(", "))
 _GO_TO = re.compile(r"(?:go (?:back )?to|back to|see)[: ]\s*", re.IGNORECASE)
 
 Line = tuple[int, str]
@@ -92,7 +86,8 @@ def fits(given: Any, answer: str) -> bool:
     if said == wanted or wanted in _ELSE:
         return True
     if bound := _BOUND.fullmatch(answer.strip()):
-        tests = [(_BOUNDS[bound[1].lower()], bound[2])]
+        sign = bound[1].lower()
+        tests = [(SIGNS[_TABLE["bounds"].get(sign, sign)], bound[2])]
     elif span := _RANGE.fullmatch(answer.strip()):
         tests = [(Operator.GTE, span[1]), (Operator.LTE, span[2])]
     else:
@@ -212,7 +207,7 @@ def _folded(text: str) -> str:
 
 def _word(value: Any) -> str:
     folded = _folded(str(value))
-    return _SAME.get(folded, folded)
+    return str(_TABLE["answers"].get(folded, folded))
 
 
 # Lines that an edit does not concern keep their bytes. What makes no sense is a problem with its line; the rest is
@@ -221,16 +216,12 @@ def _word(value: Any) -> str:
 BETWEEN = " · "
 LONGEST_STEP = 2000
 """Characters of a field of a step."""
-_TABLE = packaged_table("procedures/data/page.toml")
 HEADINGS: dict[str, str] = _TABLE["headings"]
 _NAMES = {heading.casefold(): name for name, heading in HEADINGS.items()} | {
     alias: name for name, aliases in _TABLE["aliases"].items() for alias in aliases.split(", ")
 }
-_FORMS = {each.value: each for each in ProcedureForm} | {
-    "procedure": ProcedureForm.SKILL,
-    "decision tree": ProcedureForm.DECISION,
-}
-_STATUS = {"active": False} | dict.fromkeys(("retired", "deprecated", "archived"), True)
+_FORMS = {each.value: each for each in ProcedureForm}
+_FORMS |= {name: _FORMS[form] for name, form in _TABLE["types"].items()}
 _BOLD = re.compile(r"\*\*([^*:]+)(?::\*\*|\*\*:|\*\*$)[ \t]*(.*)")
 _OWN = re.compile(rf"(?:({'|'.join(_FORMS)}):[ \t]*)?(.*?)(?:\.md)?", re.IGNORECASE)
 _PAIR = re.compile(r"(?<![\w-])(type|version|status|timeout)[ \t]*:[ \t]*([^|]*)", re.IGNORECASE)
@@ -254,7 +245,6 @@ _REFINED = re.compile(rf"(\d{{4}}-\d\d-\d\d\S*){BETWEEN}(\S+){BETWEEN}(\w+){BETW
 _NUMBER = re.compile(r"^\d+\. ")
 _OTHERS = frozenset({"description", "steps", "tree", "errors", "history"})
 """Sections that are no plain lists."""
-_TRUTH = dict.fromkeys(("yes", "true"), True) | dict.fromkeys(("no", "false"), False)
 
 Block = tuple[int, int]
 """The lines of one item, from the first to behind the last."""
@@ -493,7 +483,7 @@ def _value(name: str, raw: str) -> dict[str, Any]:
         return {"timeout": read_span(raw)}
     if name == "version" and re.fullmatch(r"[\w.+-]{1,20}", raw):
         return {"version": raw}
-    known: Mapping[str, Any] = _FORMS if name == "type" else _STATUS if name == "status" else {}
+    known: Mapping[str, Any] = _FORMS if name == "type" else _TABLE["retired"] if name == "status" else {}
     if raw.casefold() not in known:
         raise InputError(f"the {name} is {raw[:40]!r}", hint=f"write {', '.join(known) or 'it like 1.2'}")
     return {"form" if name == "type" else "is_retired": known[raw.casefold()]}
@@ -516,9 +506,9 @@ def _step_field(name: str, raw: str) -> dict[str, Any]:
         case "on error":
             return _on_error(raw)
         case "repeat":
-            if raw.casefold() not in _TRUTH:
+            if (answer := _word(raw)) not in ("yes", "no"):
                 raise InputError(f"repeat is {raw[:40]!r}, not yes or no", hint="write yes or no")
-            return {"repeatable": _TRUTH[raw.casefold()]}
+            return {"repeatable": answer == "yes"}
     return {name: raw}
 
 

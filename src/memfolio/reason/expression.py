@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 from memfolio.arguments import nearest
 from memfolio.errors import InputError
 from memfolio.expression import NUMBER, Expressions, Infix
+from memfolio.text import packaged_table
 
 LOGICAL = frozenset("iff implies or and not box name value".split())
 COMPARISONS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-MODAL = dict.fromkeys("box necessarily [] □".split(), "box") | dict.fromkeys("diamond possibly <> ◇".split(), "diamond")
-DEONTIC = {"O": "box", "obligatory": "box", "P": "diamond", "permitted": "diamond"}
-DEONTIC |= {"F": "forbidden", "forbidden": "forbidden"}
-_STRENGTHS = """1 iff <-> <=> ↔ ≡; 2 implies -> => → ⊃; 3 or || | ∨; 4 and && & ∧; 6 = ==; 6 != ≠; 6 <= ≤; 6 >= ≥; 6 <
-    6 >; 6 is; 7 +; 7 -; 8 *; 8 /; 8 //; 8 %; 10 **""".replace("\n", ";")
-_ROWS = [row.split() for row in _STRENGTHS.split(";")]
+_TABLE = packaged_table("reason/data/signs.toml")
+MODAL, DEONTIC = (
+    {sign: op for op, signs in _TABLE[logic].items() for sign in signs.split()} for logic in ("modal", "deontic")
+)
 _INFIX = {
-    sign: Infix(op, int(strength), op in ("implies", "**")) for strength, op, *others in _ROWS for sign in (op, *others)
+    sign: Infix(op, row["strength"], op in ("implies", "**"))
+    for op, row in _TABLE["infix"].items()
+    for sign in row["signs"].split()
 }
 _PREFIXES = {**dict.fromkeys("not ~ ¬ !".split(), Infix("not", 5)), "-": Infix("neg", 9)}
 _SIGNS = sorted({*_INFIX, *_PREFIXES, *MODAL, "(", ")", ","}, key=len, reverse=True)

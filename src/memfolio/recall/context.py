@@ -12,9 +12,8 @@ from typing import TypeVar
 
 from memfolio.arguments import check_string
 from memfolio.errors import MemfolioError
-from memfolio.index.database import Connection
-from memfolio.index.graph import named
-from memfolio.index.lookup import EntityProfile, overview, profiles
+from memfolio.index.graph import named, nodes_of
+from memfolio.index.lookup import overview
 from memfolio.index.read_files import body_text, entity_id
 from memfolio.learn.learned import moment
 from memfolio.recall import query
@@ -582,7 +581,7 @@ class _Composer:
         others = [each for hit in hits for each in about(hit)]
         for index in indexes:
             meant = index.read(partial(named, names=names))
-            for profile in index.read(partial(_profiles, ids=[*meant, *others])):
+            for profile in index.read(partial(nodes_of, ids=[*meant, *others]))[:MOST_PROFILES]:
                 passages = [hit for hit in hits if entity_id(hit.path) == profile.id]
                 # What is only met on the way is told as far as it is about what is asked.
                 is_wanted = self._telling.is_news if profile.id in meant else self._telling.is_asked_news
@@ -601,10 +600,6 @@ class _Composer:
         found = [each for _, each in filter(None, located) if is_shown(each.item)]
         at_hand = [each for each in found if not each.archived] or found
         return [each.item for each in at_hand[:MOST_SOURCES]]
-
-
-def _profiles(connection: Connection, ids: Sequence[str]) -> list[EntityProfile]:
-    return profiles(connection, dict.fromkeys(ids))[:MOST_PROFILES]
 
 
 def _include(names: tuple[str, ...]) -> tuple[str, ...]:

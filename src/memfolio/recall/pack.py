@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from memfolio.index.lookup import EntityProfile
-from memfolio.index.read_files import entity_id, mentions
+from memfolio.index.graph import Node
+from memfolio.index.read_files import BOOKKEEPING, entity_id, mentions
 from memfolio.learn.learned import moment
 from memfolio.recall.fence import bullet, heading
 from memfolio.recall.hit import Hit, above, snippet
@@ -214,14 +214,12 @@ class LineFormat:
         }
         return [mark for mark, holds in said.items() if holds]
 
-    def profile(
-        self, profile: EntityProfile, passages: Sequence[Hit], is_news: Callable[[str], bool] = bool
-    ) -> ContextLine:
+    def profile(self, profile: Node, passages: Sequence[Hit], is_news: Callable[[str], bool] = bool) -> ContextLine:
         """An entity with what its page says first, a few properties, and the rest of what was found there.
 
         What is no news is left out, and where that is all, the line says nothing.
         """
-        properties = [f"{key}: {value}" for key, value in profile.properties.items()]
+        properties = [f"{key}: {value}" for key, value in profile.properties.items() if key not in BOOKKEEPING]
         lines = [_LIST_MARK.sub("", line.strip()) for each in passages for line in each.memory.content.splitlines()]
         summary = _unsaid(sentences(profile.summary), is_news)
         known = [each for each in properties if is_news(each)][:MOST_PROPERTIES]

@@ -103,7 +103,12 @@ def unescape(content: str) -> str:
 
 def text_id(agent: str, content: str) -> str:
     """The id of text that carries none: the same words of the same agent are the same memory."""
-    return "H-" + blake2b(f"{agent}\0{content}".encode()).hexdigest()[:16]
+    return hashed_id("H", agent, content)
+
+
+def hashed_id(prefix: str, *parts: str) -> str:
+    """An id that follows from what it names."""
+    return f"{prefix}-{blake2b(chr(0).join(parts).encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 # An entry's fields as text: numbers, times, the meta line, and the JSON comment for what the meta line cannot hold.
@@ -130,6 +135,11 @@ def local(moment: datetime, tz: tzinfo) -> datetime:
         return moment.astimezone(tz)
     except (OverflowError, ValueError):
         return moment
+
+
+def midnight(moment: datetime, tz: tzinfo) -> datetime:
+    """When the day of a moment begins there."""
+    return local(moment, tz).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def iso_of(moment: datetime) -> str:

@@ -101,7 +101,6 @@ def pattern_recognition(given: Unknown, world: World) -> Computed:
         steps=[f"number {number} ({label}) is {far:.4g} away" for far, number, label in near[: max(k, SHOWN)]],
         would_change=[f"with k = {each} it would be {label}" for each, label in others.items() if label != best],
         answer={"best": best, "options": sorted({*labels}), "votes": dict(votes), "distances": distances},
-        notes=["the confidence is the share of votes, not a probability"],
     )
 
 

@@ -36,6 +36,7 @@ from memfolio.reason.inputs import (
     wrong,
 )
 from memfolio.reason.methods.logic import GivenKnowledge, triple_in
+from memfolio.text import packaged_table
 from memfolio.types import EMPTY
 
 # What can be generalised from cases: rules that most cases follow.
@@ -195,7 +196,6 @@ def abductive(given: Observation, world: World) -> Computed:
         steps=steps or ["no rule concludes it"],
         would_change=change[:SHOWN],
         answer={"hypotheses": hypotheses, "minimal": minimal},
-        notes=["the best explanation by known rules need not be the true one"],
     )
 
 
@@ -205,11 +205,9 @@ def _joined(parts: Iterable[str]) -> str:
 
 # How intervals of time lie to each other, in Allen's interval algebra.
 
-INVERSES = {"before": "after", "meets": "met by", "overlaps": "overlapped by", "starts": "started by"}
-INVERSES |= {"during": "contains", "finishes": "finished by", "equals": "equals"}
-_ENDS = {"< < < <": "before", "< < < =": "meets", "< < < >": "overlaps", "= < < >": "starts", "> < < >": "during"}
-_ENDS |= {"> = < >": "finishes", "= = < >": "equals"}
-"""By how start to start, end to end, start to end and end to start compare."""
+_RELATIONS = packaged_table("reason/data/intervals.toml")
+_ENDS = {row["ends"]: name for name, row in _RELATIONS.items()}
+INVERSES = {name: row["inverse"] for name, row in _RELATIONS.items()}
 INVERSES |= {inverse: name for name, inverse in INVERSES.items()}
 ALL = frozenset(INVERSES)
 _NAME = "|".join(sorted((each.replace(" ", r"[\s-]") for each in ALL), key=len, reverse=True))

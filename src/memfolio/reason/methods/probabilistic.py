@@ -374,7 +374,7 @@ def info_theory(given: QuestionInputs, world: World) -> Computed:
         ],
         would_change=[f"{either(leaders(others))} is better once {either(best)} costs more."] if others else [],
         answer={"best": best, "options": list(gains), "gains": gains},
-        notes=["Only the next question is weighed.", f"{len(best)} tell the same." if len(best) > 1 else ""],
+        notes=[f"{len(best)} tell the same." if len(best) > 1 else ""],
     )
 
 

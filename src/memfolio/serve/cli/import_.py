@@ -34,9 +34,10 @@ def import_(
     dry_run: bool = False,
 ) -> Answer:
     path = path.expanduser().absolute()
+    from memfolio.exchange.reading import check_apart
     from memfolio.exchange.restore import is_archive
     from memfolio.exchange.sources import source_of
-    from memfolio.exchange.take_in import check_apart, take_in
+    from memfolio.exchange.take_in import take_in
 
     if source == "memfolio" or (source is None and is_archive(path)):
         return _restored(options, path, dry_run=dry_run, untrusted=untrusted)
