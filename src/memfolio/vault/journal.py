@@ -188,14 +188,18 @@ class Trail:
         for part in self.parts():
             yield from self._read_part(part, containing)
 
-    def newest_first(self, *, containing: Sequence[bytes] = (), before: int | None = None) -> Iterator[TrailLine]:
-        """Every readable line, newest first; `before` passes over those with this number and above."""
+    def newest_first(
+        self, *, containing: Sequence[bytes] = (), before: int | None = None, since: int = 0
+    ) -> Iterator[TrailLine]:
+        """Every readable line, newest first, of those with a number below `before` and above `since`."""
         parts = self.parts()
         if before is not None:
             parts = parts[: bisect_left(parts, before, key=self._first_seq)]
+        if since:
+            parts = parts[max(0, bisect_right(parts, since, key=self._first_seq) - 1) :]
         for part in reversed(parts):
             for line in self._read_part(part, containing, backwards=True):
-                if before is None or line.seq < before:
+                if since < line.seq and (before is None or line.seq < before):
                     yield line
 
     def _first_seq(self, part: str) -> int:

@@ -420,12 +420,10 @@ class Vault:
         *,
         expects: str | None,
         by: Attribution,
-        action: Action | None = None,
     ) -> Receipt:
         """Replace a page composed against the content with hash `expects`; None means that it must not exist yet."""
         data = encoded(content) if isinstance(content, str) else content
-        if action is None:
-            action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
+        action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
         return self.apply(Change(operations=(PutPage(path, data, expects),), by=by, action=action))
 
     def apply(self, change: Change) -> Receipt:

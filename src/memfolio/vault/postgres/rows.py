@@ -227,9 +227,11 @@ class RowTrail(Trail):
             yield from found
             after = found[-1].seq
 
-    def newest_first(self, *, containing: Sequence[bytes] = (), before: int | None = None) -> Iterator[TrailLine]:
+    def newest_first(
+        self, *, containing: Sequence[bytes] = (), before: int | None = None, since: int = 0
+    ) -> Iterator[TrailLine]:
         end = 2**62 if before is None else before
-        while found := self._page("seq < %s", end, containing, "DESC"):
+        while found := self._page(f"seq > {since} AND seq < %s", end, containing, "DESC"):
             yield from found
             end = found[-1].seq
 

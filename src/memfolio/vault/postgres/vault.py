@@ -333,14 +333,11 @@ class PostgresVault(Vault):
         self._has_left = False
 
     @classmethod
-    def of(cls, config: Config, *, clock: Clock | None = None, secret: bytes | None = None) -> Self:
-        """Open the home that has the name of the configured folder, and make it where there is none.
-
-        `secret` is the key of its hashes, where it is made.
-        """
+    def of(cls, config: Config, *, clock: Clock | None = None) -> Self:
+        """Open the home that has the name of the configured folder, and make it where there is none."""
         database, name = database_of(config), name_of(config)
         url = database.url
-        home, key, text = find_home(database, name) or _made(database, name, secret)
+        home, key, text = find_home(database, name) or _made(database, name)
         settled = _settled(config, load_config(config.home), load_config(config.home, text=text))
         cache = _cache(settled, url, name)
         config = replace(
@@ -605,11 +602,11 @@ def find_home(database: HomeDatabase, name: str) -> tuple[int, bytes, str] | Non
     return row[0], bytes(row[1]), text.decode("utf-8-sig", "replace")
 
 
-def _made(database: HomeDatabase, name: str, secret: bytes | None) -> tuple[int, bytes, str]:
+def _made(database: HomeDatabase, name: str) -> tuple[int, bytes, str]:
     with database.lent() as conn, store_errors():
         begin(conn, None, {"memfolio.name": name})
         sql = "INSERT INTO memfolio.homes (name, secret, head) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-        conn.execute(sql, [name, secret or secrets.token_hex(16).encode(), GENESIS])
+        conn.execute(sql, [name, secrets.token_hex(16).encode(), GENESIS])
         conn.execute("COMMIT")
     found = find_home(database, name)
     assert found is not None, "it was made, or somebody else was quicker"
