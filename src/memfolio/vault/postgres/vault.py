@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, load_config
 from memfolio.errors import HomeBusyError, HomeError, InputError, MemfolioError, StoreUnavailableError
-from memfolio.redact.redactor import Redactor
 from memfolio.types import AGENT_PATTERN, Action, Attribution
 from memfolio.vault.alerts import MONITOR
-from memfolio.vault.change import Access, Allowed, Change, Receipt
+from memfolio.vault.change import Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
 from memfolio.vault.journal import GENESIS, FileState, Record, TrailLine
 from memfolio.vault.paths import CONFIG, INTERNAL, SHARED, agent_root
 from memfolio.vault.postgres.database import HomeDatabase, begin, renewed, store_errors, unavailable
 from memfolio.vault.postgres.rows import NotesDisk, RowHistory, RowHome, RowJournal, Rows, RowTrail, names_below
 from memfolio.vault.reconcile import Reconciler, needs_alert
-from memfolio.vault.usage import Usage
-from memfolio.vault.vault import PATIENCE, Condition, Vault
+from memfolio.vault.vault import PATIENCE, Vault
 from memfolio.vault.writer import Plan, Writer, details, receipt_of
 
 if TYPE_CHECKING:
@@ -316,28 +314,21 @@ class PostgresVault(Vault):
     def __init__(self, config: Config, rows: Rows, secret: bytes, *, clock: Clock | None = None) -> None:
         root = config.home
         disk = NotesDisk(rows, root / INTERNAL, config.cache / "locks")
-        self.config = config
+        home = RowHome(root, config, clock or SystemClock(), disk, secret)
+        self._begin(RowJournal(home, RowTrail(root, disk, rows), rows), lambda path: None)
         self.rows = rows
-        self.home = RowHome(root, config, clock or SystemClock(), disk, secret)
-        trail = RowTrail(root, disk, rows)
-        self.trail = trail
-        self._condition = Condition()
-        self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
-        self.journal = RowJournal(self.home, trail, rows)
-        self._reconciler = Reconciler(self.journal, lambda path: None)
         self.writer = RowWriter(self.journal, self._reconciler, rows, config.lock_timeout)
-        self.usage = Usage(self.home)
         self._server = secrets.token_hex(8)
-        self.without_alerts = {}
-        self._past = None
-        self._has_left = False
 
     @classmethod
-    def of(cls, config: Config, *, clock: Clock | None = None) -> Self:
-        """Open the home that has the name of the configured folder, and make it where there is none."""
+    def of(cls, config: Config, *, clock: Clock | None = None, secret: bytes | None = None) -> Self:
+        """Open the home that has the name of the configured folder, and make it where there is none.
+
+        `secret` is the key of its hashes, where it is made.
+        """
         database, name = database_of(config), name_of(config)
         url = database.url
-        home, key, text = find_home(database, name) or _made(database, name)
+        home, key, text = find_home(database, name) or _made(database, name, secret)
         settled = _settled(config, load_config(config.home), load_config(config.home, text=text))
         cache = _cache(settled, url, name)
         config = replace(
@@ -602,11 +593,11 @@ def find_home(database: HomeDatabase, name: str) -> tuple[int, bytes, str] | Non
     return row[0], bytes(row[1]), text.decode("utf-8-sig", "replace")
 
 
-def _made(database: HomeDatabase, name: str) -> tuple[int, bytes, str]:
+def _made(database: HomeDatabase, name: str, secret: bytes | None) -> tuple[int, bytes, str]:
     with database.lent() as conn, store_errors():
         begin(conn, None, {"memfolio.name": name})
         sql = "INSERT INTO memfolio.homes (name, secret, head) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-        conn.execute(sql, [name, secrets.token_hex(16).encode(), GENESIS])
+        conn.execute(sql, [name, secret or secrets.token_hex(16).encode(), GENESIS])
         conn.execute("COMMIT")
     found = find_home(database, name)
     assert found is not None, "it was made, or somebody else was quicker"
