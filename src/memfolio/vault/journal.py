@@ -216,8 +216,8 @@ class Trail:
                 continue
             yield line
 
-    def since(self, head: Head) -> tuple[list[SealedLine], Head, int]:
-        """The sealed lines behind `head`, the head after them, and how many bytes at the end are torn."""
+    def since(self, head: Head) -> tuple[list[SealedLine], Head]:
+        """The sealed lines behind `head`, and the head after them."""
         found: list[SealedLine] = []
         for part in self.parts():
             if head.part and _order(part) < _order(head.part):
@@ -229,18 +229,11 @@ class Trail:
                 line = read_line(raw)
                 head = Head(line.seq, line.hash, part, offset)
                 found.append(SealedLine(line, raw + b"\n", head))
-        return found, head, self._torn(head)
-
-    def _torn(self, head: Head) -> int:
-        return max(0, self._size(head.part) - head.size) if head.part else 0
+        return found, head
 
     def content(self, part: str, start: int = 0) -> bytes:
         """The bytes of a part."""
         return self._disk.read(self._home / part, start) or b""
-
-    def _size(self, part: str) -> int:
-        stamp = self._disk.stamp(self._home / part)
-        return stamp.size if stamp else 0
 
     def tail(self) -> Head:
         """The end of the trail, judged by its last two parts alone."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from memfolio.errors import DiskError
 from memfolio.vault.lines import text_of
@@ -90,7 +89,10 @@ def unified(path: str, before: str, after: str) -> str:
     lines = difflib.unified_diff(
         base[skipped : hi + CONTEXT], side[skipped : end + CONTEXT], f"a/{path}", f"b/{path}", n=CONTEXT
     )
-    shifted = (_HUNK.sub(partial(_further, by=skipped), line) if line.startswith("@@") else line for line in lines)
+    shifted = (
+        _HUNK.sub(lambda start: f"{start[1]}{int(start[2]) + skipped}", line) if line.startswith("@@") else line
+        for line in lines
+    )
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
 
 
@@ -104,10 +106,6 @@ def _shown(path: str, content: bytes | None) -> str:
     with suppress(DiskError):
         content = text_of(path, content) if content else b""
     return (content or b"").decode("utf-8", "replace")
-
-
-def _further(start: re.Match[str], by: int) -> str:
-    return f"{start[1]}{int(start[2]) + by}"
 
 
 def _lines(text: str) -> list[str]:

@@ -54,9 +54,6 @@ class Walk:
 
     def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
         """Return what the current change appended; None if that is not known."""
-        waiting = self._versions.waiting(line, mark)
-        if waiting is not None:
-            return waiting
         if (content := self._as_left(mark)) is not None:
             return content[mark.start :]
         version = self._versions.find(line, mark)
