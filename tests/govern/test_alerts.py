@@ -239,7 +239,7 @@ def test_context_reads_only_what_the_trail_has_since_the_last_look(opened: Open,
 
 def test_trail_without_alerts_is_read_once(opened: Open, home: Path) -> None:
     memory = opened()
-    for number in range(40):
+    for number in range(101):
         memory.remember(f"number {number}")
     assert len([*(home / "audit").rglob("*.jsonl")]) > 1
     assert memory.context("hello") is None

@@ -30,7 +30,8 @@ SEEN = "alerts"
 """In the home's inside: up to which change alerts were shown to each agent. Only a hint."""
 _NEEDLES = (b'"action":"ALERT"', b'"action":"ACK"')
 _TOLD = b'"trigger":"trail-'
-_FIRST = re.compile(rb'\{"seq":(\d{1,18}),')
+MANY = 100
+"""Changes without an open alert after which it is noted that they were looked at."""
 
 
 def open_alerts(trail: Trail) -> list[TrailLine]:
@@ -100,34 +101,20 @@ def watch(vault: Vault) -> list[TrailLine]:
 def unseen(vault: Vault, agent: str, *, is_noted: bool = True) -> list[TrailLine]:
     """The open alerts behind the change up to which they were shown to this agent; that is noted for the next look."""
     vault.refresh()
-    head, found = vault.head, list[TrailLine]()
+    head = vault.head
     moment = vault.epoch, head
     if vault.trouble is None and vault.without_alerts.get(agent) == moment:
         return []  # as nearly always, and sooner seen than read
-    with disk_errors(vault.home.root):
-        parts = vault.trail.parts()
     shown = _shown(vault).get(agent, 0)
     shown = shown if shown <= head else 0  # it was another trail
-    for part in reversed(parts):
-        data = vault.trail.content(part)
-        found = [*_alert_lines(data), *found]
-        if (first := _FIRST.match(data)) and int(first[1]) <= shown:
-            break
-    alerts = unanswered(line for line in found if line.seq > shown)
-    if is_noted and not alerts and parts and part != parts[-1]:
-        note_seen(vault, agent, head)  # so that the next look reads the last file only
+    with disk_errors(vault.home.root):
+        newest_first = list(vault.trail.newest_first(containing=_NEEDLES, since=shown))
+    alerts = unanswered(reversed(newest_first))
+    if is_noted and not alerts and head - shown > MANY:
+        note_seen(vault, agent, head)  # so that the next look need not go back as far
     if not alerts:
         vault.without_alerts[agent] = moment
     return alerts
-
-
-def _alert_lines(data: bytes) -> Iterator[TrailLine]:
-    if not any(needle in data for needle in _NEEDLES):  # line by line takes ten times as long
-        return
-    for raw in data.split(b"\n"):
-        with suppress(ValueError):
-            if any(needle in raw for needle in _NEEDLES):
-                yield read_line(raw)
 
 
 def note_seen(vault: Vault, agent: str, seq: int) -> None:

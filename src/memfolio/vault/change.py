@@ -13,6 +13,7 @@ from memfolio.errors import InputError
 from memfolio.redact.redactor import Redactor
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.fields import Draft
+from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import Ledger
 
 
@@ -226,14 +227,11 @@ def _record(record: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
 def _clean_page(content: bytes, redactor: Redactor, current: bytes) -> bytes:
     """Redact the new lines of a page; adjacent lines are searched as one text."""
     before = set(current.split(b"\n")) - {b""}
-    groups = groupby(content.split(b"\n"), before.__contains__)
-    return b"\n".join(_clean_lines(b"\n".join(lines), redactor, known=known) for known, lines in groups)
-
-
-def _clean_lines(lines: bytes, redactor: Redactor, *, known: bool) -> bytes:
-    if known:
-        return lines
-    return redactor.clean(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    pieces: list[bytes] = []
+    for is_known, lines in groupby(content.split(b"\n"), before.__contains__):
+        text = b"\n".join(lines)
+        pieces.append(text if is_known else to_bytes(redactor.clean(to_text(text))))
+    return b"\n".join(pieces)
 
 
 class Guard(Protocol):

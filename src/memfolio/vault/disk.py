@@ -45,6 +45,10 @@ class Stamp(NamedTuple):
     ctime_ns: int
     inode: int
 
+    @classmethod
+    def of(cls, info: os.stat_result) -> Stamp:
+        return cls(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+
 
 class Disk:
     """The real disk."""
@@ -160,14 +164,14 @@ class Disk:
         except (FileNotFoundError, NotADirectoryError):
             self._check_way(path)  # behind a link, not even that something is missing is for us to say
             return None
-        return _stamp(info) if stat.S_ISREG(info.st_mode) else None
+        return Stamp.of(info) if stat.S_ISREG(info.st_mode) else None
 
     def may_be_there(self, path: Path) -> bool:
         """Whether anything has this name, for who expects nothing: said for half of what a stamp costs."""
         return os.access(path, os.F_OK)
 
     def stamp_of(self, fd: int) -> Stamp:
-        return _stamp(os.fstat(fd))
+        return Stamp.of(os.fstat(fd))
 
     def write_all(self, fd: int, data: bytes) -> None:
         view = memoryview(data)
@@ -470,10 +474,6 @@ def _beside(path: Path, mark: str = "") -> Path:
     return path.parent / f".{path.name[:80]}.{mark or uuid4().hex[:12]}.tmp"
 
 
-def _stamp(info: os.stat_result) -> Stamp:
-    return Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-
-
 @cache
 def _libc() -> Any:
     return ctypes.CDLL(None, use_errno=True)
@@ -612,21 +612,14 @@ class FileLock:
     @contextmanager
     def if_free(self) -> Iterator[bool]:
         """Hold the lock if it is free; yields whether it is held."""
-        threads = self._threads
-        if not threads.acquire(blocking=False):
-            yield False
-            return
-        try:
-            if self._depth > 0 or not self._take():
-                yield False
-                return
-            self._depth += 1
-            try:
-                yield True
-            finally:
-                self._leave()
-        finally:
-            threads.release()
+        with ExitStack() as held:
+            is_free = self._depth == 0
+            if is_free:
+                try:
+                    held.enter_context(self(0))
+                except HomeBusyError:
+                    is_free = False
+            yield is_free
 
     def _leave(self) -> None:
         if self._depth == 0:

@@ -99,4 +99,4 @@ def _look_at(entry: os.DirEntry[str], found: dict[str, NoteFile]) -> None:
         problem = LINKED if stat.S_ISLNK(info.st_mode) else "is not a regular file"
     elif info.st_size > MAX_TRACKED_BYTES:
         problem = f"is larger than {MAX_TRACKED_BYTES >> 20} MiB and is not read: split it"
-    found[shown] = NoteFile(Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino), problem)
+    found[shown] = NoteFile(Stamp.of(info), problem)

@@ -188,14 +188,18 @@ class Trail:
         for part in self.parts():
             yield from self._read_part(part, containing)
 
-    def newest_first(self, *, containing: Sequence[bytes] = (), before: int | None = None) -> Iterator[TrailLine]:
-        """Every readable line, newest first; `before` passes over those with this number and above."""
+    def newest_first(
+        self, *, containing: Sequence[bytes] = (), before: int | None = None, since: int = 0
+    ) -> Iterator[TrailLine]:
+        """Every readable line, newest first, of those with a number below `before` and above `since`."""
         parts = self.parts()
         if before is not None:
             parts = parts[: bisect_left(parts, before, key=self._first_seq)]
+        if since:
+            parts = parts[max(0, bisect_right(parts, since, key=self._first_seq) - 1) :]
         for part in reversed(parts):
             for line in self._read_part(part, containing, backwards=True):
-                if before is None or line.seq < before:
+                if since < line.seq and (before is None or line.seq < before):
                     yield line
 
     def _first_seq(self, part: str) -> int:
@@ -212,8 +216,8 @@ class Trail:
                 continue
             yield line
 
-    def since(self, head: Head) -> tuple[list[SealedLine], Head, int]:
-        """The sealed lines behind `head`, the head after them, and how many bytes at the end are torn."""
+    def since(self, head: Head) -> tuple[list[SealedLine], Head]:
+        """The sealed lines behind `head`, and the head after them."""
         found: list[SealedLine] = []
         for part in self.parts():
             if head.part and _order(part) < _order(head.part):
@@ -225,18 +229,11 @@ class Trail:
                 line = read_line(raw)
                 head = Head(line.seq, line.hash, part, offset)
                 found.append(SealedLine(line, raw + b"\n", head))
-        return found, head, self._torn(head)
-
-    def _torn(self, head: Head) -> int:
-        return max(0, self._size(head.part) - head.size) if head.part else 0
+        return found, head
 
     def content(self, part: str, start: int = 0) -> bytes:
         """The bytes of a part."""
         return self._disk.read(self._home / part, start) or b""
-
-    def _size(self, part: str) -> int:
-        stamp = self._disk.stamp(self._home / part)
-        return stamp.size if stamp else 0
 
     def tail(self) -> Head:
         """The end of the trail, judged by its last two parts alone."""

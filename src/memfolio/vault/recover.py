@@ -43,12 +43,12 @@ def rebuild(journal: Journal) -> None:
     journal.forget_keys()
     journal.has_unsynced_lines = True
     committed = _newest_in_git(journal)
-    lines, head, _ = journal.trail.since(Head())
+    lines, head = journal.trail.since(Head())
     cut = _set_aside_torn(journal, head)
     is_altered = cut is not None and _is_altered(cut.torn)
     if cut and is_altered:
         _append_all(journal, head, cut.kept, _lines_in_git(journal, head.part), until=sys.maxsize)
-        lines, head, _ = journal.trail.since(Head())
+        lines, head = journal.trail.since(Head())
     for sealed in lines:
         journal.learn_ids(sealed.line.ids)
         for mark in sealed.line.files:
@@ -65,24 +65,18 @@ def realign(journal: Journal) -> None:
     """Bring trail and journal back in line."""
     journal.has_unsynced_lines = True
     journal.await_git()
-    if not _has_head(journal):
+    if journal.head.part and not _ends_with(journal.read(journal.head.part) or b"", journal.head):
         _write_again(journal, _end_on_disk(journal))
         return
-    lines, head, torn = journal.trail.since(journal.head)
+    lines, head = journal.trail.since(journal.head)
     for sealed in lines:
         record = _record(journal, sealed)
         journal.add(record)
         journal.follow([record])
-    if torn:
+    if head.part:
         _set_aside_torn(journal, head)
     journal.head = head
     journal.rewrite()
-
-
-def _has_head(journal: Journal) -> bool:
-    """Whether the newest known line is where it was written."""
-    head = journal.head
-    return not head.part or _ends_with(journal.read(head.part) or b"", head)
 
 
 def _ends_with(content: bytes, head: Head) -> bool:

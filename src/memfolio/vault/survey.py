@@ -119,7 +119,7 @@ def _look_at(path: str, entry: os.DirEntry[str], state: FileState | None, survey
         return
     if _is_tracked(path, info, survey):
         survey.files.append(path)
-        stamp = Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+        stamp = Stamp.of(info)
         if state is None or state.stamp != stamp:
             survey.altered[path] = stamp
 

@@ -135,14 +135,9 @@ class Vault:
     """
 
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
-        self.config = config
-        self.home = Home(config.home, config, clock or SystemClock(), disk or Disk())
-        self.trail = Trail(config.home, self.home.disk)
-        self._condition = Condition()
-        self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
+        home = Home(config.home, config, clock or SystemClock(), disk or Disk())
         window = None if config.git.enabled else config.stale_editor_window
-        self.journal = Journal(self.home, self.trail, window=window)
-        self._reconciler = Reconciler(self.journal, self._committed)
+        self._begin(Journal(home, Trail(config.home, home.disk), window=window), self._committed)
         lock = FileLock(
             self.home.internal / "lock",
             self.home.disk,
@@ -152,14 +147,22 @@ class Vault:
         self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.journal, self._reconciler, lock)
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
+        if config.git.enabled:
+            self.journal.when_entered = self.committer.notify
+
+    def _begin(self, journal: Journal, committed: Callable[[str], bytes | None]) -> None:
+        """Set what a vault has wherever its home is kept; `committed` is what git has of a file."""
+        config, self.home, self.trail, self.journal = journal.home.config, journal.home, journal.trail, journal
+        self.config = config
+        self._condition = Condition()
+        self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
+        self._reconciler = Reconciler(journal, committed)
         self.usage = Usage(self.home)
         """The log of calls to language models, and their cost."""
         self.without_alerts: dict[str, tuple[int, int]] = {}
         """The epoch and the change at which each agent was last found to have no alert to see."""
         self._past: Past | None = None
         self._has_left = False
-        if config.git.enabled:
-            self.journal.when_entered = self.committer.notify
 
     def under(
         self,
@@ -239,7 +242,7 @@ class Vault:
             vault._finish_purge()
         except (HomeReadOnlyError, NotOwnerError, *PASSING) as error:
             with disk_errors(vault.home.root):
-                is_usable = vault._is_home() and (not isinstance(error, PASSING) or vault.home.is_initialized())
+                is_usable = is_home(vault.home.root) and (not isinstance(error, PASSING) or vault.home.is_initialized())
             if not is_usable:
                 raise
             vault._only_read(error)
@@ -251,9 +254,6 @@ class Vault:
             from memfolio.vault.purge.purge import resume
 
             resume(self)
-
-    def _is_home(self) -> bool:
-        return is_home(self.home.root)
 
     def _only_read(self, error: MemfolioError) -> None:
         """Go on with the files as they are, since the journal cannot be brought up to date."""
@@ -420,12 +420,10 @@ class Vault:
         *,
         expects: str | None,
         by: Attribution,
-        action: Action | None = None,
     ) -> Receipt:
         """Replace a page composed against the content with hash `expects`; None means that it must not exist yet."""
         data = encoded(content) if isinstance(content, str) else content
-        if action is None:
-            action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
+        action = Action.DELETE if data is None else Action.EDIT if expects else Action.CREATE
         return self.apply(Change(operations=(PutPage(path, data, expects),), by=by, action=action))
 
     def apply(self, change: Change) -> Receipt:

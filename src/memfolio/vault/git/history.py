@@ -203,6 +203,8 @@ T = TypeVar("T")
 
 _TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
 """The entries of a home's root that are recorded change by change; the rest is the person's alone."""
+NO_TREE = pygit2.Oid(hex="4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+"""The tree that has nothing in it; git keeps no such folder."""
 ATTEMPTS = 5
 """How often objects are written that `git prune` deletes before they are safe."""
 
@@ -311,7 +313,13 @@ class History:
         parents, tree = self._foundation(repo, base, self.ours(), made)
         ids: list[str] = []
         for draft in drafts:
-            ids.append(str(_create_commit(repo, draft, parents, tree, made)))
+            message = message_of(draft)
+            changed = _graft(repo, tree, {parts_of(path): data for path, data in draft.writes.items()}, made)
+            second, offset = seconds_of(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
+            author = pygit2.Signature(*author_of(draft.author), second, offset)
+            committer = pygit2.Signature(*COMMITTER, second, offset)
+            made.append(repo.create_commit(None, author, committer, message, changed, parents))
+            ids.append(str(made[-1]))
             parents, tree = ids[-1:], repository.commit_at(repo, ids[-1]).tree
         return ids
 
@@ -330,8 +338,7 @@ class History:
         if not repo.descendant_of(base, ours):
             return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
         kept = {parts_of(path): content for path in self.built_on() if (content := self.read(path)) is not None}
-        grafted = _graft(repo, theirs, kept, made) if kept else None
-        return [base], repo[grafted].peel(pygit2.Tree) if grafted else theirs
+        return [base], repo[_graft(repo, theirs, kept, made)].peel(pygit2.Tree) if kept else theirs
 
     @_guard
     def refresh_index(self) -> None:
@@ -610,26 +617,6 @@ class History:
             self._seqs.setdefault(number, commit_id)
 
 
-def _create_commit(
-    repo: pygit2.Repository,
-    draft: CommitDraft,
-    parents: Sequence[str],
-    old: pygit2.Tree | None,
-    made: list[pygit2.Oid],
-) -> pygit2.Oid:
-    """A commit that changes the tree `old`; every object that it is made of is noted in `made`."""
-    message = message_of(draft)
-    tree = _graft(repo, old, {parts_of(path): data for path, data in draft.writes.items()}, made)
-    if tree is None:
-        tree = repo.TreeBuilder().write()
-        made.append(tree)
-    second, offset = seconds_of(draft.at), int((draft.at.utcoffset() or timedelta()).total_seconds() // 60)
-    author = pygit2.Signature(*author_of(draft.author), second, offset)
-    committer = pygit2.Signature(*COMMITTER, second, offset)
-    made.append(repo.create_commit(None, author, committer, message, tree, list(parents)))
-    return made[-1]
-
-
 def _with_entries(
     repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
 ) -> pygit2.Tree:
@@ -662,16 +649,14 @@ def _graft(
     tree: pygit2.Tree | None,
     writes: Mapping[Parts, bytes | None],
     made: list[pygit2.Oid],
-) -> pygit2.Oid | None:
-    """The id of `tree` after the writes, None when nothing is left in it."""
+) -> pygit2.Oid:
+    """The id of `tree` after the writes; every object that was made is noted in `made`."""
     groups: dict[str, dict[Parts, bytes | None]] = defaultdict(dict)
     for parts, data in writes.items():
         groups[parts[0]][parts[1:]] = data
     builder = repo.TreeBuilder() if tree is None else repo.TreeBuilder(tree)
     for name, below in groups.items():
         _put_entry(repo, builder, None if tree is None else _entry(tree, (name,)), name, below, made)
-    if not len(builder):
-        return None
     made.append(builder.write())
     return made[-1]
 
@@ -694,8 +679,8 @@ def _put_entry(
         made.append(repo.create_blob(data))
         builder.insert(name, made[-1], modes.BLOB_EXECUTABLE if is_executable else modes.BLOB)
         return
-    folder = _graft(repo, old if isinstance(old, pygit2.Tree) else None, below, made) if below else None
-    if folder is not None:
+    folder = _graft(repo, old if isinstance(old, pygit2.Tree) else None, below, made) if below else NO_TREE
+    if folder != NO_TREE:
         builder.insert(name, folder, modes.TREE)
     elif old is not None and (below if is_folder else is_said):
         builder.remove(name)

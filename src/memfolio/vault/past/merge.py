@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from memfolio.errors import DiskError
 from memfolio.vault.lines import text_of
@@ -83,35 +82,18 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
 
 def unified(path: str, before: str, after: str) -> str:
     """The difference of two texts as `diff -u` shows it; empty when they are equal."""
+    base, side = _lines(before), _lines(after)
     # Only what differs is compared, with the lines around it that are shown: a log may have thousands of others.
-    start, rest = _surroundings(before, after)
-    base, side = _lines(before[start : len(before) - rest]), _lines(after[start : len(after) - rest])
     lo, hi, _, end = _trim(base, side, (0, len(base), 0, len(side)))
     skipped = max(0, lo - CONTEXT)
-    above = before.count("\n", 0, start) + skipped
     lines = difflib.unified_diff(
         base[skipped : hi + CONTEXT], side[skipped : end + CONTEXT], f"a/{path}", f"b/{path}", n=CONTEXT
     )
-    shifted = (_HUNK.sub(partial(_further, by=above), line) if line.startswith("@@") else line for line in lines)
+    shifted = (
+        _HUNK.sub(lambda start: f"{start[1]}{int(start[2]) + skipped}", line) if line.startswith("@@") else line
+        for line in lines
+    )
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
-
-
-def _surroundings(before: str, after: str) -> tuple[int, int]:
-    """How many characters both begin and end with, in whole lines, without those next to what differs."""
-    same = _common(before, after)
-    most = min(len(before), len(after)) - same
-    rest = _common(before[: len(before) - most - 1 : -1], after[: len(after) - most - 1 : -1]) if most else 0
-    start, end = same, len(before) - rest
-    for _ in range(CONTEXT + 2):
-        start = before.rfind("\n", 0, max(0, start - 1)) + 1
-        end = before.find("\n", end) + 1 or len(before)
-    return start, len(before) - end
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    lengths = range(1, min(len(one), len(other)) + 1)
-    return bisect(lengths, False, key=lambda length: one[:length] != other[:length])
 
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -124,10 +106,6 @@ def _shown(path: str, content: bytes | None) -> str:
     with suppress(DiskError):
         content = text_of(path, content) if content else b""
     return (content or b"").decode("utf-8", "replace")
-
-
-def _further(start: re.Match[str], by: int) -> str:
-    return f"{start[1]}{int(start[2]) + by}"
 
 
 def _lines(text: str) -> list[str]:

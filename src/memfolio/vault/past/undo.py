@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -74,7 +75,9 @@ class Versions:
         self._history = history
         self._waiting = {record.line.seq: record for record in waiting}
         self.hash = hash
-        self._tip = self._newest()
+        self._tip: str | None = None
+        with suppress(HistoryError):  # a home without any history yet
+            self._tip = history.ours()
         self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
 
     def learn(
@@ -98,12 +101,6 @@ class Versions:
             return self._version(line, mark)
         except (HistoryError, RefusedError):
             return None
-
-    def waiting(self, line: TrailLine, mark: FileMark) -> bytes | None:
-        """Return what a change that waits for git appended to a file."""
-        record = self._waiting.get(line.seq)
-        writes = record.writes if record else ()
-        return next((write.data for write in writes if (write.path, write.start) == (mark.path, mark.start)), None)
 
     def _version(self, line: TrailLine, mark: FileMark) -> Version:
         if line.seq in self._waiting and (self._tip is None or line.seq not in self._commits):
@@ -191,13 +188,6 @@ class Versions:
                 if record.line.seq == seq:
                     return Version(mark.path, before, content, mark.start)
         raise HistoryError(f"the bytes of change {seq} are not known", hint="run `memfolio verify`")
-
-    def _newest(self) -> str | None:
-        """The newest commit; a home without any history yet has none."""
-        try:
-            return self._history.ours()
-        except HistoryError:
-            return None
 
 
 def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, str]:

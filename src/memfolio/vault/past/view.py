@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -53,9 +54,6 @@ class Walk:
 
     def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
         """Return what the current change appended; None if that is not known."""
-        waiting = self._versions.waiting(line, mark)
-        if waiting is not None:
-            return waiting
         if (content := self._as_left(mark)) is not None:
             return content[mark.start :]
         version = self._versions.find(line, mark)
@@ -119,14 +117,8 @@ def differing_blocks(path: str, before: bytes, after: bytes) -> tuple[Blocks, Bl
 
 def _common(one: bytes, other: bytes) -> int:
     """How many bytes two contents have in common at their beginning."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    lengths = range(1, min(len(one), len(other)) + 1)
+    return bisect(lengths, False, key=lambda length: one[:length] != other[:length])
 
 
 def _heading_before(content: bytes, mark: bytes, at: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, groupby
 from operator import add, itemgetter
 from typing import TYPE_CHECKING
@@ -15,11 +16,9 @@ from typing import TYPE_CHECKING
 from memfolio.types import Attribution, check_attribution
 from memfolio.vault.git.rewrite import Rewritten
 from memfolio.vault.postgres.rows import Rows
-from memfolio.vault.purge.needles import Needles
-from memfolio.vault.purge.plan import Planner, Quotes
+from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import (
     FOREIGN,
-    KEYS,
     SEARCHING,
     OnProgress,
     Purged,
@@ -29,9 +28,10 @@ from memfolio.vault.purge.purge import (
     allowed,
     clean_cache,
     clean_files,
-    files_of,
     mode_of,
+    planner_for,
     quietly,
+    reach_of,
     unpacked,
     walk,
 )
@@ -62,16 +62,9 @@ def purge(
 ) -> Purged:
     """Destroy memories for good, and what was derived from them; with `dry_run`, only say what would go."""
     check_attribution(by)
-    whose = None if agents is None else frozenset(agents)
-    reach = Scrub(frozenset(), Needles(frozenset()), agents=whose)
+    reach = reach_of(None if agents is None else frozenset(agents))
     with vault.exclusive():
-        planner = Planner(
-            files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
-            past=lambda: (each for each in contents(vault.rows) if not reach.is_foreign(each[0])),
-            quotes=mode_of(quotes),
-            own=b" ".join(KEYS),
-            agents=whose,
-        )
+        planner = planner_for(vault, reach, partial(contents, vault.rows), mode_of(quotes))
         plan = planner.plan(list(ids), git=LEVEL, counts=dry_run)
         if dry_run:
             return Purged(plan=plan)

@@ -218,18 +218,17 @@ class RowTrail(Trail):
         sql = "SELECT raw FROM memfolio.trail WHERE home = %s AND part = %s ORDER BY seq"
         return b"".join(raw for (raw,) in self._rows.ask(sql, [self._rows.home, part]))[start:]
 
-    def _size(self, part: str) -> int:
-        return len(self.content(part))
-
     def lines(self, *, containing: Sequence[bytes] = ()) -> Iterator[TrailLine]:
         after = 0
         while found := self._page("seq > %s", after, containing, "ASC"):
             yield from found
             after = found[-1].seq
 
-    def newest_first(self, *, containing: Sequence[bytes] = (), before: int | None = None) -> Iterator[TrailLine]:
+    def newest_first(
+        self, *, containing: Sequence[bytes] = (), before: int | None = None, since: int = 0
+    ) -> Iterator[TrailLine]:
         end = 2**62 if before is None else before
-        while found := self._page("seq < %s", end, containing, "DESC"):
+        while found := self._page(f"seq > {since} AND seq < %s", end, containing, "DESC"):
             yield from found
             end = found[-1].seq
 
@@ -445,15 +444,12 @@ class RowJournal(Journal):
         self.head = there
         if newest > there.seq:  # somebody wrote between the two questions
             return self._load(self._rows.head())
-        for line in self._recent():
-            self.learn_ids(line.ids)
+        sql = "SELECT raw FROM memfolio.trail WHERE home = %s ORDER BY seq DESC LIMIT %s"
+        for (raw,) in reversed(self._rows.ask(sql, [self._rows.home, IDS])):
+            self.learn_ids(read_line(raw).ids)
         self.epoch += self._is_loaded
         self._is_loaded = True
         return None
-
-    def _recent(self) -> list[TrailLine]:
-        sql = "SELECT raw FROM memfolio.trail WHERE home = %s ORDER BY seq DESC LIMIT %s"
-        return [read_line(raw) for (raw,) in reversed(self._rows.ask(sql, [self._rows.home, IDS]))]
 
     def _since(self, there: Head) -> Iterator[Record]:
         """The changes behind the head that is known here, each with its bytes."""

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 from memfolio.clock import Clock, SystemClock
 from memfolio.config import Config, load_config
 from memfolio.errors import HomeBusyError, HomeError, InputError, MemfolioError, StoreUnavailableError
-from memfolio.redact.redactor import Redactor
 from memfolio.types import AGENT_PATTERN, Action, Attribution
 from memfolio.vault.alerts import MONITOR
-from memfolio.vault.change import Access, Allowed, Change, Receipt
+from memfolio.vault.change import Allowed, Change, Receipt
 from memfolio.vault.disk import Stamp
 from memfolio.vault.journal import GENESIS, FileState, Record, TrailLine
 from memfolio.vault.paths import CONFIG, INTERNAL, SHARED, agent_root
 from memfolio.vault.postgres.database import HomeDatabase, begin, renewed, store_errors, unavailable
 from memfolio.vault.postgres.rows import NotesDisk, RowHistory, RowHome, RowJournal, Rows, RowTrail, names_below
 from memfolio.vault.reconcile import Reconciler, needs_alert
-from memfolio.vault.usage import Usage
-from memfolio.vault.vault import PATIENCE, Condition, Vault
+from memfolio.vault.vault import PATIENCE, Vault
 from memfolio.vault.writer import Plan, Writer, details, receipt_of
 
 if TYPE_CHECKING:
@@ -316,21 +314,11 @@ class PostgresVault(Vault):
     def __init__(self, config: Config, rows: Rows, secret: bytes, *, clock: Clock | None = None) -> None:
         root = config.home
         disk = NotesDisk(rows, root / INTERNAL, config.cache / "locks")
-        self.config = config
+        home = RowHome(root, config, clock or SystemClock(), disk, secret)
+        self._begin(RowJournal(home, RowTrail(root, disk, rows), rows), lambda path: None)
         self.rows = rows
-        self.home = RowHome(root, config, clock or SystemClock(), disk, secret)
-        trail = RowTrail(root, disk, rows)
-        self.trail = trail
-        self._condition = Condition()
-        self._access = Access(Redactor(config.redact, self.home.hash), config.speaker)
-        self.journal = RowJournal(self.home, trail, rows)
-        self._reconciler = Reconciler(self.journal, lambda path: None)
         self.writer = RowWriter(self.journal, self._reconciler, rows, config.lock_timeout)
-        self.usage = Usage(self.home)
         self._server = secrets.token_hex(8)
-        self.without_alerts = {}
-        self._past = None
-        self._has_left = False
 
     @classmethod
     def of(cls, config: Config, *, clock: Clock | None = None, secret: bytes | None = None) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
-from memfolio.types import Action, Attribution, Store, check_attribution, frozen
+from memfolio.types import EMPTY, Action, Attribution, Store, check_attribution, frozen
 from memfolio.vault.change import AddLines, Allowed, Change, Operation, PutPage
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.rewrite import Rewritten, check_reach, objects, rewrite, versions
@@ -255,7 +255,11 @@ def purge(
             _carry_out(vault, job, rebuild)
         with vault.writer.ready():
             why_not = _without_git(vault)
-            plan = _planner(vault, mode, why_not, whose).plan(wanted, git=why_not, counts=dry_run)
+            past = tuple if why_not else partial(versions, vault.history)
+            reach = reach_of(whose)
+            loose = {path: data for path, data in _loose(vault, reach) if not _is_fragment(path)}
+            planner = planner_for(vault, reach, past, mode, loose)
+            plan = planner.plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
             job = allowed(vault, PurgeJob(target=plan.target, by=by, rewrites=not why_not))
@@ -268,17 +272,27 @@ def purge(
         return Purged(plan=plan, seqs=(*seqs, *more), history=history, proof=proof)
 
 
-def _planner(vault: Vault, mode: Quotes, why_not: str, agents: frozenset[str] | None) -> Planner:
-    """The planner for what these agents have."""
+def reach_of(agents: frozenset[str] | None) -> Scrub:
+    """What tells which files these agents may not read."""
+    return Scrub(frozenset(), Needles(frozenset()), agents=agents)
+
+
+def planner_for(
+    vault: Vault,
+    reach: Scrub,
+    past: Callable[[], Iterable[tuple[str, bytes]]],
+    quotes: Quotes,
+    loose: Mapping[str, bytes] = EMPTY,
+) -> Planner:
+    """The planner for what is in reach; `past` is every version of every file."""
     own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
-    reach = Scrub(frozenset(), Needles(frozenset()), agents=agents)
     return Planner(
         files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
-        past=lambda: () if why_not else (each for each in versions(vault.history) if not reach.is_foreign(each[0])),
-        quotes=mode,
+        past=lambda: (each for each in past() if not reach.is_foreign(each[0])),
+        quotes=quotes,
         own=own,
-        loose={path: data for path, data in _loose(vault, reach) if not _is_fragment(path)},
-        agents=agents,
+        loose=loose,
+        agents=reach.agents,
     )
 
 
@@ -446,7 +460,9 @@ def _sweep(vault: Vault, scrub: Scrub) -> None:
     the files that clean ones displaced, must not come back after a power cut.
     """
     disk, root = vault.home.disk, vault.home.root
-    for folder in (Path(folder) for folder, _, _ in os.walk(root) if not _is_git(Path(folder).relative_to(root))):
+    for folder in (
+        Path(folder) for folder, _, _ in os.walk(root) if Path(folder).relative_to(root).parts[:1] != (".git",)
+    ):
         disk.sync_dir(folder)
     for path, data in _loose(vault, scrub):
         if not scrub.needles.are_in(data):
@@ -455,10 +471,6 @@ def _sweep(vault: Vault, scrub: Scrub) -> None:
             disk.remove(root / path)
         elif is_text(path, data):
             disk.put(root / path, scrub.needles.cut(data))
-
-
-def _is_git(folder: Path) -> bool:
-    return folder.parts[:1] == (".git",)
 
 
 def _loose(vault: Vault, scrub: Scrub) -> Iterator[tuple[str, bytes]]:
