@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memfolio.arguments import check_known
 from memfolio.errors import MemfolioError, NotFoundError, PolicyError, ProposedError
 from memfolio.serve.hooks.pause import check_unpaused
-from memfolio.verbs.documents import as_json, told_inside
+from memfolio.verbs.documents import packed, told_inside
 from memfolio.verbs.verb import OnProgress, Verb
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Caller:
             if tool.scope_for(arguments) != "read":
                 check_unpaused(self.memory.vault.config.home)
             result = self.asked(tool, arguments, on_progress, audience=audience)
-            return CallResult(json.loads(as_json({"result": result})))
+            return CallResult(json.loads(packed({"result": result})))
         except ProposedError as error:
             return CallResult({"result": {"proposed": error.proposal, "policy": error.row, "hint": error.hint}})
         except MemfolioError as error:
