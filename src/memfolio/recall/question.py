@@ -156,8 +156,10 @@ def understand(
     """What a question asks, given who speaks in what is remembered, which entities it names, how else these are called,
     and when the last thing happened."""
 
+    lowered = text[:MAX_QUERY].lower()
+
     def asks(name: str) -> bool:
-        return pattern(name).search(text[:MAX_QUERY]) is not None
+        return pattern(name).search(lowered) is not None
 
     by_word = _by_word(speakers)
     found = _WORD.findall(text[:MAX_QUERY])

@@ -58,7 +58,7 @@ def tells(what: str, content: str) -> bool:
 @lru_cache(KEPT)
 def tells_of_user(content: str) -> bool:
     """Whether a text contains something about whoever asks."""
-    return pattern("about_user").search(content) is not None
+    return pattern("about_user").search(content.lower()) is not None
 
 
 @lru_cache(KEPT)
