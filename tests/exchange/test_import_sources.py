@@ -280,10 +280,11 @@ def test_memory_whose_line_is_gone_at_its_source_is_told_by_its_id(memory: Memor
 
 
 @pytest.mark.serial
-def test_a_thousand_notes_come_in_ten_seconds(memory: Memory, tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_hundred_notes_come_in_a_second(memory: Memory, tmp_path: Path, count: int) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    for nth in range(1000):
+    for nth in range(count):
         text = "\n\n".join(
             f"Paragraph {part} of note {nth} tells of [[Note {nth + part}]] at length." for part in range(8)
         )
@@ -291,6 +292,6 @@ def test_a_thousand_notes_come_in_ten_seconds(memory: Memory, tmp_path: Path) ->
     started = time.process_time()  # of this process alone, since the machine may have more to do
     report = take_in(memory, source_of(notes), notes)
     memory.sync(embed=True)
-    assert time.process_time() - started < 10
-    assert report.pages == 1000
-    assert memory.recall("paragraph of note 471")[0].memory.content.startswith("Paragraph")
+    assert time.process_time() - started < count / 100
+    assert report.pages == count
+    assert memory.recall("paragraph of note 271")[0].memory.content.startswith("Paragraph")

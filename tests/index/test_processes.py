@@ -109,7 +109,7 @@ def promises(folder: Path) -> tuple[dict[str, str], set[str], set[str], set[str]
     return added, deeds["forgotten"], deeds["corrected"], deeds["begun"]
 
 
-@pytest.mark.parametrize("seconds", [4.0, pytest.param(300.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [2.5, pytest.param(300.0, marks=pytest.mark.long)])
 def test_eight_processes_share_a_home_and_its_index(seconds: float, quick_path: Path, tally: Tally) -> None:
     home, until = quick_path / "home", time.monotonic() + seconds
     with opened(home) as memory:
@@ -124,7 +124,7 @@ def test_eight_processes_share_a_home_and_its_index(seconds: float, quick_path: 
 
     processes = {number: start(number, seconds) for number in range(8)}
     killed = 0
-    while time.monotonic() < until - 2:
+    while time.monotonic() < until - 1:
         time.sleep(random.uniform(0.2, 1.0))
         kill(processes[7])
         killed += 1
@@ -156,8 +156,9 @@ def check_promises(home: Path, folder: Path) -> int:
     return len(added) + len(forgotten) + len(corrected)
 
 
-def test_eight_threads_share_a_memory(quick_path: Path, tally: Tally) -> None:
-    home, until, errors = quick_path / "home", time.monotonic() + 4, list[BaseException]()
+@pytest.mark.parametrize("seconds", [1.5, pytest.param(60.0, marks=pytest.mark.long)])
+def test_eight_threads_share_a_memory(seconds: float, quick_path: Path, tally: Tally) -> None:
+    home, until, errors = quick_path / "home", time.monotonic() + seconds, list[BaseException]()
     with opened(home, background=True) as memory:
 
         def run(number: int) -> None:

@@ -90,7 +90,7 @@ def kill_until(kills: int, folder: Path, tally: Tally) -> None:
 
 
 def test_acknowledged_memories_survive_kill_9(tmp_path: Path, tally: Tally) -> None:
-    kill_until(60, tmp_path, tally)
+    kill_until(24, tmp_path, tally)
 
 
 @pytest.mark.long

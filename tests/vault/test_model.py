@@ -210,7 +210,7 @@ class Folio(RuleBasedStateMachine):
         assert self.memories.keys() <= ids
 
 
-@pytest.mark.parametrize(("examples", "steps"), [(25, 40), pytest.param(5000, 100, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize(("examples", "steps"), [(12, 40), pytest.param(5000, 100, marks=pytest.mark.long, id="long")])
 def test_model_files_trail_and_git_agree(examples: int, steps: int, tally: Tally) -> None:
     Folio.steps = 0
     run_state_machine_as_test(Folio, settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None))

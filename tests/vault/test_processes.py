@@ -135,8 +135,9 @@ def test_short_crowds_leave_a_consistent_home(tmp_path: Path, rounds: int, tally
     tally("crowds of eight processes", rounds)
 
 
-def test_processes_that_found_a_home_together_share_it(tmp_path: Path) -> None:
-    for number in range(10):
+@pytest.mark.parametrize("homes", [4, pytest.param(100, marks=pytest.mark.long)])
+def test_processes_that_found_a_home_together_share_it(tmp_path: Path, homes: int) -> None:
+    for number in range(homes):
         folder = tmp_path / str(number)
         folder.mkdir()
         done, _ = run_together(folder / "home", folder, 3)

@@ -181,7 +181,7 @@ def finish(root: Path, clock: SettableClock, done: dict[str, str], said: list[by
     check_git(root)
 
 
-@pytest.mark.parametrize("trials", [25, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [10, pytest.param(5000, marks=pytest.mark.long)])
 def test_two_machines_lose_nothing_and_one_of_them_writes(
     quick_path: Path, clock: SettableClock, trials: int, tally: Tally
 ) -> None:
