@@ -181,7 +181,7 @@ def test_what_leaves_open_who_or_what_is_meant_is_not(content: str) -> None:
 
 
 def test_who_is_known_from_before_is_a_person() -> None:
-    turn = Turn(content="Quill mustn't eat nuts. What can I cook for Quill? She's allergic to eggs as well.")
+    turn = Turn(content="Quill mustn't eat nuts. Will it do without Quill? She's allergic to eggs as well.")
     assert not any("allergic" in each.text for each in learn([turn]).statements)
     told = {each.text: each.subject for each in learn([turn], people=["Quill"]).statements}
     assert told["Quill is allergic to eggs as well"] == "Quill"

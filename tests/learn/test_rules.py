@@ -40,7 +40,7 @@ KEPT = [
     ("I'm vegetarian.", "Alex is vegetarian", FACT, "status"),
     ("I'm allergic to peanuts.", "Alex is allergic to peanuts", FACT, "allergic_to"),
     ("I have two kids.", "Alex has two kids", FACT, "has"),
-    ("I've got a daughter.", "Alex has got a daughter", FACT, "has"),
+    ("I've got a daughter.", "Alex has a daughter", FACT, "has"),
     ("I don't have any siblings.", "Alex doesn't have any siblings", FACT, "has"),
     ("My birthday is on 3 March.", "Alex's birthday is on 3 March", FACT, "birthday"),
     ("My time zone is CET.", "Alex's time zone is CET", FACT, "time_zone"),

@@ -44,13 +44,18 @@ def readable(content: str) -> list[str]:
 def spelled_out(line: str) -> str:
     """A line as the rules read it: short forms spelled out, and without asides; never to be quoted."""
     formal = LEXICON.table("words")["informal"]
-    text = pattern("aside").sub(";", pattern("noun_is").sub(r"\g<noun> is ", line))
-    text = pattern("turned").sub(r"\g<now>\g<thing>", text)
-    text = pattern("there_of_mine").sub(r"\g<mine>", text)
-    text = pattern("there_is").sub(r"\g<what> is \g<where>", text)
-    text = pattern("apposed").sub(r"\g<whose> \g<name>", text)
-    text = pattern("from_then").sub(lambda found: f"{found['rest']} {found['then'].lower()}", text)
+    text = line
+    for name, told in LEXICON.table("rules")["spelled"]:
+        text = pattern(name).sub(told, text)
+    text = pattern("bare_date").sub(lambda found: f"the {found['noun'].lower()} is on {found['date']}", text)
+    text = pattern("from_then").sub(lambda found: f"{found['rest']} {uncapitalized(found['then'])}", text)
+    text = " ".join(text.split())
     return pattern("informal_word").sub(lambda found: formal[found[0].lower()], text)
+
+
+def uncapitalized(text: str) -> str:
+    """A text as it goes on within a sentence."""
+    return text[:1].lower() + text[1:]
 
 
 def own_words(text: str) -> str:
@@ -111,6 +116,8 @@ def _line(line: str) -> str:
 def is_made_up(sentence: str) -> bool:
     """Whether a sentence is hypothetical, a joke or a quote."""
     low = f" {sentence.lower()}"
+    if pattern("laughing").search(sentence):
+        return True
     if "\\" in low or low.count("`") > 3 or any(part in low for part in LEXICON.table("rules")["made_up"]):
         return True
     is_quoted = '"' in sentence and pattern("spoken").search(sentence)
@@ -122,14 +129,39 @@ def is_given(sentence: str) -> bool:
     return bool(pattern("given").match(sentence) or pattern("reported").match(sentence))
 
 
-def is_taken_back(following: str) -> bool:
-    """Whether the sentence that follows says that it was a joke."""
-    return bool(pattern("taken_back").match(following))
+def is_taken_back(sentence: str, following: str) -> bool:
+    """Whether the sentence that follows says that it was a joke, or asks how many there are: a sum, and no report."""
+    sum_of = pattern("sum").match(following)
+    return bool(pattern("taken_back").match(following)) or (sum_of is not None and sum_of["what"] in sentence)
 
 
 def is_secret(sentence: str) -> bool:
     """Whether a sentence gives away a password, a key or the number of a card."""
     return bool(pattern("secret").search(sentence))
+
+
+def is_fiction(content: str) -> bool:
+    """Whether a turn says that what it tells is made up."""
+    return bool(pattern("fiction").search(content))
+
+
+def in_fact(sentence: str) -> str:
+    """What a sentence that supposes something says of how it is: `if I were rich …, but I live in Leeds`."""
+    found = pattern("in_fact").search(sentence) if pattern("supposed").match(sentence) else None
+    return sentence[found.end() :] if found else ""
+
+
+def dated(sentence: str, before: str) -> str:
+    """`3 November it is` and `it's 12 December` with the one thing of which the sentence before tells when it is."""
+    found = pattern("date_alone").match(sentence)
+    date = found and (found["date"] or found["other"])
+    nouns = {each[0].lower() for each in pattern("dated_noun").finditer(before if found else sentence)}
+    if len(nouns) != 1:
+        return sentence
+    noun = nouns.pop()
+    if found:
+        return f"the {noun} is on {date} now{sentence[found.end() :]}"
+    return pattern("date_behind").sub(lambda behind: f", the {noun} is on {behind['date']}", sentence, count=1)
 
 
 def is_question(clause: str) -> bool:
@@ -154,14 +186,11 @@ _PAIR = re.compile(r"(?:[Mm]y|[Oo]ur) \w+(?: [A-Z]\w+)?|[A-Z]\w+")
 
 
 def clauses(sentence: str) -> Iterator[str]:
-    """Yield the parts of a sentence that make a statement; questions are left out."""
+    """Yield the parts of a sentence that each say or ask something."""
     if len(sentence) > _LONGEST:
         return
-    parts = _joined(pattern("clause_break").split(sentence), sentence)
-    # A question mark belongs to the last clause: what comes before it may tell something.
-    for part in parts[:-1] if sentence.endswith("?") else parts:
-        told = opened(part)
-        if told and not is_question(told):
+    for part in _joined(pattern("clause_break").split(sentence), sentence):
+        if told := opened(part):
             yield told
 
 
@@ -185,8 +214,11 @@ def opened(clause: str, *, is_sentence: bool = False) -> str:
     bare = pattern("opening").sub("", bare)
     if (kin := pattern("kin_alone").match(bare)) is not None:
         bare = f"my {kin[0].lower()}{bare[kin.end() :]}"
-    elif pattern("without_me").match(bare[:1].upper() + bare[1:] if is_sentence else bare):
-        bare = f"I {bare[0].lower()}{bare[1:]}"
+    else:
+        lead = pattern("lately").match(bare)
+        rest = bare[lead.end() :] if lead else bare
+        if pattern("without_me").match(rest[:1].upper() + rest[1:] if is_sentence else rest):
+            bare = f"I {lead[0].lower() if lead else ''}{rest[0].lower()}{rest[1:]}"
     return pattern("closing").sub("", bare.strip().rstrip(".!…,; "))
 
 

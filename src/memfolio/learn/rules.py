@@ -12,8 +12,12 @@ from memfolio.learn.clauses import (
     Who,
     by_itself,
     clauses,
+    dated,
+    in_fact,
+    is_fiction,
     is_given,
     is_made_up,
+    is_question,
     is_secret,
     is_small_talk,
     is_taken_back,
@@ -38,6 +42,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _JOINER = "\u2060"
 _MOST_OF_TOPIC = 4
 """Words of a sentence that only names what is talked about."""
+_SHORT = 600
+"""Characters of a turn in which it says that it is fiction."""
 _FAR = 2
 """After how many turns `he` means nobody any more."""
 
@@ -96,18 +102,20 @@ class _Reader:
         self._heard[voice.name] = place
         if voice.name != _UNNAMED:
             self._names.add(voice.name, "person", place)
+        if is_fiction(turn.content[:_SHORT]):
+            return
         lines = list(map(spelled_out, readable(turn.content)))
         if before is not None and len(turn.content) < 200 and (answer := answered(before.content, turn.content)):
             lines.append(answer)
         # A joiner behind the dot of a date keeps it from ending a sentence.
         joined = (pattern("ordinal").sub(f"\\1.{_JOINER} ", line) for line in lines)
         told = [each.replace(_JOINER, "") for line in joined for each in sentences(line)]
-        told = [_with_topic(each, before) for before, each in zip(["", *told], told, strict=False)]
+        told = [dated(_with_topic(each, before), before) for before, each in zip(["", *told], told, strict=False)]
         for sentence, following in zip_longest(told, told[1:], fillvalue=""):
             # From here on it is material to work on, and not what the speaker says.
             if is_given(sentence):
                 break
-            if not is_secret(sentence) and not is_taken_back(following):
+            if not is_secret(sentence) and not is_taken_back(sentence, following):
                 self._sentence(sentence, voice, place)
 
     def _sentence(self, sentence: str, voice: Voice, place: int) -> None:
@@ -136,9 +144,15 @@ class _Reader:
         whole = whole[marked.end() :] if marked else whole
         if (wish := wished(whole, voice, place, self._alone)) is not None:
             self._keep(wish)
-        elif not is_made_up(whole):
+        elif not pattern("laughing").search(sentence) and not is_made_up(whole := in_fact(whole) or whole):
             before, settled = None, pattern("settled").search(sentence) is not None
-            for clause in clauses(whole):
+            told = list(clauses(whole))
+            for at, clause in enumerate(told, 1):
+                # A question mark belongs to the last clause: what comes before it may tell something.
+                if is_question(clause) or (at == len(told) and whole.endswith("?")):
+                    if at < len(told) and (whom := self._asked_about(clause, voice)):
+                        self._last[voice.name] = whom
+                    continue
                 wish = wished(_meant(clause, before), voice, place, self._alone) if clause != whole else None
                 if wish is not None:
                     self._keep(wish)
@@ -191,7 +205,7 @@ class _Reader:
         is_one = (
             len(people) == 1 and pattern("somebody_of").search(sentence) is None
         )  # `a note to Mia's teacher? she …`
-        return Antecedent(name=people.pop(), who=Who.PERSON) if is_one else None
+        return Antecedent(name=people.pop(), who=Who.PERSON) if is_one else person_at_end(sentence.rstrip("? "))
 
     def _is_known(self, name: str) -> bool:
         """Whether somebody is called so, as is known from before or from this conversation."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from memfolio.learn.clauses import Clause, Who
+from memfolio.learn.clauses import Clause, Who, uncapitalized
 from memfolio.learn.learned import Statement
 from memfolio.learn.words import LEXICON, Voice, as_third, lemma_of, names, pattern, tags_of, words
 from memfolio.llm.prompt import gives_orders
@@ -218,7 +218,7 @@ def _fits(rule: Rule, said: Clause) -> bool:
         return " to " in tail
     if predicate == "plans":
         return not (said.perfect or said.past)
-    if predicate == "eats" and said.could and said.negated:
+    if predicate == "eats" and said.could:
         return False
     if predicate == "wants_to":
         return not pattern("asking").match(tail)
@@ -282,7 +282,7 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
     """
     if _is_open(said.text) and (more := pattern("addition").search(said.tail)):
         said = replace(said, text=said.text[: more.start() - len(said.tail)], tail=said.tail[: more.start()])
-    if said.text.endswith(":") or _is_open(said.text) or _is_unclear(said):
+    if said.text.endswith(":") or _is_open(said.text) or _is_unclear(said) or _is_idle(said):
         return None
     if said.who is not Who.THING and pattern("pointing").search(said.tail):
         return None
@@ -304,15 +304,27 @@ def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = 
     if found is None and importance and not (said.could and said.verb == "be"):
         found = Rule(predicate="noted", importance=0.8), ""
     if found is None and is_specific(said):
-        found = Rule(predicate="told", importance=0.4), ""
+        found = Rule(predicate="told", importance=0.4, type=Type.EVENT if said.past else Type.FACT), ""
     if found is None:
         return None
     rule, start = found
     rest = said.tail[len(start) :].strip()
     # What follows `decided` may be a whole clause, so pronouns in it are no harm.
-    if rest != said.tail and rule.type is not Type.DECISION and pattern("unclear").match(rest):
+    goes_on = rest.startswith(("and ", "but ", "because "))  # another thing that is told of the same subject
+    if rest != said.tail and not goes_on and rule.type is not Type.DECISION and pattern("unclear").match(rest):
         return None
     return _statement(said, rule, start, turn, importance)
+
+
+def _is_idle(said: Clause) -> bool:
+    """Whether a clause tells nothing that lasts of anybody: boasts of others, disclaimers, what one would never do."""
+    if said.who is not Who.SELF and said.who is not Who.WE and pattern("unproven").search(said.text):
+        return True
+    if said.who is Who.SELF and said.verb == "be" and said.negated and pattern("disclaimer").match(said.tail):
+        return True
+    if said.who in "sw" and said.could and re.search(r" would (?:never |not )|wouldn't ", said.text):
+        return said.verb not in ("like", "mind", "want")
+    return pattern("idle_thing").match(said.subject) is not None
 
 
 def is_specific(said: Clause) -> bool:
@@ -327,6 +339,8 @@ def is_specific(said: Clause) -> bool:
     if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200:
         return False
     if said.past and not said.perfect and said.who is not Who.THING and not pattern("lasting_past").search(said.text):
+        return False
+    if said.who is Who.THING and said.text.count(",") > 2:  # a list, of which the first word only looks like a verb
         return False
     is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
     if is_own and not said.ongoing and len(said.tail.split()) > 2:
@@ -504,7 +518,7 @@ def _reminder(text: str, voice: Voice, turn: int) -> Statement | None:
         return None
     when = (found["time"] or found["before"] or "").strip()
     what = pattern("ending").sub("", voice.retell(f"x {found['what']}")[2:])
-    what = pattern("once_more").sub("", what)
+    what = pattern("courtesy").sub("", pattern("once_more").sub("", what))
     how = f" {found['how']}" if found["how"] else ":"
     told = when[:1].lower() + when[1:] if when.lower().startswith(("on ", "in ", "next ", "by ")) else when
     return Statement(
@@ -582,8 +596,9 @@ def _told(text: str, voice: Voice, turn: int) -> Statement | None:
             parts = found.groupdict("")
             what = (parts.get("what") or parts.get("goal", "")).strip()
             retold = voice.retell(f"x {what}")[2:]
+            goal = uncapitalized(parts.get("goal", ""))
             return Statement(
-                text=f"{voice.name} {told.format(verb=parts.get('verb', '').lower(), what=retold)}"
+                text=f"{voice.name} {told.format(verb=parts.get('verb', '').lower(), what=retold, goal=goal)}"
                 if told
                 else voice.retell(text),
                 type=Type(type_),
