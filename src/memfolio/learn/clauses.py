@@ -21,6 +21,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _ASIDE = re.compile(r"\[[^\[\]\n]{0,400}\]|\*[a-z][^*\n]{0,60}\*(?=\s|$)")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
 _SYMBOLS = re.compile(r"[{}\[\]<>=;|\\_~^]")
+_NUMBER = re.compile(r"\d")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 
 
@@ -132,7 +133,9 @@ def is_given(sentence: str) -> bool:
 def is_taken_back(sentence: str, following: str) -> bool:
     """Whether the sentence that follows says that it was a joke, or asks how many there are: a sum, and no report."""
     sum_of = pattern("sum").match(following)
-    return bool(pattern("taken_back").match(following)) or (sum_of is not None and sum_of["what"] in sentence)
+    return bool(pattern("taken_back").match(following)) or (
+        sum_of is not None and sum_of["what"] in sentence and _NUMBER.search(sentence) is not None
+    )
 
 
 def is_secret(sentence: str) -> bool:

@@ -334,7 +334,8 @@ def is_specific(said: Clause) -> bool:
     """
     if said.hedged or said.could or said.opinion or said.is_bare or said.resolved or gives_orders(said.text):
         return False
-    is_idle = said.who in (Who.SELF, Who.PERSON) and said.verb in words("idle_verbs")
+    is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
+    is_idle = (said.who in (Who.SELF, Who.PERSON) or is_own) and said.verb in words("idle_verbs")
     is_idle = is_idle or any(pattern(name).search(said.text) for name in ("asks_inside", "still_going"))
     if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200:
         return False
@@ -342,7 +343,6 @@ def is_specific(said: Clause) -> bool:
         return False
     if said.who is Who.THING and said.text.count(",") > 2:  # a list, of which the first word only looks like a verb
         return False
-    is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
     if is_own and not said.ongoing and len(said.tail.split()) > 2:
         return pattern("judgement").match(said.tail) is None
     # The name of who speaks tells nothing of what they say.
