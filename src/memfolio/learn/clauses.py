@@ -21,7 +21,6 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _ASIDE = re.compile(r"\[[^\[\]\n]{0,400}\]|\*[a-z][^*\n]{0,60}\*(?=\s|$)")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
 _SYMBOLS = re.compile(r"[{}\[\]<>=;|\\_~^]")
-_NUMBER = re.compile(r"\d")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 
 
@@ -133,9 +132,8 @@ def is_given(sentence: str) -> bool:
 def is_taken_back(sentence: str, following: str) -> bool:
     """Whether the sentence that follows says that it was a joke, or asks how many there are: a sum, and no report."""
     sum_of = pattern("sum").match(following)
-    return bool(pattern("taken_back").match(following)) or (
-        sum_of is not None and sum_of["what"] in sentence and _NUMBER.search(sentence) is not None
-    )
+    is_sum = sum_of is not None and sum_of["what"] in sentence and any(map(str.isdigit, sentence))
+    return is_sum or pattern("taken_back").match(following) is not None
 
 
 def is_secret(sentence: str) -> bool:
@@ -377,6 +375,9 @@ def take_apart(clause: str, voice: Voice, last: Antecedent | None) -> Clause | N
         bare = f"{stand_in} {after}"
     elif not _may_begin(first, after.partition(" ")[0].lower()):
         return None
+    # `Soraya, starts on the 19th`: the comma behind a name only stands for a breath.
+    if first.endswith(",") and first[0].isupper() and is_finite(after.split()[0], plural=False):
+        first, bare = first[:-1], f"{first[:-1]} {after}"
     text = voice.retell(bare)
     tokens = text.split()
     who, size = _subject(first, tokens, voice, last if stand_in else None)
@@ -479,7 +480,19 @@ def _named(first: str, tokens: list[str]) -> tuple[Who | None, int]:
         size = _size(tokens, place)
         plural = _is_plural(tokens[:size])
         word, after = tokens[place].lower(), tokens[place + 1].lower() if place + 1 < len(tokens) else ""
-        if not is_finite(word, plural) or before in ("who", "that", "which", "to", "and", "or", "for", "of", "the"):
+        if not is_finite(word, plural) or before in (
+            "who",
+            "that",
+            "which",
+            "to",
+            "and",
+            "or",
+            "for",
+            "of",
+            "the",
+            "a",
+            "an",
+        ):
             continue
         # `The library books are due`: what stands before an auxiliary is no verb, though it may look like one.
         if word not in words("auxiliaries") and after in words("being") | {"has", "have", "will", "won't", "must"}:

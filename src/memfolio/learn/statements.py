@@ -217,7 +217,11 @@ def _fits(rule: Rule, said: Clause) -> bool:
     if predicate == "lives_in" and tail.startswith("from "):
         return " to " in tail
     if predicate == "plans":
-        return not (said.perfect or said.past)
+        # `I'll go alone then` says neither when nor where to.
+        is_told = len(tail.split()) > 2 or said.verb in words("weighty_plans") or pattern("when").search(tail)
+        return bool(is_told) and not (said.perfect or said.past) and not tail.endswith(" then")
+    if predicate == "decided" and said.verb == "go" and pattern("with_somebody").match(tail):
+        return False
     if predicate == "eats" and said.could:
         return False
     if predicate == "wants_to":
@@ -337,6 +341,8 @@ def is_specific(said: Clause) -> bool:
     is_own = said.who is Who.THING and pattern("somebodys_own").match(said.subject)
     is_idle = (said.who in (Who.SELF, Who.PERSON) or is_own) and said.verb in words("idle_verbs")
     is_idle = is_idle or any(pattern(name).search(said.text) for name in ("asks_inside", "still_going"))
+    # Where somebody is at the moment is soon over.
+    is_idle = is_idle or (said.who in "sw" and said.verb == "be" and said.tail.startswith("at "))
     if is_idle or len(said.tail.split()) < 2 or len(said.text) > 200:
         return False
     if said.past and not said.perfect and said.who is not Who.THING and not pattern("lasting_past").search(said.text):
