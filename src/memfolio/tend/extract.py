@@ -108,7 +108,9 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
     found = list(_split("\n".join(_told_lines(text))))
     end = next((nth for nth, words in enumerate(found) if is_given(words)), len(found))  # then others speak
-    serious = (each for each, after in zip_longest(found[:end], found[1:end], fillvalue="") if not is_taken_back(after))
+    serious = (
+        each for each, after in zip_longest(found[:end], found[1:end], fillvalue="") if not is_taken_back(each, after)
+    )
     return tuple(each for each in serious if _tells(each))
 
 
