@@ -33,7 +33,7 @@ from memfolio.learn.clauses import (
 from memfolio.learn.languages import language_of, told_in
 from memfolio.learn.learned import Learned, Relation, Statement, Turn, is_about_person
 from memfolio.learn.names import Names, caused, introduced, kinship, related
-from memfolio.learn.statements import answered, noted, stated, told_plainly, wished
+from memfolio.learn.statements import answered, is_told_of, noted, stated, told_plainly, wished
 from memfolio.learn.words import Voice, pattern, words
 from memfolio.text import sentences
 
@@ -51,6 +51,17 @@ _FAR = 2
 def says_of_speaker(text: str) -> bool:
     """Whether a text says something about its speaker, such as where they live or what they like."""
     return any(map(is_about_person, learn([Turn(content=text)]).statements))
+
+
+def is_news(sentence: str) -> bool:
+    """Whether a sentence tells what happened, changed or is due, and of whom or what: no mood, no scene, no chat."""
+    if language_of(sentence):
+        return True
+    voice, told = Voice(_UNNAMED), opened(spelled_out(sentence), is_sentence=True)
+    if is_made_up(sentence) or pattern("confided").search(sentence):
+        return False
+    taken = (take_apart(part, voice, None) for clause in clauses(told) for part in shared(clause))
+    return any(said is not None and is_told_of(said) for said in taken)
 
 
 def learn(turns: Sequence[Turn], people: Iterable[str] = ()) -> Learned:

@@ -357,6 +357,26 @@ def is_specific(said: Clause) -> bool:
     return bool(_SPECIFIC.search(tail) or (said.who is Who.THING and _SPECIFIC.search(said.subject[1:])))
 
 
+def is_told_of(said: Clause) -> bool:
+    """Whether a clause tells what somebody or something did, became or will do, and is no mood or scene."""
+    if said.hedged or said.opinion or said.resolved or _is_idle(said) or pattern("passing").search(said.text):
+        return False
+    if said.verb in words("idle_verbs") | words("moods") or pattern("judged").search(said.tail.partition(",")[0]):
+        return False
+    if said.who in "sw" and pattern("object_of_verb").search(said.tail):  # `I showed her the garden`
+        return False
+    if said.who is Who.THING and not said.is_bare and not said.ongoing and said.subject.lower().startswith(_DEFINITE):
+        return True
+    if len(said.tail.split()) < 2:
+        return False
+    if any(pattern(name).search(said.text) for name in ("ended", "changed", "deadline", "dated", "contact", "charge")):
+        return True
+    happened = (said.past or said.perfect) and not said.ongoing and not said.could
+    if happened and (said.verb != "be" or _SPECIFIC.search(said.tail)):
+        return True
+    return stated(said, 0) is not None
+
+
 def told_plainly(clause: str, voice: Voice, turn: int) -> Statement | None:
     """A clause that cannot be taken apart, kept whole where it names something and says why that matters later."""
     if len(clause.split()) < 4 or len(clause) > 200 or not _SPECIFIC.search(clause[1:]):
@@ -379,6 +399,7 @@ def noted(clause: str, voice: Voice, turn: int) -> Statement | None:
     )
 
 
+_DEFINITE = ("the ", "our ")
 _SPECIFIC = re.compile(r"\d|(?<![.!?:]\s)(?<!^)\b(?!I\b|The\b|OK\b|Ok\b)[A-ZÀ-ÖØ-Þ][\w'’-]+")
 """A figure, or a word with a capital inside a sentence."""
 

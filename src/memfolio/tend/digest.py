@@ -23,7 +23,7 @@ from memfolio.recall.dates import upcoming
 from memfolio.state import Op
 from memfolio.stores.flush import said_in
 from memfolio.tend.changes import JobChanges, tender
-from memfolio.tend.extract import extract, is_offer, is_secret, key_of, sentences_of, shortened, stands_alone
+from memfolio.tend.extract import extract, is_news, is_offer, is_secret, key_of, sentences_of, shortened, stands_alone
 from memfolio.text import counted, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
@@ -98,7 +98,7 @@ def parts(period: Period, days: Iterable[date]) -> dict[str, list[date]]:
 
 # The gist of a day: what it was about, what was decided and learned, and its best sentences. Pure.
 
-FORM = "6"
+FORM = "7"
 """Version of the gist format; a new one makes all gists be made again."""
 LONGEST_LINE = 2000
 """Memories of a day that are read, the most important."""
@@ -232,9 +232,18 @@ def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     weights = [_weight(each) for each in episodes]
     texts = [each.content for each in episodes]
     found = extract(texts, limit=3 * DAY_HIGHLIGHTS, tokens=2 * DAY_HIGHLIGHT_TOKENS, weights=weights)
-    telling = [(at, words) for at, words in found if stands_alone(words)]
-    chosen = [(at, words) for at, words in telling if not (episodes[at].is_machine and is_offer(words))]
+    chosen = [
+        (at, words)
+        for at, words in found
+        if (stands_alone(words) and not is_offer(words) if episodes[at].is_machine else _is_worth(episodes[at], words))
+    ]
     return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen[:DAY_HIGHLIGHTS])
+
+
+def _is_worth(memory: DayMemory, words: str) -> bool:
+    """Whether a sentence is worth repeating: what was only said in a conversation must be news."""
+    is_turn = memory.type is Type.OBSERVATION and memory.session is not None
+    return is_news(words) if is_turn else stands_alone(words)
 
 
 def _reports(memory: DayMemory) -> bool:

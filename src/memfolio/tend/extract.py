@@ -142,6 +142,13 @@ def is_offer(sentence: str) -> bool:
     return bool(pattern("offer").search(sentence))
 
 
+def is_news(sentence: str) -> bool:
+    """Whether a person's sentence tells what happened, is so or is due, and does not only stand alone."""
+    from memfolio.learn import rules
+
+    return stands_alone(sentence) and rules.is_news(sentence)
+
+
 def says_something(sentence: str) -> bool:
     """Whether a sentence has enough content words to be quoted alone in a digest."""
     return len(terms(sentence, limit=LEAST, weak=False)) >= LEAST

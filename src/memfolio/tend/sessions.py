@@ -36,7 +36,7 @@ from memfolio.stores import flush
 from memfolio.stores.flush import LONGEST, resolved, said_in, turn_of
 from memfolio.tend.changes import JobChanges, tender
 from memfolio.tend.digest import inline
-from memfolio.tend.extract import extract, is_offer, is_secret, keys, stands_alone
+from memfolio.tend.extract import extract, is_news, is_offer, is_secret, keys, stands_alone
 from memfolio.tend.tend import tending
 from memfolio.text import counted, sentences
 from memfolio.types import CLOSELY, SUMMED_UP, Action, MemoryItem, Origin, Type, frozen
@@ -166,7 +166,11 @@ def is_draft(content: str) -> bool:
 def _telling(turns: Sequence[MemoryItem]) -> list[PageLine]:
     """The sentences that tell most."""
     found = extract([turn.content for turn in turns], limit=2 * QUOTED, tokens=500)
-    telling = ((at, words) for at, words in found if stands_alone(words) and not is_offer(words))
+    telling = (
+        (at, words)
+        for at, words in found
+        if (stands_alone(words) and not is_offer(words) if turns[at].role in MACHINES else is_news(words))
+    )
     return [_quoted(turns[at], words) for at, words in telling][:QUOTED]
 
 
