@@ -27,6 +27,7 @@ from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_voc
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Mention, Node, as_list, material, mentions
 from memfolio.index.index import Index
 from memfolio.learn.clauses import is_question, readable
+from memfolio.learn.rules import is_news
 from memfolio.state import Op
 from memfolio.text import name_key, sentences
 from memfolio.types import Action, Attribution, frozen
@@ -212,7 +213,10 @@ class _Gathering:
         is_who = (
             fact.object != ""
             and fact.predicate != "name"
-            and (fact.text.startswith(fact.object) or f" is {fact.object}" in fact.text)
+            and (
+                fact.text.startswith(fact.object)
+                or any(f" is {so}{fact.object}" in fact.text for so in ("", "called ", "named "))
+            )
         )
         called = _SOMEBODY.match(fact.object) if is_who else None
         named = self.names.find(called[1]) if called else None
@@ -468,8 +472,10 @@ class _Growth:
         there, seen = page.cites, draft.seen - self._given.strange
         found = self._index.read(lambda db: mentions(db, seen, there, self._given.user))
         told = {each.id: _by(each.user, words) for each in found if (words := naming(each.content, draft))}
+        # Small talk is quoted only where nothing else tells of them.
+        news = {ref: words for ref, words in told.items() if is_news(words)}
+        listed = list((news if news or draft.facts or page.cites else told).items())
         # Whoever comes up for the first time is introduced then.
-        listed = list(told.items())
         last = dict(listed if len(listed) <= IN_MENTIONS else [*listed[:1], *listed[1 - IN_MENTIONS :]])
         page.drop_cited(told.keys() - last.keys(), self._before)
         new = [each for each in found if each.id in last and each.id not in there]

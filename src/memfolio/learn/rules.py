@@ -57,7 +57,7 @@ def is_news(sentence: str) -> bool:
     """Whether a sentence tells what happened, changed or is due, and of whom or what: no mood, no scene, no chat."""
     if language_of(sentence):
         return True
-    voice, told = Voice(_UNNAMED), opened(spelled_out(sentence), is_sentence=True)
+    voice, told = Voice(_UNNAMED), opened(pattern("then_first").sub("", spelled_out(sentence)), is_sentence=True)
     if is_made_up(sentence) or pattern("confided").search(sentence):
         return False
     taken = (take_apart(part, voice, None) for clause in clauses(told) for part in shared(clause))

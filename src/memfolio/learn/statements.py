@@ -361,7 +361,8 @@ def is_told_of(said: Clause) -> bool:
     """Whether a clause tells what somebody or something did, became or will do, and is no mood or scene."""
     if said.hedged or said.opinion or said.resolved or _is_idle(said) or pattern("passing").search(said.text):
         return False
-    if said.verb in words("idle_verbs") | words("moods") or pattern("judged").search(said.tail.partition(",")[0]):
+    is_idle = said.verb in words("idle_verbs") and not (said.past and said.verb in words("encounters"))
+    if is_idle or said.verb in words("moods") or pattern("judged").search(said.tail.partition(",")[0]):
         return False
     if said.who in "sw" and pattern("object_of_verb").search(said.tail):  # `I showed her the garden`
         return False
@@ -372,7 +373,7 @@ def is_told_of(said: Clause) -> bool:
     if any(pattern(name).search(said.text) for name in ("ended", "changed", "deadline", "dated", "contact", "charge")):
         return True
     happened = (said.past or said.perfect) and not said.ongoing and not said.could
-    if happened and (said.verb != "be" or _SPECIFIC.search(said.tail)):
+    if happened and (said.verb != "be" or " by " in said.tail or _SPECIFIC.search(said.tail)):
         return True
     return stated(said, 0) is not None
 
