@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -253,20 +253,56 @@ def _weekly(past: Sequence[DayMemory], zone: tzinfo) -> Iterator[Pattern]:
         elif len(words) > 1:
             groups.append((words, [each]))
     for words, listed in groups:
-        days = {local(each.at, zone).date() for each in listed}
-        weekday, hits = Counter(day.weekday() for day in days).most_common(1)[0]
-        if hits < STATED or hits < MOSTLY * len(days):
-            continue
         begins = shortened(_first(listed[-1]).rstrip(".!"), 12)
-        yield Pattern(
-            key=f"weekly:{weekday}:{' '.join(sorted(words))[:100]}",
-            kind="temporal",
-            text=f"“{begins}” comes up on {_WEEKDAYS[weekday]}: {hits} of its {len(days)} days.",
-            support=hits,
-            expected=round(len(days) / 7, 2),
-            confidence=round(min(SURE, 1 - 0.5**hits), 2),
-            examples=tuple(each.id for each in listed if local(each.at, zone).weekday() == weekday)[-EXAMPLES:],
-        )
+        if pattern := _on_weekday(begins, " ".join(sorted(words)), listed, zone):
+            yield pattern
+    for activity, listed in _activities(past).items():
+        found = _on_weekday(activity, activity, listed, zone)
+        # Of many words some come up on three Mondays by chance, but hardly where somebody says that it is Monday.
+        names = () if found is None else (each.content.lower() for each in listed if each.id in found.examples)
+        day = "" if found is None else _WEEKDAYS[int(found.key.split(":")[1])].lower().rstrip("s")
+        if found and (found.support > STATED or any(day in told for told in names)):
+            yield found
+
+
+def _on_weekday(name: str, key: str, listed: Sequence[DayMemory], zone: tzinfo) -> Pattern | None:
+    """The pattern of what came up on these days, if nearly all are the same weekday."""
+    days = {local(each.at, zone).date() for each in listed}
+    weekday, hits = Counter(day.weekday() for day in days).most_common(1)[0]
+    if hits < STATED or hits < MOSTLY * len(days):
+        return None
+    return Pattern(
+        key=f"weekly:{weekday}:{key[:100]}",
+        kind="temporal",
+        text=f"“{name}” comes up on {_WEEKDAYS[weekday]}: {hits} of its {len(days)} days.",
+        support=hits,
+        expected=round(len(days) / 7, 2),
+        confidence=round(min(SURE, 1 - 0.5**hits), 2),
+        examples=tuple(each.id for each in listed if local(each.at, zone).weekday() == weekday)[-EXAMPLES:],
+    )
+
+
+_ACTIVITY = re.compile(
+    r"(?P<under_way>(?:\b(?:am|is|are|was|were|be|been|not|keep|start|stop)|['’](?:m|s|re)) )?\b(?P<what>[a-z]{4,}ing)\b"
+)
+
+
+def _activities(past: Sequence[DayMemory]) -> dict[str, list[DayMemory]]:
+    """What people do, by a noun such as bouldering, with where they speak of it; what goes on at the moment is none."""
+    found: dict[str, list[DayMemory]] = {}
+    for each in past:
+        if not each.is_machine and each.session:
+            told = _ACTIVITY.finditer(each.content.lower())
+            for what in {act["what"] for act in told if not act["under_way"]} - _no_activities():
+                found.setdefault(what, []).append(each)
+    return found
+
+
+@cache
+def _no_activities() -> frozenset[str]:
+    from memfolio.learn.words import words
+
+    return words("chatter") | {"morning", "evening", "nothing", "during", "string", "including", "according"}
 
 
 def _first(memory: DayMemory) -> str:
