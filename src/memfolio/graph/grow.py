@@ -26,7 +26,7 @@ from memfolio.graph.page import (
 from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Mention, Node, as_list, material, mentions
 from memfolio.index.index import Index
-from memfolio.learn.clauses import is_question, readable
+from memfolio.learn.clauses import is_made_up, is_question, readable
 from memfolio.learn.rules import is_news
 from memfolio.state import Op
 from memfolio.text import name_key, sentences
@@ -473,9 +473,10 @@ class _Growth:
         found = self._index.read(lambda db: mentions(db, seen, there, self._given.user))
         told = {each.id: _by(each.user, words) for each in found if (words := naming(each.content, draft))}
         # Small talk is quoted only where nothing else tells of them.
-        news = {ref: words for ref, words in told.items() if is_news(words)}
-        listed = list((news if news or draft.facts or page.cites else told).items())
+        serious = {ref: words for ref, words in told.items() if not is_made_up(words)}
+        news = [(ref, words) for ref, words in serious.items() if is_news(words)]
         # Whoever comes up for the first time is introduced then.
+        listed = [*[each for each in list(serious.items())[:1] if each not in news], *news]
         last = dict(listed if len(listed) <= IN_MENTIONS else [*listed[:1], *listed[1 - IN_MENTIONS :]])
         page.drop_cited(told.keys() - last.keys(), self._before)
         new = [each for each in found if each.id in last and each.id not in there]

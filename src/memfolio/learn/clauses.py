@@ -162,7 +162,10 @@ def dated(sentence: str, before: str) -> str:
     noun = nouns.pop()
     if found:
         return f"the {noun} is on {date} now{sentence[found.end() :]}"
-    return pattern("date_behind").sub(lambda behind: f", the {noun} is on {behind['date']}", sentence, count=1)
+    # `We don't launch on the 3rd, it's 24 November now` tells nothing more than the new date.
+    head = "" if pattern("not_then").match(sentence) else ", "
+    told = pattern("date_behind").sub(lambda behind: f"{head}the {noun} is on {behind['date']}", sentence, count=1)
+    return told if head or told == sentence else told[told.index(f"the {noun} is on ") :]
 
 
 def is_question(clause: str) -> bool:

@@ -276,7 +276,7 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
 
 # What a clause says that is worth keeping, as a statement.
 
-_VALUE = re.compile(r"(?:an? |the )?(?!\S+'s )[A-Z\d+]|\S+@")
+_VALUE = re.compile(r"(?:on (?=(?:the )?\d))?(?:an? |the )?(?!\S+'s )[A-Z\d+]|\S+@")
 
 
 def stated(said: Clause, turn: int, importance: float = 0.0, *, settled: bool = False) -> Statement | None:
@@ -368,7 +368,7 @@ def is_told_of(said: Clause) -> bool:
         return False
     if said.who is Who.THING and not said.is_bare and not said.ongoing and said.subject.lower().startswith(_DEFINITE):
         return True
-    if len(said.tail.split()) < 2:
+    if len(said.tail.split()) < 2 or pattern("no_event").match(said.tail):
         return False
     if any(pattern(name).search(said.text) for name in ("ended", "changed", "deadline", "dated", "contact", "charge")):
         return True

@@ -283,7 +283,8 @@ def _on_weekday(name: str, key: str, listed: Sequence[DayMemory], zone: tzinfo) 
 
 
 _ACTIVITY = re.compile(
-    r"(?P<under_way>(?:\b(?:am|is|are|was|were|be|been|not|keep|start|stop)|['’](?:m|s|re)) )?\b(?P<what>[a-z]{4,}ing)\b"
+    r"(?P<under_way>(?:\b(?:am|is|are|was|were|be|been|not|keep|start|stop)|['’](?:m|s|re)) )?"
+    r"\b(?P<what>[a-z]{4,}ing)\b"
 )
 
 

@@ -607,8 +607,14 @@ def _learn(
 
 
 def _names(known: Iterable[Node]) -> list[str]:
-    """What people are called who have a page."""
-    return [name for node in known if node.type == "person" for name in (node.name, *node.aliases) if not is_user(name)]
+    """What people and pets are called who have a page."""
+    return [
+        name
+        for node in known
+        if node.type in ("person", "animal")
+        for name in (node.name, *node.aliases)
+        if not is_user(name)
+    ]
 
 
 def only_new(learned: Learned, turns: Sequence[MemoryItem], old: Collection[str]) -> Learned:
