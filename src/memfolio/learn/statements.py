@@ -255,6 +255,7 @@ def anchored(said: Clause, *, settled: bool = False) -> Found | None:
     """The rule for what is worth keeping whatever its verb is: a change, an end, a date, a number."""
     if (
         said.hedged
+        or said.verb == "say"  # whose word it is counts, and that is not known
         or (said.verb in words("attempts") and said.who in "sw")
         or (said.could and said.who is not Who.THING and not pattern("restricted").search(said.text))
     ):
@@ -582,11 +583,10 @@ def _order(text: str, voice: Voice, turn: int, *, lasting: bool = False) -> Stat
     is_once = how and not (lasting or parts["lasting"]) and pattern("once").match(what)
     if is_once or len(what) > 200 or pattern("dangling").search(what):
         return None
-    wanted = (
-        f"wants {what[0].lower()}{what[1:]}"
-        if found.re is pattern("sparing") and not lemma_of(what.split()[0].lower())
-        else _ordered(how, what)
-    )
+    first = what.split()[0].lower()
+    is_thing = (found.re is pattern("sparing") or bool(parts.get("now"))) and not lemma_of(first)
+    told_of = what if first in words("languages") else uncapitalized(what)
+    wanted = f"wants {told_of}" if is_thing else _ordered(how, what)
     told = re.sub(r"\byou\b", "the assistant", voice.retell(wanted))
     told = re.sub(r"(?<=the assistant )\w+", lambda verb: _as_done(told, verb), told)
     told = re.sub(r"\byour\b", "its", told)

@@ -160,7 +160,21 @@ def _share(
         return 0.0  # who says "cancel the order" and wanted to be reminded of that says it again
     if status is ItemStatus.DONE and not (LEXICON.pattern("done").search(sentence) or _is_done(verb, sentence)):
         return 0.0
+    if status is ItemStatus.DONE and verb and _is_only_done(verb, sentence):
+        return 0.5  # `registered online, done`: what was registered only the reminder tells
     return len(things.intersection(heard)) / len(things) if things else 0.0
+
+
+def _is_only_done(verb: str, sentence: str) -> bool:
+    """Whether a sentence begins with what was to be done and goes on with nothing that it was done to."""
+    first = _TOKEN.search(LEXICON.pattern("i_have").sub("", sentence))
+    return (
+        first is not None
+        and lemma_of(first[0].lower()) == verb
+        and is_past(first[0].lower())
+        and LEXICON.pattern("done").search(sentence) is not None
+        and LEXICON.pattern("done_alone").match(sentence, sentence.index(first[0])) is not None
+    )
 
 
 def _is_done(verb: str, sentence: str) -> bool:
