@@ -216,7 +216,10 @@ class _Reader:
         is_one = (
             len(people) == 1 and pattern("somebody_of").search(sentence) is None
         )  # `a note to Mia's teacher? she …`
-        return Antecedent(name=people.pop(), who=Who.PERSON) if is_one else person_at_end(sentence.rstrip("? "))
+        last = person_at_end(sentence.rstrip("? "))
+        if last is not None and all(last.name.endswith(each) for each in people):
+            return last
+        return Antecedent(name=people.pop(), who=Who.PERSON) if is_one else None
 
     def _is_known(self, name: str) -> bool:
         """Whether somebody is called so, as is known from before or from this conversation."""
