@@ -129,6 +129,14 @@ def test_reminder_ends_when_somebody_says_that_it_is_done(life: Life, said: str,
     assert task.memory.valid_until is not None
 
 
+def test_verb_without_an_object_ends_the_reminder_that_has_it(life: Life) -> None:
+    life.say("We must register with the municipality within five days, remind me on Wednesday.")
+    life.say("Registered for the yoga course, done.", at=MONDAY + timedelta(days=1))
+    assert life.reminder.is_live
+    life.say("registered online, done, ten minutes", at=MONDAY + timedelta(days=2))
+    assert life.reminder.status is ItemStatus.DONE
+
+
 def test_rent_that_is_paid_ends_a_reminder_for_the_end_of_the_month(life: Life) -> None:
     life.say("remind me to pay the garage rent before the end of the month, it's 64 pounds and they get cross")
     life.say("paid the garage, with two hours to spare", at=MONDAY + timedelta(days=1))

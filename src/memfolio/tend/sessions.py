@@ -121,8 +121,10 @@ def _parts(turns: Sequence[MemoryItem], learned: Sequence[PageLine]) -> dict[str
     # A statement may be about a small part of a long turn, which is quoted then.
     rest = [turn for turn in turns if _is_left(keys(turn.content), words.get(turn.id, frozenset()))]
     people = [turn for turn in rest if turn.role not in MACHINES]
-    parts = {"Summary": _telling(people), "Asked": _asked(people)} | told
-    if not any(parts.values()):  # an agent that reports, and nobody who answers
+    # A sentence of a turn may say what was learned of another one.
+    telling = [each for each in _telling(people) if _is_left(keys(each.text), words.get(each.turns[0], frozenset()))]
+    parts = {"Summary": telling, "Asked": _asked(people)} | told
+    if not any(parts.values()) and all(turn.role in MACHINES for turn in turns):  # agents that report
         parts = {"Summary": _telling(rest)}
     return {title: lines for title, lines in parts.items() if lines}
 
@@ -178,7 +180,11 @@ def _asked(turns: Sequence[MemoryItem]) -> list[PageLine]:
     """What people wanted to know or to have done, in their words."""
     lines = ((turn, words) for turn in turns for line in readable(turn.content) for words in sentences(line))
     asked = [each for each in lines if each[1].endswith(("?", "？")) or asks_for_help(each[1])]
-    telling = [each for each in asked if len(keys(each[1])) > 1 and len(each[1]) <= LONGEST and not is_secret(each[1])]
+    telling = [
+        each
+        for each in asked
+        if len(keys(each[1])) > 1 and len(each[1].split()) > 3 and len(each[1]) <= LONGEST and not is_secret(each[1])
+    ]
     return [_quoted(*each) for each in telling[:QUOTED]]
 
 
