@@ -37,7 +37,6 @@ from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import (
     check_content,
-    encoded,
     iso_of,
     normalise_content,
     read_confidence,
@@ -45,7 +44,7 @@ from memfolio.vault.fields import (
     read_moment,
     read_tags,
 )
-from memfolio.vault.lines import new_id, plain, read_lines, split_lines
+from memfolio.vault.lines import encoded, new_id, plain, read_lines, split_lines
 from memfolio.vault.paths import SHARED, agent_of, agent_root, check_agent, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 

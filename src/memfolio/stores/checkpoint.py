@@ -14,8 +14,9 @@ from memfolio.errors import ContentError, HomeError, InputError, PageChangedErro
 from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints, is_in_project, project_in
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
-from memfolio.vault.fields import check_content, encoded, local
+from memfolio.vault.fields import check_content, local
 from memfolio.vault.journal import to_text
+from memfolio.vault.lines import encoded
 from memfolio.vault.paths import agent_root
 from memfolio.vault.sections import PageText
 from memfolio.vault.vault import Vault

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from memfolio.clock import iso, to_ms
-from memfolio.errors import DiskError, InputError
+from memfolio.errors import ContentError, DiskError, InputError
 from memfolio.types import Approval, Attribution, frozen
 
 # Values that JSON can carry: what is written is what is read back.
@@ -21,6 +21,17 @@ from memfolio.types import Approval, Attribution, frozen
 MAX_DEPTH = 64
 MAX_INT_BITS = 10_000
 """Python refuses to print or read integers of more than 4,300 digits; this stays below."""
+
+
+def encoded(text: str) -> bytes:
+    """`text` in UTF-8; raises ContentError for lone surrogates, which no file can hold."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ContentError(
+            f"character {error.start} is half of a surrogate pair and cannot be stored as UTF-8",
+            hint="decode the text properly, or replace such characters before remembering it",
+        ) from error
 
 
 def _finite(text: str) -> float:
@@ -145,13 +156,7 @@ class LinesReading:
 def render_line(record: Mapping[str, Any]) -> bytes:
     """Render `record` as one line; raises InputError for what JSON or UTF-8 cannot represent."""
     text = json.dumps(plain(record, "record"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "the record has half of a surrogate pair, which cannot be stored as UTF-8",
-            hint="decode the text properly, or replace such characters",
-        ) from error
+    return encoded(text) + b"\n"
 
 
 def split_lines(data: bytes) -> list[bytes]:

@@ -52,8 +52,9 @@ from memfolio.vault.change import (
 from memfolio.vault.committer import Committer
 from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
-from memfolio.vault.fields import Draft, as_draft, encoded
+from memfolio.vault.fields import Draft, as_draft
 from memfolio.vault.journal import FileState, Head, Journal, Trail, TrailLine, to_text
+from memfolio.vault.lines import encoded
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import (
     CONFIG,
