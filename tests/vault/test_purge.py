@@ -217,19 +217,6 @@ def test_another_memory_with_the_same_text_must_be_named(vault: Vault) -> None:
     assert b"48-15-16" not in everything(vault.home.root)
 
 
-def test_quotes_are_purged_or_kept_on_request(vault: Vault) -> None:
-    one, two = add(vault, SECRET), add(vault, SECRET)
-    add(vault, "Thanks a lot, see you\nThe pin is 7788 for now")
-    thanks = add(vault, "Thanks a lot, see you")
-    kept = purged(vault, thanks, quotes="keep")
-    assert len(kept.plan.keepers) == 1
-    assert not kept.is_clean
-    assert len(purged(vault, one, quotes="purge").plan.memories) == 2
-    assert [each.content for each in vault.entries("main")] == ["Thanks a lot, see you\nThe pin is 7788 for now"]
-    with pytest.raises(NotFoundError):
-        purged(vault, two)
-
-
 def test_a_short_text_is_looked_for_between_word_borders(vault: Vault) -> None:
     put(vault, "agents/main/MEMORY.md", "Remember pin 7788 and spin 77881\n")
     pin = add(vault, "pin 7788")

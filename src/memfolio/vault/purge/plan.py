@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import chain
 from typing import Any
 
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.types import MemoryItem, frozen, sums_up
-from memfolio.vault.journal import to_text
+from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import Form, agent_of, form_of
@@ -24,14 +23,6 @@ OUT_OF_REACH = (
     "what a model, an embedding service or another program was given",
     "blocks of the disk that are free but not overwritten",
 )
-
-
-class Quotes(StrEnum):
-    """What to do about memories that have the text or a line of it and are not named, and pages with a short one."""
-
-    REFUSE = "refuse"
-    PURGE = "purge"
-    KEEP = "keep"
 
 
 @frozen
@@ -57,8 +48,6 @@ class PurgePlan:
     """The number of versions in git that contain some of it, by file."""
     related: tuple[str, ...] = ()
     """Memories that were derived from others too, or have a sentence of these: they stay, and may say the same."""
-    keepers: tuple[str, ...] = ()
-    """Memories that keep the same text or lines of it."""
     git: str = ""
     """Why git's history stays as it is; empty when it is rewritten."""
 
@@ -70,7 +59,6 @@ class Planner:
     files: Mapping[str, bytes]
     past: Callable[[], Iterable[tuple[str, bytes]]]
     """Every version of every file in git; it may be a lot, so it is iterated and not kept."""
-    quotes: Quotes
     own: bytes = b""
     """The contents of internal files that are not searched for memories."""
     loose: Mapping[str, bytes] = field(default_factory=dict)
@@ -87,15 +75,9 @@ class Planner:
         """
         self._mark(ids, "")
         self._add_derived()
-        keepers = self._quotes(common := self._common())
-        while keepers and self.quotes is Quotes.PURGE:
-            self._mark(keepers, "has the same text")
-            self._add_derived()
-            keepers = self._quotes(common := self._common())
-        if keepers and self.quotes is Quotes.REFUSE:
-            raise _quoted(list(keepers))
-        spared = common.union(*keepers.values())
-        spared |= self._short_on_pages(spared)
+        spared = self._common()
+        self._check_quotes(spared)
+        self._check_pages(spared)
         target = Target(
             ids={each.id: each.agent for each in self._marked.values()},
             texts=frozenset(self._texts),
@@ -104,30 +86,31 @@ class Planner:
             agents=self.agents,
         )
         plan = PurgePlan(memories=tuple(self._marked.values()), target=target, git=git)
-        return self._located(plan, tuple(keepers), self.past() if counts else ())
+        return self._located(plan, self.past() if counts else ())
 
-    def _short_on_pages(self, spared: frozenset[str]) -> frozenset[str]:
-        """Short texts that pages of people have and keep; raises RefusedError where nobody said what to do."""
+    def _check_quotes(self, spared: frozenset[str]) -> None:
+        """Refuse to cut the text where memories that are not named have it, too: that would leave half of them."""
+        needles = Needles.of(self._texts, but=spared)
+        if quoted := self._found(Scrub(frozenset(self._marked), needles), needles):
+            raise _also_in("memories have the same text or a line of it", quoted, "name them too")
+
+    def _check_pages(self, spared: frozenset[str]) -> None:
+        """Refuse to cut a short text where people's pages have it, since it may stand there for another reason."""
         parts = Needles.of(self._texts, but=spared).parts
         short = Needles(frozenset(part for part in parts if len(part) < LONG))
-        if not short.parts or self.quotes is Quotes.PURGE:
-            return frozenset()
-        found: dict[str, set[str]] = {}
-        for path, data in chain(self.files.items(), self.loose.items(), self.past()):
-            if short.are_in(data) and (there := short.found_in(to_text(persons_words(path, data)))):
-                found.setdefault(path, set()).update(there)
-        if found and self.quotes is Quotes.REFUSE:
-            raise _on_pages(list(found))
-        return frozenset(chain.from_iterable(found.values()))
+        pages = chain(self.files.items(), self.loose.items()) if short.parts else ()
+        if found := sorted(path for path, data in pages if short.are_in(persons_words(path, data))):
+            what = "files of people have the text, which is too short to be cut there unseen"
+            raise _also_in(what, found, "take it out of them, then purge again")
 
-    def _located(self, plan: PurgePlan, keepers: tuple[str, ...], past: Iterable[tuple[str, bytes]]) -> PurgePlan:
+    def _located(self, plan: PurgePlan, past: Iterable[tuple[str, bytes]]) -> PurgePlan:
         scrub = plan.target.scrub()
         after = {path: scrub(path, data) for path, data in self.files.items()}
         lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}
         history = Counter(path for path, data in past if scrub(path, data) != data)
         related = [item.id for _, item in self._derived() if item.id not in self._marked]
         related += self._found(scrub, scrub.fine)
-        return replace(plan, files=lost, history=dict(history), related=tuple(dict.fromkeys(related)), keepers=keepers)
+        return replace(plan, files=lost, history=dict(history), related=tuple(dict.fromkeys(related)))
 
     def _mark(self, ids: Iterable[str], why: str) -> None:
         """Take memories into the plan, with every text that they ever had."""
@@ -177,19 +160,14 @@ class Planner:
                 found.update(needles.found_in(frame_of(path, rest)))
         return frozenset(found)
 
-    def _quotes(self, common: frozenset[str]) -> dict[str, set[str]]:
-        """Return the remaining memories that contain some of the texts, with what they contain."""
-        needles = Needles.of(self._texts, but=common)
-        return self._found(Scrub(frozenset(self._marked), needles), needles)
-
-    def _found(self, scrub: Scrub, needles: Needles) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+    def _found(self, scrub: Scrub, needles: Needles) -> list[str]:
+        """The remaining memories that contain some of the texts."""
+        found = list[str]()
         for path, data in self._logs():
             rest = scrub.without_entries(path, data) if scrub.touches(data) else b""
-            for item in _items(path, rest) if needles.are_in(rest) else ():
-                if parts := needles.found_in(item.content):
-                    found.setdefault(item.id, set()).update(parts)
-        return found
+            items = _items(path, rest) if needles.are_in(rest) else []
+            found += [item.id for item in items if needles.are_in(to_bytes(item.content))]
+        return list(dict.fromkeys(found))
 
     def _logs(self) -> Iterator[tuple[str, bytes]]:
         readable = (unpack_file(path, data) for path, data in self.files.items())
@@ -259,17 +237,6 @@ def _items(path: str, data: bytes) -> list[MemoryItem]:
     return [found.entry.item for found in read_log_at(path, to_text(data)).entries]
 
 
-def _quoted(ids: list[str]) -> RefusedError:
-    few = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
-    return RefusedError(
-        f"{len(ids)} other {'memory has' if len(ids) == 1 else 'memories have'} the same text or a line of it: {few}",
-        hint="name them too, or say --quotes purge to destroy them as well, --quotes keep to leave them as they are",
-    )
-
-
-def _on_pages(paths: list[str]) -> RefusedError:
-    few = ", ".join(sorted(paths)[:5]) + (" …" if len(paths) > 5 else "")
-    return RefusedError(
-        f"the text is short, and people's pages have it too: {few}",
-        hint="say --quotes purge to cut it there as well, --quotes keep to leave it wherever it stands",
-    )
+def _also_in(what: str, names: Sequence[str], hint: str) -> RefusedError:
+    few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    return RefusedError(f"{len(names)} other {what}: {few}", hint=hint)

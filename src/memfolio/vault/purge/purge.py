@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
+from memfolio.errors import DiskError, HistoryError, MemfolioError, PageChangedError, RefusedError
 from memfolio.state import Op
 from memfolio.types import EMPTY, Action, Attribution, Store, check_attribution, frozen
 from memfolio.vault.change import AddLines, Allowed, Change, Operation, PutPage
@@ -22,7 +22,7 @@ from memfolio.vault.move import is_bare
 from memfolio.vault.past.rollback import PURGE, forgotten_by, lasting_lines
 from memfolio.vault.paths import INTERNAL, OWNER, is_tracked, state_ledger
 from memfolio.vault.purge.needles import Needles, parts_of
-from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
+from memfolio.vault.purge.plan import Planner, PurgePlan
 from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, unpack_file
 from memfolio.vault.reconcile import TORN, blob_id
 from memfolio.vault.vault import PURGE as NAME
@@ -50,7 +50,7 @@ class PurgeJob:
         """What of the texts nobody looks for, in words that do not repeat it."""
         short = sum(not parts_of(text) for text in self.target.texts)
         spared = len(self.target.spared)
-        found = {"too short to be looked for": short, "kept by others or by lines of memfolio's own": spared}
+        found = {"too short to be looked for": short, "words of memfolio's own lines, too": spared}
         return tuple(f"{count} of its texts: {why}" for why, count in found.items() if count)
 
 
@@ -236,7 +236,6 @@ def purge(
     *,
     by: Attribution,
     dry_run: bool = False,
-    quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
     agents: Iterable[str] | None = None,
     on_progress: OnProgress | None = None,
@@ -249,7 +248,7 @@ def purge(
     build themselves when they are needed.
     """
     check_attribution(by)
-    wanted, mode, whose = list(ids), mode_of(quotes), None if agents is None else frozenset(agents)
+    wanted, whose = list(ids), None if agents is None else frozenset(agents)
     with _alone(vault):
         if job := load(vault.home):
             _carry_out(vault, job, rebuild)
@@ -258,7 +257,7 @@ def purge(
             past = tuple if why_not else partial(versions, vault.history)
             reach = reach_of(whose)
             loose = {path: data for path, data in _loose(vault, reach) if not _is_fragment(path)}
-            planner = planner_for(vault, reach, past, mode, loose)
+            planner = planner_for(vault, reach, past, loose)
             plan = planner.plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
@@ -281,7 +280,6 @@ def planner_for(
     vault: Vault,
     reach: Scrub,
     past: Callable[[], Iterable[tuple[str, bytes]]],
-    quotes: Quotes,
     loose: Mapping[str, bytes] = EMPTY,
 ) -> Planner:
     """The planner for what is in reach; `past` is every version of every file."""
@@ -289,18 +287,10 @@ def planner_for(
     return Planner(
         files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
         past=lambda: (each for each in past() if not reach.is_foreign(each[0])),
-        quotes=quotes,
         own=own,
         loose=loose,
         agents=reach.agents,
     )
-
-
-def mode_of(quotes: str) -> Quotes:
-    try:
-        return Quotes(quotes)
-    except ValueError as error:
-        raise InputError(f"{quotes!r:.40} is no way to treat quotes", hint="say refuse, purge or keep") from error
 
 
 def resume(vault: Vault) -> None:

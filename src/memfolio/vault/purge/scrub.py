@@ -318,7 +318,7 @@ class Target:
     sentences: frozenset[str] = frozenset()
     """Their sentences; what was made of others has none of its own."""
     spared: frozenset[str] = frozenset()
-    """Parts of those texts that are not looked for: other memories keep them, or lines of our own have them too."""
+    """Parts of those texts that are not looked for: lines of our own have them too."""
     agents: frozenset[str] | None = None
     """Whose files are changed; None for all."""
 
