@@ -20,7 +20,7 @@ from memfolio.vault.journal import TrailLine
 from memfolio.vault.past.merge import difference
 from memfolio.vault.past.rollback import is_rolled_back, restore
 from memfolio.vault.past.undo import Reversal, UndoTarget, Versions, as_change, choose
-from memfolio.vault.past.view import Event, MemoryHistory, Texts, TrailEntry, TrailFilter, View, Walk
+from memfolio.vault.past.view import Event, MemoryHistory, Texts, TrailEntry, TrailFilter, View
 from memfolio.vault.paths import AUDIT, SHARED, Sensitivity, agent_root, check_path, is_state, sensitivity
 
 if TYPE_CHECKING:
@@ -142,11 +142,9 @@ class Past:
         """`log`, where `texts` tells what memories say, which spares opening the logs that they stand in."""
         vault = self._vault
         with disk_errors(vault.home.root):
-            walk = Walk(self._versions(), self._readable)
-            lines = vault.trail.newest_first(containing=wanted.needles() if texts else (), before=before)
-            view = View(walk, self._readable, texts)
-            told = vault.told(walk.over(lines))
-            return view.entries(told, wanted, limit=limit, commits=vault.commits_of)
+            lines = vault.trail.newest_first(containing=wanted.needles(), before=before)
+            view = View(self._versions(self._readable), self._readable, texts)
+            return view.entries(vault.told(lines), wanted, limit=limit, commits=vault.commits_of)
 
     def events(
         self, id: str, days: Collection[str], states: Sequence[Mapping[str, Any]], shows: Callable[[str], bool]
@@ -157,9 +155,8 @@ class Past:
         """
         vault, life = self._vault, MemoryHistory(id, days, states)
         with disk_errors(vault.home.root):
-            walk = Walk(self._versions(), self._readable)
             lines = vault.trail.newest_first(containing=life.needles())
-            found = life.events(walk, visible_to(shows, vault.trail, walk.over(lines)))
+            found = life.events(self._versions(self._readable), visible_to(shows, vault.trail, lines))
         return self.events(id, days, [*states, *life.learned], shows) if life.learned else found
 
     def diff(self, seq: int) -> str:
@@ -169,7 +166,7 @@ class Past:
             line = next(self._vault.told([found] if found else []), None)
             if line is None:
                 raise NotFoundError(f"there is no change {seq}", hint="`memfolio log` lists the changes")
-            versions = self._versions().of(line)
+            versions = self._versions(self._readable).of(line)
         return "".join(difference(version.path, version.before, version.after) for version in versions)
 
     def diff_since(self, path: str | None, to: datetime | str) -> str:
@@ -212,13 +209,12 @@ class Past:
         return UndoResult(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
 
     def _compose(self, wanted: UndoTarget) -> Reversal:
-        versions, reversal = self._versions(), Reversal(self._now)
+        reversal = Reversal(self._now)
+        versions = self._versions(reversal.load)
         # Beside the changes that are named, only reverts matter: they say what is undone already.
         named = [f'"seq":{seq},'.encode() for seq in wanted.seqs]
         lines = self._vault.told(self._vault.trail.lines(containing=[*named, _REVERTS] if named else ()))
-        chosen = choose(lines, wanted)
-        versions.learn([line for line, _ in chosen], reversal.load, self._vault.home.hasher)
-        for line, is_whole in chosen:
+        for line, is_whole in choose(lines, wanted):
             try:
                 found = versions.of(line)
             except RefusedError:
@@ -287,9 +283,9 @@ class Past:
             raise NotFoundError("the home has no history yet", hint="remember something first")
         return tip
 
-    def _versions(self) -> Versions:
+    def _versions(self, read: Callable[[str], bytes | None]) -> Versions:
         vault = self._vault
-        return Versions(vault.trail, vault.snapshots, list(vault.journal.pending), vault.home.hash)
+        return Versions(vault.trail, vault.snapshots, list(vault.journal.pending), vault.home.hash, read)
 
     def _state(self) -> Files:
         """Every state file of the home as it is."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
-from hashlib import blake2b
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Protocol
 
@@ -47,7 +46,16 @@ class Snapshots(Protocol):
         """The state right behind each change."""
 
 
-# What a change did, as bytes: each file's content in front of and behind it, from git or from the journal.
+# What a change did, as bytes: each file's content in front of and behind it, not what became of it since.
+#
+# An append lies in the file as long as nobody replaced that; everything else is in the journal of changes that are not
+# in git yet, or in git. Hashes say which: neither is believed without them.
+
+CACHED = 16
+"""How many contents of files are kept at hand: changes that follow one another mostly touch the same files."""
+
+Blocks = list[tuple[str | None, str]]
+"""Entries or lines of a ledger, each with its id if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +74,18 @@ class Version:
 
 
 class Versions:
-    """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then."""
+    """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then.
+
+    `read` returns the present content of a file.
+    """
 
     def __init__(
-        self, trail: Trail, history: Snapshots, waiting: Sequence[Record], hash: Callable[[bytes], str]
+        self,
+        trail: Trail,
+        history: Snapshots,
+        waiting: Sequence[Record],
+        hash: Callable[[bytes], str],
+        read: Callable[[str], bytes | None],
     ) -> None:
         self._trail = trail
         self._history = history
@@ -78,22 +94,12 @@ class Versions:
         self._tip: str | None = None
         with suppress(HistoryError):  # a home without any history yet
             self._tip = history.ours()
-        self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
-
-    def learn(
-        self, lines: Iterable[TrailLine], read: Callable[[str], bytes | None], hasher: Callable[[], blake2b]
-    ) -> None:
-        """Learn which changes left the files as they are: those bytes need not be looked up in git."""
-        sizes: dict[str, set[int]] = {}
-        for mark in (mark for line in lines for mark in line.files if mark.now is not None):
-            sizes.setdefault(mark.path, set()).add(mark.size)
-        for path, ends in sizes.items():
-            content = read(path) or b""
-            self._here[path] = content, _hashes(content, ends, hasher())
+        self._now = lru_cache(CACHED)(read)
+        self._committed = lru_cache(CACHED)(lambda path, commit: history.read(path, commit=commit))
 
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
-        return [self._appended_here(mark) or self._version(line, mark) for mark in line.files]
+        return [self._version(line, mark) for mark in line.files]
 
     def find(self, line: TrailLine, mark: FileMark) -> Version | None:
         """Return one file before and after a change; None if that is not known any more."""
@@ -102,13 +108,39 @@ class Versions:
         except (HistoryError, RefusedError):
             return None
 
+    def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
+        """What a change appended to a file; None if that is not known any more, or it did something else."""
+        version = self.find(line, mark)
+        return version.added if version else None
+
+    def differing(self, line: TrailLine, mark: FileMark) -> tuple[Blocks, Blocks]:
+        """The blocks of a ledger that a change took out, and those that it put in; none if that is not known."""
+        if (version := self.find(line, mark)) is None:
+            return [], []
+        if version.added is not None:
+            return [], blocks_of(mark.path, version.added)
+        old, new = (blocks_of(mark.path, content or b"") for content in (version.before, version.after))
+        there, here = ({(each, text.strip("\n")) for each, text in blocks} for blocks in (old, new))
+        return (
+            [(each, text) for each, text in old if (each, text.strip("\n")) not in here],
+            [(each, text) for each, text in new if (each, text.strip("\n")) not in there],
+        )
+
     def _version(self, line: TrailLine, mark: FileMark) -> Version:
+        after = self._left_here(mark)
+        if after is not None and mark.start is not None:
+            return Version(mark.path, after[: mark.start] or None, after, mark.start)
         if line.seq in self._waiting and (self._tip is None or line.seq not in self._commits):
             return self._from_waiting(mark, line.seq)
         commit = self._commits.get(line.seq)
         if commit is None:
             raise HistoryError(f"the history does not have change {line.seq}", hint="run `memfolio verify`")
-        return self._from_git(line, mark, commit)
+        content = self._committed(mark.path, commit) if after is None else after
+        if mark.start is None:
+            return Version(mark.path, self._before(line, mark, commit), content)
+        # Appends may share a commit: the file at that commit may go on behind this change.
+        start, end = self._span(line, mark, content or b"")
+        return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
 
     @cached_property
     def _commits(self) -> Mapping[int, str]:
@@ -116,22 +148,10 @@ class Versions:
 
     def _left_here(self, mark: FileMark) -> bytes | None:
         """The file as the change left it, if it still begins so."""
-        content, hashes = self._here.get(mark.path, (b"", {}))
-        return content[: mark.size] if mark.now is not None and hashes.get(mark.size) == mark.now else None
-
-    def _appended_here(self, mark: FileMark) -> Version | None:
-        after = None if mark.start is None else self._left_here(mark)
-        return None if after is None else Version(mark.path, after[: mark.start] or None, after, mark.start)
-
-    def _from_git(self, line: TrailLine, mark: FileMark, commit: str) -> Version:
-        content = self._left_here(mark)
-        if content is None:
-            content = self._history.read(mark.path, commit=commit)
-        if mark.start is not None:
-            # Appends may share a commit: the file at that commit may go on behind this change.
-            start, end = self._span(line, mark, content or b"")
-            return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
-        return Version(mark.path, self._before(line, mark, commit), content)
+        if mark.now is None or (content := self._now(mark.path)) is None or len(content) < mark.size:
+            return None
+        found = content[: mark.size]
+        return found if self.hash(found) == mark.now else None
 
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
         """Return the span of an append: as recorded in the trail, or by its ids if a purge has moved it."""
@@ -166,7 +186,7 @@ class Versions:
         for each in self._trail.lines(containing=[mark.was.encode()]):
             left = any((other.path, other.now) == (mark.path, mark.was) for other in each.files)
             if left and each.seq < line.seq and (earlier := self._commits.get(each.seq)):
-                recorded = self._history.read(mark.path, commit=earlier)
+                recorded = self._committed(mark.path, earlier)
                 if recorded is not None and self.hash(recorded) == mark.was:
                     return recorded
         return content
@@ -176,10 +196,10 @@ class Versions:
             parent = self._history.resolve(f"{commit}^")
         except NotFoundError:
             return None
-        return self._history.read(path, commit=parent)
+        return self._committed(path, parent)
 
     def _from_waiting(self, mark: FileMark, seq: int) -> Version:
-        content = self._history.read(mark.path, commit=self._tip) if self._tip else None
+        content = self._committed(mark.path, self._tip) if self._tip else None
         for record in self._waiting.values():
             for write in record.writes:
                 if write.path != mark.path:
@@ -188,16 +208,6 @@ class Versions:
                 if record.line.seq == seq:
                     return Version(mark.path, before, content, mark.start)
         raise HistoryError(f"the bytes of change {seq} are not known", hint="run `memfolio verify`")
-
-
-def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, str]:
-    """The hash of the content up to each of these ends that it reaches."""
-    found: dict[int, str] = {}
-    at = 0
-    for end in sorted(end for end in ends if end <= len(content)):
-        hasher.update(content[at:end])
-        found[end], at = hasher.hexdigest(), end
-    return found
 
 
 # Entries that stand as they were appended are cut. Everything else is merged: ledgers block by block (an entry, a

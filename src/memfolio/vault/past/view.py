@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,131 +15,8 @@ from memfolio.vault.journal import FileMark, TrailLine, to_bytes, to_text
 from memfolio.vault.lines import record_of, split_lines
 from memfolio.vault.log import read_entry_at
 from memfolio.vault.move import by_hand
-from memfolio.vault.past.undo import Versions
+from memfolio.vault.past.undo import Blocks, Versions
 from memfolio.vault.paths import Form, day_of, form_of, is_packed_log, is_state, ledger_of
-from memfolio.vault.reconcile import blocks_of
-
-# The trail from its end backwards, with what each change wrote: its bytes, not what became of them since.
-#
-# They lie in the file while nobody replaced it, else in the journal of changes that are not in git yet, or in git.
-
-CACHED = 16
-"""How many contents of files are cached at once."""
-
-Blocks = list[tuple[str | None, str]]
-"""Entries or lines of a ledger, each with its id if it has one."""
-
-
-class Walk:
-    """Iterates over changes, newest first, and finds the bytes of the current one."""
-
-    def __init__(self, versions: Versions, read: Callable[[str], bytes | None]) -> None:
-        self._versions = versions
-        self._read = read
-        self._replaced: dict[str, tuple[TrailLine, FileMark]] = {}
-        """The next change that replaced each file: all between here and there only appended to it."""
-        self._sure: dict[str, int] = {}
-        """Up to which byte the content of each file before that is known to be what was written."""
-        self._cache: dict[tuple[str, int], bytes | None] = {}
-
-    def over(self, newest_first: Iterable[TrailLine]) -> Iterator[TrailLine]:
-        """The changes, one after the other; none that touches a file of interest may be left out."""
-        for line in newest_first:
-            yield line
-            for mark in line.files:
-                if mark.start is None:
-                    self._replaced[mark.path] = line, mark
-                    self._sure.pop(mark.path, None)
-
-    def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
-        """Return what the current change appended; None if that is not known."""
-        if (content := self._as_left(mark)) is not None:
-            return content[mark.start :]
-        version = self._versions.find(line, mark)
-        return version.added if version else None
-
-    def differing(self, line: TrailLine, mark: FileMark) -> tuple[Blocks, Blocks]:
-        """The blocks of a ledger that the change that we are at took out, and those that it put in."""
-        if mark.start is not None:
-            return [], blocks_of(mark.path, self.added(line, mark) or b"")
-        before, after = self._before(line, mark), self._as_left(mark)
-        if after is None and mark.now is not None:
-            version = self._versions.find(line, mark)
-            after = version.after if version else before
-        return differing_blocks(mark.path, before or b"", after or b"")
-
-    def _as_left(self, mark: FileMark) -> bytes | None:
-        """The file as the change left it, if that is a beginning of what it was before it was next replaced."""
-        path = mark.path
-        later = self._replaced.get(path)
-        content = self._before(*later) if later else self._cached((path, 0), lambda: self._read(path))
-        if content is None or mark.now is None or mark.size > len(content):
-            return None
-        found = content[: mark.size]
-        if mark.size > self._sure.get(path, -1):
-            if self._versions.hash(found) != mark.now:
-                return None
-            self._sure[path] = mark.size
-        return found
-
-    def _before(self, line: TrailLine, mark: FileMark) -> bytes | None:
-        """The file in front of a change that replaced it."""
-
-        def find() -> bytes | None:
-            version = self._versions.find(line, mark)
-            return version.before if version else None
-
-        return self._cached((mark.path, line.seq), find)
-
-    def _cached(self, key: tuple[str, int], find: Callable[[], bytes | None]) -> bytes | None:
-        self._cache[key] = content = self._cache.pop(key) if key in self._cache else find()
-        while len(self._cache) > CACHED:
-            del self._cache[next(iter(self._cache))]
-        return content
-
-
-def differing_blocks(path: str, before: bytes, after: bytes) -> tuple[Blocks, Blocks]:
-    """The blocks that only the one or only the other content of a ledger has; what they share is not even read."""
-    mark = b"\n## " if form_of(path) is Form.LOG else b"\n"
-    start = _common(before, after)
-    start = _heading_before(before, mark, start)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    end = _heading_after(before, mark, len(before) - end)
-    old = blocks_of(path, before[start:end])
-    new = blocks_of(path, after[start : len(after) - (len(before) - end)])
-    there, here = ({(each, text.strip("\n")) for each, text in blocks} for blocks in (old, new))
-    return (
-        [(each, text) for each, text in old if (each, text.strip("\n")) not in here],
-        [(each, text) for each, text in new if (each, text.strip("\n")) not in there],
-    )
-
-
-def _common(one: bytes, other: bytes) -> int:
-    """How many bytes two contents have in common at their beginning."""
-    lengths = range(1, min(len(one), len(other)) + 1)
-    return bisect(lengths, False, key=lambda length: one[:length] != other[:length])
-
-
-def _heading_before(content: bytes, mark: bytes, at: int) -> int:
-    """Return the beginning of the block that contains this position."""
-    found = content.rfind(mark, 0, at)
-    while found >= 0 and not _is_heading(content, mark, found):
-        found = content.rfind(mark, 0, found)
-    return found + 1
-
-
-def _heading_after(content: bytes, mark: bytes, at: int) -> int:
-    """The beginning of the next block behind this place."""
-    found = content.find(mark, max(0, at - 1))
-    while found >= 0 and not _is_heading(content, mark, found):
-        found = content.find(mark, found + 1)
-    return len(content) if found < 0 else found + 1
-
-
-def _is_heading(content: bytes, mark: bytes, at: int) -> bool:
-    """Whether a line is one that entries begin with, a time of day, and no heading in somebody's words."""
-    return len(mark) == 1 or content[at + len(mark) : at + len(mark) + 2].isdigit()
-
 
 # The life of one memory as the trail and the state lines tell it: who wrote it, changed it, took it away.
 
@@ -207,34 +83,34 @@ class MemoryHistory:
         named = [self.id, *(f"/{day}" for day in self._days), *self._states, '"count":', f'"{Action.REVERT}"']
         return [each.encode() for each in named]
 
-    def events(self, walk: Walk, lines: Iterable[TrailLine]) -> list[Event]:
-        """Return the events, oldest first; the lines come from the walk, newest first."""
-        found = [event for line in lines for event in self._in_line(walk, line)]
+    def events(self, versions: Versions, lines: Iterable[TrailLine]) -> list[Event]:
+        """Return the events, oldest first; the lines come newest first."""
+        found = [event for line in lines for event in self._in_line(versions, line)]
         rest = [_state_event(record, None) for record in self._unplaced.values()]
         return sorted(chain(reversed(found), rest), key=lambda event: event.at)
 
-    def _in_line(self, walk: Walk, line: TrailLine) -> Iterator[Event]:
+    def _in_line(self, versions: Versions, line: TrailLine) -> Iterator[Event]:
         """The events of one change, the last first."""
         records = [record for each, record in self._states.items() if each in self._unplaced and _names(line, each)]
         for record in records:
             del self._unplaced[str(record["id"])]
-        moved = self._moved(walk, line)
-        is_taken_back = line.action is Action.REVERT and self._take_back(walk, line)
+        moved = self._moved(versions, line)
+        is_taken_back = line.action is Action.REVERT and self._take_back(versions, line)
         yield from (_state_event(record, line) for record in reversed(records))
         if moved and not any(record.get("op") in MOVES for record in records):
             yield _event(line, *moved)
         elif is_taken_back and not moved:
             yield _event(line, "undone", None)
 
-    def _take_back(self, walk: Walk, line: TrailLine) -> bool:
+    def _take_back(self, versions: Versions, line: TrailLine) -> bool:
         """Whether an undo removed or restored state lines about the memory."""
-        sides = [walk.differing(line, mark) for mark in line.files if is_state(mark.path)]
+        sides = [versions.differing(line, mark) for mark in line.files if is_state(mark.path)]
         records = [record_of(to_bytes(text)) for side in sides for blocks in side for _, text in blocks]
         mine = {str(record.get("id")): record for record in records if record.get("memory") == self.id}
         self.learned += [record for each, record in mine.items() if each not in self._states]
         return bool(mine)
 
-    def _moved(self, walk: Walk, line: TrailLine) -> tuple[str, str | None] | None:
+    def _moved(self, versions: Versions, line: TrailLine) -> tuple[str, str | None] | None:
         """Return what the change did to the memory in its files, and its text afterwards."""
         if any(map(is_packed_log, line.paths)):
             return None  # the archive is kept in less room
@@ -244,7 +120,7 @@ class MemoryHistory:
                 continue
             if mark.start is not None and self.id not in line.ids and line.count <= len(line.ids):
                 continue
-            taken, put = walk.differing(line, mark)
+            taken, put = versions.differing(line, mark)
             before += self._places(mark.path, taken)
             after += self._places(mark.path, put)
         return _compared(line, before, after)
@@ -396,8 +272,8 @@ Texts = Callable[[Sequence[str]], Mapping[str, str]]
 class View:
     """Shows changes by the text that each of them wrote or removed."""
 
-    def __init__(self, walk: Walk, read: Callable[[str], bytes | None], texts: Texts | None = None) -> None:
-        self._walk = walk
+    def __init__(self, versions: Versions, read: Callable[[str], bytes | None], texts: Texts | None = None) -> None:
+        self._versions = versions
         self._read = read
         self._texts = texts
 
@@ -409,7 +285,7 @@ class View:
         limit: int,
         commits: Callable[[Collection[int]], Mapping[int, str]],
     ) -> list[TrailEntry]:
-        """The newest of these changes that the filter accepts; the lines come from the walk, newest first."""
+        """The newest of these changes that the filter accepts; the lines come newest first."""
         needle = None if wanted.about is None else wanted.about.casefold()
         accepted = (
             line
@@ -435,10 +311,10 @@ class View:
         if form is Form.PAGE:
             yield self._title(path) if PROPOSALS in path else path
         elif form is Form.LOG and mark.start is not None:
-            if added := self._walk.added(line, mark):
+            if added := self._versions.added(line, mark):
                 yield to_text(added[added.find(b"## ") :])  # without the title of a new log
         else:
-            taken, put = self._walk.differing(line, mark)
+            taken, put = self._versions.differing(line, mark)
             texts = [text for _, text in (*put, *taken)]
             yield from (_known(path, text) for text in texts) if form is Form.LINES and not is_state(path) else texts
 
@@ -464,7 +340,7 @@ class View:
             return first_words(next(iter(known.values())))
         for mark in line.files:
             if form_of(mark.path) is Form.LOG and mark.start is None:
-                taken, put = self._walk.differing(line, mark)
+                taken, put = self._versions.differing(line, mark)
                 if words := _new_words(taken, put):
                     return words
             elif words := next((first_words(text) for text in self._in_file(line, mark)), ""):
@@ -479,7 +355,7 @@ class View:
     def deeds(self, line: TrailLine) -> list[str]:
         """Return what the change says about memories: the deed, and the memory by its text or its id."""
         ledgers = [mark for mark in line.files if is_state(mark.path) and mark.start is not None]
-        lines = [raw for mark in ledgers for raw in split_lines(self._walk.added(line, mark) or b"")]
+        lines = [raw for mark in ledgers for raw in split_lines(self._versions.added(line, mark) or b"")]
         records = [record for record in map(record_of, lines) if "op" in record]
         if whole := next((words for record in records if (words := _whole(record))), None):
             return [whole]
@@ -489,7 +365,7 @@ class View:
         if len(once) > 1 and all(record["op"] == "tombstone" for record in once):
             return [f"forgot {len(once)} memories"]
         logs = [mark for mark in line.files if form_of(mark.path) is Form.LOG]
-        blocks = [block for mark in logs for side in self._walk.differing(line, mark) for block in side]
+        blocks = [block for mark in logs for side in self._versions.differing(line, mark) for block in side]
         return [_deed(record, {each: text for each, text in blocks if each}) for record in once]
 
 
