@@ -119,12 +119,14 @@ class Versions:
             return [], []
         if version.added is not None:
             return [], blocks_of(mark.path, version.added)
-        old, new = (blocks_of(mark.path, content or b"") for content in (version.before, version.after))
-        there, here = ({(each, text.strip("\n")) for each, text in blocks} for blocks in (old, new))
-        return (
-            [(each, text) for each, text in old if (each, text.strip("\n")) not in here],
-            [(each, text) for each, text in new if (each, text.strip("\n")) not in there],
-        )
+        # The contents are cut where blocks may begin, and only pieces that one side lacks are read: most are on both.
+        begin, joint = (rb"\n(?=## \d)", b"\n\n") if form_of(mark.path) is Form.LOG else (rb"\n", b"\n")
+        sides = [re.split(begin, content or b"") for content in (version.before, version.after)]
+        old, new = ([piece.strip(b"\n") for piece in pieces] for pieces in sides)
+        there, here = set(old), set(new)
+        taken = joint.join([*(piece for piece in old if piece not in here), b""])
+        put = joint.join([*(piece for piece in new if piece not in there), b""])
+        return blocks_of(mark.path, taken), blocks_of(mark.path, put)
 
     def _version(self, line: TrailLine, mark: FileMark) -> Version:
         after = self._left_here(mark)
