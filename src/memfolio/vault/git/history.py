@@ -201,7 +201,7 @@ def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
+_TRACKED = frozenset({"agents", SHARED, AUDIT, CONFIG, GITIGNORE})
 """The entries of a home's root that are recorded change by change; the rest is the person's alone."""
 NO_TREE = pygit2.Oid(hex="4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 """The tree that has nothing in it; git keeps no such folder."""
@@ -336,7 +336,7 @@ class History:
             return [ours], tree  # the branch was set back
         # What is recorded comes from the record, in which a person's commits are edits; the rest is theirs.
         if not repo.descendant_of(base, ours):
-            return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
+            return [ours, base], _with_tracked(repo, theirs, tree)
         kept = {parts_of(path): content for path in self.built_on() if (content := self.read(path)) is not None}
         return [base], repo[_graft(repo, theirs, kept, made)].peel(pygit2.Tree) if kept else theirs
 
@@ -409,7 +409,7 @@ class History:
             return []
         before, after = self.files(ours), self.files(tip)
         paths = (path for path in {*before, *after} if before.get(path) != after.get(path))
-        return sorted(path for path in paths if os.fsencode(path.partition("/")[0]) in _TRACKED)
+        return sorted(path for path in paths if path.partition("/")[0] in _TRACKED)
 
     @_guard
     def standing(self, path: str) -> GitFileState | None:
@@ -617,15 +617,15 @@ class History:
             self._seqs.setdefault(number, commit_id)
 
 
-def _with_entries(
-    repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
-) -> pygit2.Tree:
-    """The tree with those entries as another tree has them."""
-    kept = [each for each in repository.tree_entries(tree.read_raw()) if not is_others(each[1])]
-    kept += [each for each in repository.tree_entries(other.read_raw()) if is_others(each[1])]
-    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == repository.FOLDER))
-    data = b"".join(mode + b" " + name + b"\0" + oid for mode, name, oid in kept)
-    return repo[repo.write(pygit2.enums.ObjectType.TREE, data)].peel(pygit2.Tree)
+def _with_tracked(repo: pygit2.Repository, theirs: pygit2.Tree, ours: pygit2.Tree) -> pygit2.Tree:
+    """A person's tree with everything that is recorded change by change as our own tree has it."""
+    builder = repo.TreeBuilder(theirs)
+    for name in _TRACKED:
+        if name in ours:
+            builder.insert(name, ours[name].id, ours[name].filemode)
+        elif name in theirs:
+            builder.remove(name)
+    return repo[builder.write()].peel(pygit2.Tree)
 
 
 def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:

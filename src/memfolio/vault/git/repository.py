@@ -52,6 +52,33 @@ def parts_of(path: str) -> Parts:
     return parts
 
 
+# What differs between two texts, as git finds it.
+
+_HUNK = re.compile(rb"(?m)^(@@ [^@\n]*@@).*")
+
+
+def hunks_between(before: bytes, after: bytes) -> bytes:
+    """The hunks of a difference as `diff -u` shows them; empty when the texts are equal."""
+    from pygit2 import Patch
+    from pygit2.enums import DiffOption
+
+    head, _, hunks = (Patch.create_from(before, after, flag=DiffOption.FORCE_TEXT).data or b"").partition(b"\n@@")
+    # Behind the places of a hunk git repeats a line that stands above it.
+    return _HUNK.sub(rb"\1", b"@@" + hunks) if head else b""
+
+
+def spans_between(one: bytes, other: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Where two texts differ: from which line to which in the one, and in the other, counted from 0."""
+    from pygit2 import Patch
+    from pygit2.enums import DiffOption
+
+    # Patience finds lines that both have once first, so that changes of different blocks stay apart.
+    for hunk in Patch.create_from(one, other, context_lines=0, flag=DiffOption.PATIENCE).hunks:
+        # An empty span is counted from the line before it.
+        lo, start = hunk.old_start - bool(hunk.old_lines), hunk.new_start - bool(hunk.new_lines)
+        yield lo, lo + hunk.old_lines, start, start + hunk.new_lines
+
+
 # A git directory: opened or made in one step, its files replaced under git's own locks.
 
 SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from memfolio.errors import DiskError
+from memfolio.vault.git.repository import hunks_between, spans_between
 from memfolio.vault.lines import text_of
 from memfolio.vault.reconcile import blocks_of
-
-_HUNK = re.compile(rb"(?m)^(@@ [^@\n]*@@).*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,9 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
 
 def unified(path: str, before: str, after: str) -> str:
     """The difference of two texts as `diff -u` shows it; empty when they are equal."""
-    from pygit2 import Patch
-    from pygit2.enums import DiffOption
-
     old, new = (text.encode("utf-8", "replace") for text in (before, after))
-    head, _, hunks = (Patch.create_from(old, new, flag=DiffOption.FORCE_TEXT).data or b"").partition(b"\n@@")
-    # Behind the places of a hunk git repeats a line that stands above it.
-    shown = _HUNK.sub(rb"\1", b"@@" + hunks).decode()
-    return f"--- a/{path}\n+++ b/{path}\n{shown}" if head else ""
+    hunks = hunks_between(old, new).decode()
+    return f"--- a/{path}\n+++ b/{path}\n{hunks}" if hunks else ""
 
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -181,16 +174,9 @@ def _hunks(base: list[str], side: list[str], *, apart: bool) -> list[Hunk]:
 
 
 def _differences(base: list[str], side: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Where `base[lo:hi]` is `side[start:end]` instead, as git finds it between texts with one line for each block."""
-    from pygit2 import Patch
-    from pygit2.enums import DiffOption
-
+    """Where `base[lo:hi]` is `side[start:end]` instead; git is asked, by two texts with one line for each block."""
     numbers: dict[str, int] = {}
     one, other = (
         "".join(f"{numbers.setdefault(block, len(numbers))}\n" for block in blocks).encode() for blocks in (base, side)
     )
-    # Patience finds what occurs once on both sides first, so that changes of different blocks stay apart.
-    for hunk in Patch.create_from(one, other, context_lines=0, flag=DiffOption.PATIENCE).hunks:
-        # An empty span is counted from the line before it.
-        lo, start = hunk.old_start - bool(hunk.old_lines), hunk.new_start - bool(hunk.new_lines)
-        yield lo, lo + hunk.old_lines, start, start + hunk.new_lines
+    return spans_between(one, other)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import asdict, astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,17 +55,8 @@ class PurgeJob:
 
 
 def save(home: Home, job: PurgeJob) -> None:
-    target = job.target
-    document = {
-        "ids": target.ids,
-        "texts": sorted(target.texts),
-        "sentences": sorted(target.sentences),
-        "spared": sorted(target.spared),
-        "by": astuple(job.by),
-        "rewrites": job.rewrites,
-        "agents": None if target.agents is None else sorted(target.agents),
-    }
-    home.disk.put(home.internal / NAME, json.dumps(document).encode())
+    document = {**asdict(job.target), "by": astuple(job.by), "rewrites": job.rewrites}
+    home.disk.put(home.internal / NAME, json.dumps(document, default=sorted).encode())
 
 
 def load(home: Home) -> PurgeJob | None:
@@ -75,15 +66,9 @@ def load(home: Home) -> PurgeJob | None:
         return None
     try:
         data = json.loads(raw)
-        agents = data.get("agents")
-        target = Target(
-            ids=data["ids"],
-            texts=frozenset(data["texts"]),
-            sentences=frozenset(data.get("sentences", ())),
-            spared=frozenset(data["spared"]),
-            agents=None if agents is None else frozenset(agents),
-        )
-        return PurgeJob(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
+        by, rewrites = attribution(*data.pop("by")), data.pop("rewrites")
+        sets = {name: frozenset(value) for name, value in data.items() if isinstance(value, list)}
+        return PurgeJob(target=Target(**data | sets), by=by, rewrites=rewrites)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DiskError(
             f"{home.internal.name}/{NAME} cannot be read, and what it was to destroy may be left",
