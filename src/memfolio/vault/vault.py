@@ -145,7 +145,7 @@ class Vault:
             timeout=config.lock_timeout,
             when_forked=self.journal.reset_after_fork,
         )
-        self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
+        self._locks += [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.journal, self._reconciler, lock)
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
         if config.git.enabled:
@@ -164,6 +164,7 @@ class Vault:
         """The epoch and the change at which each agent was last found to have no alert to see."""
         self._past: Past | None = None
         self._has_left = False
+        self._locks: list[FileLock] = []
 
     def under(
         self,
