@@ -130,7 +130,7 @@ class ImportedMarks:
 
     def _read(self) -> list[Mapping[str, Any]]:
         parts = takewhile(lambda data: data is not None, (self._vault.content(self._ledger.part(n)) for n in count(1)))
-        records: list[Any] = [line.record for data in parts for line in read_lines(data or b"").records]
+        records: list[Any] = [record for data in parts for record in read_lines(data or b"").records]
         return [each for each in records if each.get("job") == self._source]
 
 

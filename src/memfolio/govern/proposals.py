@@ -761,7 +761,7 @@ def state_lines(vault: Vault, agent: str, op: Op) -> Iterator[Mapping[str, Any]]
         content = vault.content(path) or b""
         if word in content:  # nearly all files have only lines about something else: they need not be read
             matching = b"".join(raw for raw in split_lines(content) if word in raw)
-            yield from (line.record for line in read_lines(matching).records if line.record.get("op") == op)
+            yield from (line for line in read_lines(matching).records if line.get("op") == op)
 
 
 def _verdict_of(line: Mapping[str, Any]) -> str:

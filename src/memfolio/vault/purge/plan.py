@@ -204,9 +204,9 @@ class Finder:
 
     def _note_lines(self, path: str, data: bytes) -> None:
         """Collect the texts of lines about a fact or a case with one of the ids."""
-        for line in read_lines(data).records:
-            for each in self.ids & {line.record.get(name) for name in ("id", "fact", "case")}:
-                texts = list(_words_of(line.record))
+        for record in read_lines(data).records:
+            for each in self.ids & {record.get(name) for name in ("id", "fact", "case")}:
+                texts = list(_words_of(record))
                 self.found.setdefault(each, (path, " ".join(texts)))
                 self.texts.update(texts[-1:])
                 self.sentences.update(*map(sentences_of, texts[-1:]))

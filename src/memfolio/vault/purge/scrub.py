@@ -71,7 +71,7 @@ WORDS = frozenset({"op", "store", "type", "job", "actor", "trigger"})
 def frame_of(path: str, data: bytes) -> str:
     """Titles, headings and meta lines of a log's entries; names and words of state lines; nothing of other files."""
     if is_state(path):
-        return "\n".join(word for line in read_lines(data).records for word in _words(line.record))
+        return "\n".join(word for record in read_lines(data).records for word in _words(record))
     if form_of(path) is not Form.LOG:
         return ""
     blocks = split_log(to_text(data), agent_of(path) or "")
@@ -115,9 +115,9 @@ def freed_by(files: Mapping[str, bytes], ids: Container[str]) -> dict[str, str]:
     for path in sorted(filter(is_state, files), key=place_of):
         if b'"into"' not in files[path] and not went:
             continue
-        for line in read_lines(files[path]).records:
-            if line.record.get("op") == Op.STORE.value:
-                went[str(line.record.get("memory"))] = line.record.get("into"), agent_of(path) or ""
+        for record in read_lines(files[path]).records:
+            if record.get("op") == Op.STORE.value:
+                went[str(record.get("memory"))] = record.get("into"), agent_of(path) or ""
     return {each: agent for each, (into, agent) in went.items() if into in ids and each not in ids}
 
 
