@@ -249,9 +249,8 @@ class History:
         self._ref = f"refs/heads/{branch}"
         self._own_ref = f"{repository.OWN_REFS}{branch}"
         self._local = threading.local()
-        self._seq_lock = threading.Lock()
-        self._seqs: dict[int, str] = {}
-        self._seq_ends: tuple[str, ...] = ()
+        self._seqs: tuple[tuple[str, ...], dict[int, str]] | None = None
+        """The commit of each change, as of the commits that led to all others then."""
         self._origins: list[tuple[str, str]] = []
         self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
 
@@ -468,18 +467,17 @@ class History:
         return found
 
     @_guard
-    def seqs(self) -> dict[int, str]:
+    def seqs(self) -> Mapping[int, str]:
         """Return the commit of each change; if several claim one, the oldest counts."""
-        with self._seq_lock:
-            ends = self._ends()
-            if ends != self._seq_ends:
-                self._read_seqs(ends)
-                self._seq_ends = ends
-            return dict(self._seqs)
+        ends = self._ends()
+        if self._seqs is None or self._seqs[0] != ends:
+            # The newest come first, so that what the oldest say stays.
+            self._seqs = ends, {seq: anchor.commit for anchor in self.anchors(merged=True) for seq in anchor.seqs}
+        return self._seqs[1]
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         """Return the commit of each of these changes; the branch is read only as far back as needed."""
-        if seqs and not self._seq_ends:
+        if seqs:
             oldest, newest, found = min(seqs), 0, dict[int, str]()
             for anchor in self.anchors():
                 last = max(anchor.seqs, default=oldest)
@@ -597,24 +595,6 @@ class History:
         repository.stage(self.disk, target, scratch, f"{new}\n".encode())
         with repository.locked(self.disk, target, scratch):
             pass
-
-    def _read_seqs(self, ends: tuple[str, ...]) -> None:
-        """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
-        found: list[tuple[int, str]] = []
-        walker = self._repo().walk(ends[0] if ends else None, pygit2.enums.SortMode.NONE)
-        for end in ends[1:]:
-            walker.push(end)
-        is_straight = len(ends) == len(self._seq_ends) == 1
-        for commit in walker if ends else ():
-            if is_straight and str(commit.id) == self._seq_ends[0]:
-                break
-            is_straight = is_straight and len(commit.parent_ids) < 2
-            if anchor := anchor_of(commit):
-                found += [(number, anchor.commit) for number in anchor.seqs]
-        else:
-            self._seqs = {}
-        for number, commit_id in reversed(found):
-            self._seqs.setdefault(number, commit_id)
 
 
 def _with_tracked(repo: pygit2.Repository, theirs: pygit2.Tree, ours: pygit2.Tree) -> pygit2.Tree:
