@@ -16,9 +16,8 @@ from memfolio.errors import HistoryError, MemfolioError, NotFoundError, RefusedE
 from memfolio.types import Action, Attribution
 from memfolio.vault.git.rewrite import rewrite
 from memfolio.vault.paths import archive_log
-from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, PurgeJob, purge, save
-from memfolio.vault.purge.scrub import Target
+from memfolio.vault.purge.scrub import Needles, Target
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
 from tests.vault.proof import BOT, configured, git, item

@@ -13,8 +13,8 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.types import Attribution
-from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, purge
+from memfolio.vault.purge.scrub import Needles
 from memfolio.vault.vault import PURGE, Vault
 from tests.vault.proof import BOT, git, item
 from tests.vault.test_purge import LOG, PERSON, SECRET, add, everything, opened, purged, put, sound

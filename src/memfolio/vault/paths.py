@@ -10,11 +10,13 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -139,6 +141,12 @@ def page_from_archive(path: str) -> str | None:
         return None
     folder = "sessions" if match["folder"] == "sessions" else "memory/checkpoints"
     return f"{match['root']}/{folder}/{match['name']}"
+
+
+def names_from(path: str) -> Iterator[str]:
+    """The name of a page, and those to take in its place."""
+    stem = path.removesuffix(".md")
+    return (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
 
 
 def state_ledger(agent: str) -> Ledger:

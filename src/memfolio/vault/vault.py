@@ -50,7 +50,6 @@ from memfolio.vault.change import (
     Shows,
 )
 from memfolio.vault.committer import Committer
-from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft
 from memfolio.vault.journal import FileState, Head, Journal, Trail, TrailLine, to_text
@@ -71,7 +70,7 @@ from memfolio.vault.paths import (
     is_state,
     sensitivity,
 )
-from memfolio.vault.reconcile import Reconciler
+from memfolio.vault.reconcile import Reconciler, merge_copies
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.usage import Usage
 from memfolio.vault.writer import FOLDER as INTENTS
@@ -135,6 +134,8 @@ class Vault:
     When opened, it is the owner's. Agents share it through views that `under` makes, each with its own access.
     """
 
+    _locks: Sequence[FileLock] = ()
+
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         home = Home(config.home, config, clock or SystemClock(), disk or Disk())
         window = None if config.git.enabled else config.stale_editor_window
@@ -145,7 +146,7 @@ class Vault:
             timeout=config.lock_timeout,
             when_forked=self.journal.reset_after_fork,
         )
-        self._locks += [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
+        self._locks = [lock, FileLock(self.home.internal / "commit.lock", self.home.disk, timeout=config.lock_timeout)]
         self.writer = Writer(self.journal, self._reconciler, lock)
         self.committer = Committer(self.journal, self.writer, self._locks[1], delay=config.commit_delay)
         if config.git.enabled:
@@ -164,7 +165,6 @@ class Vault:
         """The epoch and the change at which each agent was last found to have no alert to see."""
         self._past: Past | None = None
         self._has_left = False
-        self._locks: list[FileLock] = []
 
     def under(
         self,

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from memfolio.stores.flush import Flushed
     from memfolio.tend.consolidate import Consolidated
     from memfolio.tend.tend import JobResult, Tending
-    from memfolio.vault.purge.plan import PurgePlan
-    from memfolio.vault.purge.purge import Purged
+    from memfolio.vault.purge.purge import Purged, PurgePlan
 
 SHOWN = 5
 """How many changes of a job are named."""
@@ -280,7 +279,7 @@ def _ask_for_word(options: Options, seen: Purged) -> None:
 
 def _preview(plan: PurgePlan) -> Iterator[Line]:
     """Yield what would be purged, where it is, and what is out of reach."""
-    from memfolio.vault.purge.plan import OUT_OF_REACH
+    from memfolio.vault.purge.purge import OUT_OF_REACH
 
     rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
     yield lambda screen: screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)

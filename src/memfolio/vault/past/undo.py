@@ -1,4 +1,4 @@
-"""Undo: taking changes back as a change of its own, on top of whatever happened since."""
+"""Going back: undo takes changes back on top of whatever happened since, rollback brings a moment back."""
 
 from __future__ import annotations
 
@@ -15,12 +15,32 @@ from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedErro
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage
 from memfolio.vault.journal import FileMark, Record, Trail, TrailLine, to_bytes, to_text
-from memfolio.vault.lines import attribution_of, is_packed, record_of
+from memfolio.vault.lines import attribution_of, is_packed, record_of, split_lines
 from memfolio.vault.log import read_entry_at
-from memfolio.vault.move import Excerpt, excerpts, is_bare, lead, memories_in
+from memfolio.vault.move import (
+    PURGE,
+    Excerpt,
+    Files,
+    archived_memories,
+    excerpts,
+    forgotten_by,
+    is_bare,
+    lasting_lines,
+    lead,
+    memories_in,
+    without,
+)
 from memfolio.vault.past.merge import difference, ledger_blocks, merge_blocks, merge_text
-from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by, lasting_lines, without
-from memfolio.vault.paths import Form, form_of, is_daily_log, is_state, ledger_of
+from memfolio.vault.paths import (
+    AUDIT,
+    Form,
+    archive_page,
+    form_of,
+    is_daily_log,
+    is_state,
+    ledger_of,
+    names_from,
+)
 from memfolio.vault.reconcile import blocks_of
 
 
@@ -221,7 +241,6 @@ FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
 _MARKS = re.compile(r" \^(M-[0-9]{1,15}-[0-9a-f]{8})")
 _TIMED_ID = re.compile(r"[^-]+-([0-9]{1,15})-[^-]+")
 
-Files = Mapping[str, bytes | None]
 Label = str | None
 
 
@@ -500,3 +519,67 @@ def as_change(reversal: Reversal, hash: Callable[[bytes], str], by: Attribution)
         for path, content in current.items()
     )
     return Change(operations=pages, by=by, action=Action.REVERT, about=tuple(reversal.seqs))
+
+
+# Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
+# was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
+
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?!\d)")
+
+
+def is_rolled_back(path: str) -> bool:
+    return not path.startswith(f"{AUDIT}/") and "/memory/archive/" not in path
+
+
+def restore(
+    then: Files, now: Files, state: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
+    """What each file must become so that `then` is back, except for what was forgotten anywhere since.
+
+    `state` is every state file as it is. Memories that leave their logs, and pages about conversations and checkpoints
+    that were not there then, go to the archive, for which `read` says what is there; a page whose name tells no month
+    goes to `month`.
+    """
+    wanted = {path: then.get(path) for path in {*then, *now} if is_rolled_back(path)}
+    _keep_lasting(wanted, lasting_lines(now), then)
+    forgotten = forgotten_by(lasting_lines(state))
+    for path, content in wanted.items():
+        if content is not None and form_of(path) is Form.LOG:
+            wanted[path] = without(path, content, forgotten)
+    purged = forgotten_by(lasting_lines(state), {PURGE})
+    return wanted | archived_memories(wanted, now, purged, read) | _archived_pages(wanted, now, read, month)
+
+
+def _archived_pages(
+    wanted: Files, now: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
+    """The pages that are kept as a whole and vanish, where the archive has a free name for them or has them already."""
+    archived: dict[str, bytes | None] = {}
+    for path in sorted(path for path, content in wanted.items() if content is None and now.get(path)):
+        named = _MONTH.match(path.rpartition("/")[2])
+        if target := archive_page(path, named[0] if named else month):
+            fitting = (None, now[path])
+            names = (name for name in names_from(target) if name not in archived and read(name) in fitting)
+            archived[next(names)] = now[path]
+    return archived
+
+
+def _keep_lasting(wanted: dict[str, bytes | None], lasting: Mapping[str, list[bytes]], then: Files) -> None:
+    """Append the lasting lines that the restored files do not have, each to the newest restored part of its ledger."""
+    present = {
+        raw for path, content in then.items() if form_of(path) is Form.LINES for raw in split_lines(content or b"")
+    }
+    for path, lines in lasting.items():
+        missing = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines if line not in present)
+        if missing:
+            target = _newest_part(path, then)
+            before = wanted.get(target) or b""
+            wanted[target] = before + (b"" if before.endswith(b"\n") or not before else b"\n") + missing
+
+
+def _newest_part(path: str, then: Files) -> str:
+    named = ledger_of(path)
+    if named is None:
+        return path
+    numbers = [part[1] for part in map(ledger_of, then) if part and part[0] == named[0]]
+    return named[0].part(max(numbers, default=1))
