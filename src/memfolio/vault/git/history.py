@@ -251,7 +251,6 @@ class History:
         self._local = threading.local()
         self._seqs: tuple[tuple[str, ...], dict[int, str]] | None = None
         """The commit of each change, as of the commits that led to all others then."""
-        self._origins: list[tuple[str, str]] = []
         self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
 
     @_guard
@@ -347,20 +346,17 @@ class History:
             return
         repo, disk = self._repo(), self.disk
         index, scratch = repository.index_files(repo)
-        marker = Path(repo.path, repository.MARKER)
-        known, before = repository.marks(disk, marker), repository.checksum(disk, index)
-        if (tip, before) in known:
+        before = repository.checksum(disk, index)
+        if (tip, before) == repository.read_mark(disk, Path(repo.path)):
             return
         if not repository.build_index(disk, index, scratch, repository.commit_at(repo, tip).tree):
             return
-        mark = (tip, repository.checksum(disk, scratch) or "")
-        # Both states are named before one replaces the other: dying in between never looks like staged work.
-        repository.put_marks(disk, marker, [*known, mark])
+        state = repository.checksum(disk, scratch)
         with repository.locked(disk, index, scratch):
             if repository.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
-        repository.put_marks(disk, marker, [mark])
-        self._origins = []
+        # Who dies before this leaves an index of the newest commit, which whoever looks next can tell.
+        repository.put_mark(disk, Path(repo.path), tip, state)
 
     @_guard
     def tip(self) -> str | None:
@@ -422,13 +418,13 @@ class History:
         index = repo.index
         index.read(False)
         conflict = _conflict(index, path)
-        marked = [each for each, _ in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each in repo]
+        mark = repository.read_mark(self.disk, Path(repo.path))
         return GitFileState(
             head=_blob_at(repo, checked_out, parts),
             staged=str(index[path].id) if conflict is None and path in index else None,
             ours=_blob_at(repo, ours, parts),
             sides=tuple(repo[each.id].peel(pygit2.Blob).data for each in conflict[1:] if each) if conflict else (),
-            indexed=_blob_at(repo, marked[-1], parts) if marked else None,
+            indexed=_blob_at(repo, mark[0], parts) if mark and mark[0] in repo else None,
             is_built_on=bool(is_on_branch and tip and tip != ours and repo.descendant_of(tip, ours)),
         )
 
@@ -565,14 +561,14 @@ class History:
         state = repository.checksum(self.disk, index)
         if state is None:
             return False
-        marks = [each for each in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each[0] in repo]
-        known = [*marks, *self._origins]
-        if any(mark[1] == state for mark in known) or (not known and repository.is_empty_index(self.disk, index)):
+        mark = repository.read_mark(self.disk, Path(repo.path))
+        if (mark and mark[1] == state) or (not mark and repository.is_empty_index(self.disk, index)):
             return False
-        commits = dict.fromkeys([self.tip(), self.ours(), *(mark[0] for mark in known)])
+        # Some program wrote it anew, or one of ours died before it said of which commit it is: its files tell.
+        commits = dict.fromkeys([self.tip(), self.ours(), mark[0] if mark and mark[0] in repo else None])
         origin = repository.index_origin(repo, filter(None, commits))
         if origin is not None:
-            self._origins = [(origin, state)]
+            repository.put_mark(self.disk, Path(repo.path), origin, state)
         return origin is None
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:

@@ -310,20 +310,21 @@ def checksum(disk: Disk, index: Path) -> str | None:
     return last.hex() if any(last) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
 
 
-def marks(disk: Disk, marker: Path) -> list[tuple[str, str]]:
-    """The commits the index was brought up to, each with the checksum it then had."""
-    lines = (disk.read(marker) or b"").decode("ascii", "replace").splitlines()
-    return [(commit, state) for commit, _, state in (line.partition(" ") for line in lines) if len(commit) == 2 * _HASH]
+def read_mark(disk: Disk, gitdir: Path) -> tuple[str, str] | None:
+    """The commit that the index was last known to be of, and the checksum that it then had."""
+    lines = (disk.read(gitdir / MARKER) or b"").decode("ascii", "replace").splitlines()
+    commit, _, state = lines[-1].partition(" ") if lines else ("", "", "")
+    return (commit, state) if len(commit) == 2 * _HASH else None
 
 
-def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
-    disk.put(marker, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
+def put_mark(disk: Disk, gitdir: Path, commit: str, state: str | None) -> None:
+    disk.put(gitdir / MARKER, f"{commit} {state}\n".encode("ascii"))
 
 
 def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
     """Whether the index is up to date with the branch according to git's files; False if only libgit2 can tell."""
     tip = _target(disk, gitdir, f"refs/heads/{branch}")
-    return (tip, checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
+    return (tip, checksum(disk, gitdir / "index")) == read_mark(disk, gitdir)
 
 
 def is_led_by_us(disk: Disk, gitdir: Path, branch: str) -> bool:
