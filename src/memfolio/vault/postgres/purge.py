@@ -20,6 +20,7 @@ from memfolio.vault.purge.purge import (
     FOREIGN,
     SEARCHING,
     OnProgress,
+    Planner,
     Purged,
     PurgeJob,
     PurgeProof,
@@ -27,7 +28,6 @@ from memfolio.vault.purge.purge import (
     allowed,
     clean_cache,
     clean_files,
-    planner_for,
     quietly,
     reach_of,
     unpacked,
@@ -61,7 +61,7 @@ def purge(
     check_attribution(by)
     reach = reach_of(None if agents is None else frozenset(agents))
     with vault.exclusive():
-        planner = planner_for(vault, reach, partial(contents, vault.rows))
+        planner = Planner(vault, reach, partial(contents, vault.rows))
         plan = planner.plan(list(ids), git=LEVEL, counts=dry_run)
         if dry_run:
             return Purged(plan=plan)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 # The plan of a purge: the memories, what was derived from them, who else has their text, and where it is.
 
 KNOWLEDGE = "/knowledge/"
+Past = Callable[[], Iterable[tuple[str, bytes]]]
 OUT_OF_REACH = (
     "clones, remotes, backups and copies elsewhere",
     "what a model, an embedding service or another program was given",
@@ -81,21 +82,22 @@ class PurgePlan:
     """Why git's history stays as it is; empty when it is rewritten."""
 
 
-@dataclass(slots=True)
 class Planner:
-    """Works out a plan from the files as they are and every content that they had, of agents that may be read."""
+    """Works out a plan from the files as they are and every content that they had, of agents that may be read.
 
-    files: Mapping[str, bytes]
-    past: Callable[[], Iterable[tuple[str, bytes]]]
-    """Every version of every file in git; it may be a lot, so it is iterated and not kept."""
-    own: bytes = b""
-    """The contents of internal files that are not searched for memories."""
-    loose: Mapping[str, bytes] = field(default_factory=dict)
-    """Files of the home that nobody keeps a history of."""
-    agents: frozenset[str] | None = None
-    _marked: dict[str, MarkedMemory] = field(default_factory=dict)
-    _texts: set[str] = field(default_factory=set)
-    _sentences: set[str] = field(default_factory=set)
+    `past` iterates over every version of every file, which may be a lot and is not kept; `loose` are files of the home
+    that nobody keeps a history of.
+    """
+
+    def __init__(self, vault: Vault, reach: Scrub, past: Past, loose: Mapping[str, bytes] = EMPTY) -> None:
+        self.files = {path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)}
+        self.past: Past = lambda: (each for each in past() if not reach.is_foreign(each[0]))
+        # Words of internal files that are no memories, and that the proof must not take for one.
+        self.own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
+        self.loose, self.agents = loose, reach.agents
+        self._marked: dict[str, MarkedMemory] = {}
+        self._texts: set[str] = set()
+        self._sentences: set[str] = set()
 
     def plan(self, ids: Iterable[str], *, git: str = "", counts: bool = True) -> PurgePlan:
         """The plan for these memories; raises NotFoundError for one that is nowhere, RefusedError for quotes.
@@ -481,7 +483,7 @@ def purge(
             past = tuple if why_not else partial(versions, vault.history)
             reach = reach_of(whose)
             loose = {path: data for path, data in _loose(vault, reach) if not _is_fragment(path)}
-            planner = planner_for(vault, reach, past, loose)
+            planner = Planner(vault, reach, past, loose)
             plan = planner.plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
@@ -498,23 +500,6 @@ def purge(
 def reach_of(agents: frozenset[str] | None) -> Scrub:
     """What tells which files these agents may not read."""
     return Scrub(frozenset(), Needles(frozenset()), agents=agents)
-
-
-def planner_for(
-    vault: Vault,
-    reach: Scrub,
-    past: Callable[[], Iterable[tuple[str, bytes]]],
-    loose: Mapping[str, bytes] = EMPTY,
-) -> Planner:
-    """The planner for what is in reach; `past` is every version of every file."""
-    own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
-    return Planner(
-        files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
-        past=lambda: (each for each in past() if not reach.is_foreign(each[0])),
-        own=own,
-        loose=loose,
-        agents=reach.agents,
-    )
 
 
 def resume(vault: Vault) -> None:
