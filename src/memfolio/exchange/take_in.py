@@ -28,10 +28,11 @@ from memfolio.exchange.reading import (
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
 from memfolio.state import Op
+from memfolio.text import encoded
 from memfolio.types import EMPTY, Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
 from memfolio.vault.fields import Draft, check_content
-from memfolio.vault.lines import encoded, read_lines
+from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of, state_ledger
 from memfolio.vault.vault import Vault
 

@@ -31,7 +31,7 @@ from memfolio.policy import Deed, Role
 from memfolio.recall.searcher import Searcher
 from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
 from memfolio.state import Op, moment
-from memfolio.text import clip, printable
+from memfolio.text import clip, encoded, printable
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store, check_token, frozen
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
@@ -44,7 +44,7 @@ from memfolio.vault.fields import (
     read_moment,
     read_tags,
 )
-from memfolio.vault.lines import encoded, new_id, plain, read_lines, split_lines
+from memfolio.vault.lines import new_id, plain, read_lines, split_lines
 from memfolio.vault.paths import SHARED, agent_of, agent_root, check_agent, ledger_of, state_ledger
 from memfolio.vault.vault import Vault
 

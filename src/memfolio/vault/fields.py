@@ -14,9 +14,9 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from memfolio.clock import from_ms
+from memfolio.clock import from_ms, is_ambiguous
 from memfolio.errors import ContentError, InputError, NaiveTimeError
-from memfolio.text import shown
+from memfolio.text import encoded, shown
 from memfolio.types import (
     DEFAULT_KINDS,
     EMPTY,
@@ -32,7 +32,7 @@ from memfolio.types import (
     check_actor,
     frozen,
 )
-from memfolio.vault.lines import attribution, encoded, plain, plain_object, read_object
+from memfolio.vault.lines import attribution, plain, plain_object, read_object
 
 # The text of a memory: its normal form, its limits, and how it is kept from reading as an entry heading.
 
@@ -137,11 +137,6 @@ def iso_of(moment: datetime) -> str:
     if moment.microsecond and not moment.microsecond % 1000:
         return moment.isoformat(timespec="milliseconds")
     return moment.isoformat()
-
-
-def is_ambiguous(moment: datetime) -> bool:
-    """Whether the clock shows this local time twice because it is set back."""
-    return moment.replace(fold=1 - moment.fold).utcoffset() != moment.utcoffset()
 
 
 def is_token(value: str) -> bool:

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from memfolio.clock import iso, to_ms
-from memfolio.errors import ContentError, DiskError, InputError
+from memfolio.errors import DiskError, InputError
+from memfolio.text import encoded
 from memfolio.types import Approval, Attribution, frozen
 
 # Values that JSON can carry: what is written is what is read back.
@@ -20,17 +21,6 @@ from memfolio.types import Approval, Attribution, frozen
 MAX_DEPTH = 64
 MAX_INT_BITS = 10_000
 """Python refuses to print or read integers of more than 4,300 digits; this stays below."""
-
-
-def encoded(text: str) -> bytes:
-    """`text` in UTF-8; raises ContentError for lone surrogates, which no file can hold."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise ContentError(
-            f"character {error.start} is half of a surrogate pair and cannot be stored as UTF-8",
-            hint="decode the text properly, or replace such characters before remembering it",
-        ) from error
 
 
 def _finite(text: str) -> float:

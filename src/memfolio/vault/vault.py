@@ -31,6 +31,7 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.redact.redactor import Redactor
+from memfolio.text import encoded
 from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import count_visible_to, open_alerts, visible_to
@@ -53,7 +54,6 @@ from memfolio.vault.committer import Committer
 from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
 from memfolio.vault.fields import Draft, as_draft
 from memfolio.vault.journal import FileState, Head, Journal, Trail, TrailLine, to_text
-from memfolio.vault.lines import encoded
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import (
     CONFIG,
