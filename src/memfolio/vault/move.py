@@ -379,13 +379,17 @@ def _steps(
     vault: Vault, agent: str, composed: Composed, records: Records
 ) -> tuple[list[Operation], tuple[str, ...], str]:
     """The operations of a move, the files that they change, and the difference that this makes."""
-    before, after = composed
-    changed = tuple(path for path, content in after.items() if content != before.get(path))
-    hashes = {path: vault.home.hash(content) for path, content in before.items() if content is not None}
-    operations: list[Operation] = [PutPage(path, after[path], hashes.get(path)) for path in changed]
-    if records:
-        operations.append(AddLines(state_ledger(agent), tuple(records)))
-    return operations, changed, "".join(difference(path, before.get(path), after[path]) for path in changed)
+    pages, diff = replacing(vault, *composed)
+    lines = [AddLines(state_ledger(agent), tuple(records))] if records else []
+    return [*pages, *lines], tuple(page.path for page in pages), diff
+
+
+def replacing(vault: Vault, before: Files, after: Files) -> tuple[list[PutPage], str]:
+    """Files that become others, each composed against what was read of it, and the difference that this makes."""
+    changed = {path: before.get(path) for path, content in after.items() if content != before.get(path)}
+    hashes = {path: None if content is None else vault.home.hash(content) for path, content in changed.items()}
+    pages = [PutPage(path, after[path], hashes[path]) for path in changed]
+    return pages, "".join(difference(path, content, after[path]) for path, content in changed.items())
 
 
 def _agent_of(places: Places) -> str:

@@ -18,19 +18,18 @@ from memfolio.errors import HistoryError, HomeError, InputError, NotFoundError, 
 from memfolio.text import counted
 from memfolio.types import Action, Attribution, check_attribution, frozen
 from memfolio.vault.alerts import visible_to
-from memfolio.vault.change import Change, PutPage, UndoResult
+from memfolio.vault.change import Change, UndoResult
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.journal import FileMark, TrailLine, to_bytes, to_text
 from memfolio.vault.lines import record_of, split_lines
 from memfolio.vault.log import read_entry_at
-from memfolio.vault.move import by_hand
+from memfolio.vault.move import by_hand, replacing
 from memfolio.vault.past.merge import difference
 from memfolio.vault.past.undo import (
     Blocks,
     Reversal,
     UndoTarget,
     Versions,
-    as_change,
     choose,
     is_rolled_back,
     restore,
@@ -656,8 +655,8 @@ class Past:
         tip = self._tip()
         with self._vault.writer.ready():
             wanted, current = self._then_and_now(path, to, tip)
-        paths = filter(is_rolled_back, _different(wanted, current))
-        return "".join(difference(each, wanted[each], current[each]) for each in paths)
+        there = {each: current[each] for each in sorted(current) if is_rolled_back(each)}
+        return replacing(self._vault, wanted, there)[1]
 
     def undo(
         self,
@@ -679,16 +678,22 @@ class Past:
     def _undo(self, wanted: UndoTarget, by: Attribution, *, dry_run: bool) -> UndoResult:
         """Compose an undo, then make it; PageChangedError when a person saved one of the files in between."""
         reversal = self._compose(wanted)
-        paths = tuple(reversal.changed())
-        if not paths:
+        done = self._revert(reversal.current, reversal.wanted, by, tuple(reversal.seqs), dry_run=dry_run)
+        if not done.paths:
             raise NotFoundError(
                 f"{wanted.words()} left nothing that could be taken back",
                 hint="nothing of it was recorded, or it is gone from the files; `memfolio log` shows what happened",
             )
-        receipt = None
-        if not dry_run:
-            receipt = self._vault.apply(as_change(reversal, self._vault.home.hash, by))
-        return UndoResult(diff=reversal.diff(), paths=paths, seqs=tuple(reversal.seqs), receipt=receipt)
+        return done
+
+    def _revert(
+        self, current: Files, wanted: Files, by: Attribution, seqs: tuple[int, ...] = (), *, dry_run: bool
+    ) -> UndoResult:
+        """Let files become what they were, as one change; none where nothing differs."""
+        pages, diff = replacing(self._vault, current, wanted)
+        change = Change(operations=tuple(pages), by=by, action=Action.REVERT, about=seqs)
+        receipt = self._vault.apply(change) if pages and not dry_run else None
+        return UndoResult(diff=diff, paths=tuple(page.path for page in pages), seqs=seqs, receipt=receipt)
 
     def _compose(self, wanted: UndoTarget) -> Reversal:
         reversal = Reversal(self._now)
@@ -718,13 +723,7 @@ class Past:
         tip = self._tip()
         with self._vault.writer.ready():
             wanted, current = self._then_and_now(path, to, tip)
-            paths = _different(wanted, current)
-            diff = "".join(difference(each, current[each], wanted[each]) for each in paths)
-            receipt = None
-            if paths and not dry_run:
-                pages = tuple(PutPage(each, wanted[each], self._vault.journal.hash_of(each)) for each in paths)
-                receipt = self._vault.apply(Change(operations=pages, by=by, action=Action.REVERT))
-        return UndoResult(diff=diff, paths=tuple(paths), receipt=receipt)
+            return self._revert(current, {each: wanted[each] for each in sorted(wanted)}, by, dry_run=dry_run)
 
     def _then_and_now(self, path: str | None, to: datetime | str, tip: str) -> tuple[Files, Files]:
         """Files as they should become and as they are, for everything that differs between the two moments."""
@@ -797,7 +796,3 @@ def _numbers(seqs: object) -> frozenset[int]:
     if odd := [each for each in found if isinstance(each, bool) or not isinstance(each, int)]:
         raise InputError(f"a change is a {type(odd[0]).__name__}", hint="pass its number, as in the log")
     return frozenset(found)
-
-
-def _different(wanted: Files, current: Files) -> list[str]:
-    return sorted(path for path in wanted if wanted[path] != current[path])

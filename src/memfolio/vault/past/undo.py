@@ -12,8 +12,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
-from memfolio.types import Action, Attribution, frozen
-from memfolio.vault.change import Change, PutPage
+from memfolio.types import Action, frozen
 from memfolio.vault.journal import FileMark, Record, Trail, TrailLine, to_bytes, to_text
 from memfolio.vault.lines import attribution_of, is_packed, record_of, split_lines
 from memfolio.vault.log import read_entry_at
@@ -354,12 +353,6 @@ class Reversal:
     """Files that were there before under another name, and go back to it with all that is in them."""
     _merges: list[list[Version]] = field(default_factory=list)
 
-    def changed(self) -> list[str]:
-        return [path for path, content in self.wanted.items() if content != self.current[path]]
-
-    def diff(self) -> str:
-        return "".join(difference(path, self.current[path], self.wanted[path]) for path in self.changed())
-
     def take_back(self, line: TrailLine, versions: Iterable[Version]) -> None:
         """Note a whole change."""
         if rest := [version for version in versions if not self._cut(version)]:
@@ -509,16 +502,6 @@ def _order(path: str, block: str) -> tuple[int, str]:
     marked = next((each for each, _ in blocks_of(path, to_bytes(block)) if each), "")
     timed = _TIMED_ID.fullmatch(marked)
     return (int(timed[1]), marked) if timed else (0, "")
-
-
-def as_change(reversal: Reversal, hash: Callable[[bytes], str], by: Attribution) -> Change:
-    """The reversal as one change, composed against the files as they were read."""
-    current = {path: reversal.current[path] for path in reversal.changed()}
-    pages = tuple(
-        PutPage(path, reversal.wanted[path], None if content is None else hash(content))
-        for path, content in current.items()
-    )
-    return Change(operations=pages, by=by, action=Action.REVERT, about=tuple(reversal.seqs))
 
 
 # Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
