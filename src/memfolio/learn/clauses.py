@@ -141,11 +141,6 @@ def is_secret(sentence: str) -> bool:
     return bool(pattern("secret").search(sentence))
 
 
-def is_fiction(content: str) -> bool:
-    """Whether a turn says that what it tells is made up."""
-    return bool(pattern("fiction").search(content))
-
-
 def in_fact(sentence: str) -> str:
     """What a sentence that supposes something says of how it is: `if I were rich …, but I live in Leeds`."""
     found = pattern("in_fact").search(sentence) if pattern("supposed").match(sentence) else None

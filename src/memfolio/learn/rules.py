@@ -14,7 +14,6 @@ from memfolio.learn.clauses import (
     clauses,
     dated,
     in_fact,
-    is_fiction,
     is_given,
     is_made_up,
     is_question,
@@ -113,7 +112,7 @@ class _Reader:
         self._heard[voice.name] = place
         if voice.name != _UNNAMED:
             self._names.add(voice.name, "person", place)
-        if is_fiction(turn.content[:_SHORT]):
+        if pattern("fiction").search(turn.content[:_SHORT]):
             return
         lines = list(map(spelled_out, readable(turn.content)))
         if before is not None and len(turn.content) < 200 and (answer := answered(before.content, turn.content)):

@@ -167,14 +167,9 @@ def _share(
 
 def _is_only_done(verb: str, sentence: str) -> bool:
     """Whether a sentence begins with what was to be done and goes on with nothing that it was done to."""
-    first = _TOKEN.search(LEXICON.pattern("i_have").sub("", sentence))
-    return (
-        first is not None
-        and lemma_of(first[0].lower()) == verb
-        and is_past(first[0].lower())
-        and LEXICON.pattern("done").search(sentence) is not None
-        and LEXICON.pattern("done_alone").match(sentence, sentence.index(first[0])) is not None
-    )
+    found = LEXICON.pattern("done_alone").match(sentence)
+    word = found["verb"].lower() if found else ""
+    return lemma_of(word) == verb and is_past(word) and LEXICON.pattern("done").search(sentence) is not None
 
 
 def _is_done(verb: str, sentence: str) -> bool:

@@ -232,18 +232,15 @@ def highlights_of(episodes: Sequence[DayMemory]) -> tuple[DigestLine, ...]:
     weights = [_weight(each) for each in episodes]
     texts = [each.content for each in episodes]
     found = extract(texts, limit=3 * DAY_HIGHLIGHTS, tokens=2 * DAY_HIGHLIGHT_TOKENS, weights=weights)
-    chosen = [
-        (at, words)
-        for at, words in found
-        if (stands_alone(words) and not is_offer(words) if episodes[at].is_machine else _is_worth(episodes[at], words))
-    ]
+    chosen = [(at, words) for at, words in found if _is_worth(episodes[at], words)]
     return tuple(line_of(episodes[at], words, weights[at]) for at, words in chosen[:DAY_HIGHLIGHTS])
 
 
 def _is_worth(memory: DayMemory, words: str) -> bool:
-    """Whether a sentence is worth repeating: what was only said in a conversation must be news."""
-    is_turn = memory.type is Type.OBSERVATION and memory.session is not None
-    return is_news(words) if is_turn else stands_alone(words)
+    """Whether a sentence is worth repeating: what people only said in a conversation must be news."""
+    if memory.is_machine:
+        return stands_alone(words) and not is_offer(words)
+    return is_news(words) if memory.type is Type.OBSERVATION and memory.session else stands_alone(words)
 
 
 def _reports(memory: DayMemory) -> bool:
