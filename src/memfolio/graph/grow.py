@@ -544,9 +544,10 @@ def user_section(known: Sequence[EntityFact], now: datetime) -> str:
     """What is known about the user as Markdown: what lasts, what they prefer, and what they did or planned last."""
     parts: dict[str, list[EntityFact]] = {"About the user": [], "Preferences": [], "Lately": []}
     for fact in known:
-        if (_is_event(fact) or fact.predicate == "thinks") and fact.at < now - LATELY:
+        is_passing = _is_event(fact) or fact.predicate == "plans" or " will " in fact.text
+        if (is_passing or fact.predicate == "thinks") and fact.at < now - LATELY:
             continue
-        name = "Lately" if _is_event(fact) else "Preferences" if fact.type == "preference" else "About the user"
+        name = "Lately" if is_passing else "Preferences" if fact.type == "preference" else "About the user"
         parts[name].append(fact)
     return "\n".join(
         f"## {name}\n\n{''.join(f'{cited_line(each.text, each.id)}{chr(10)}' for each in facts[-IN_USER_PART:])}"

@@ -180,7 +180,7 @@ class Voice:
         told = pattern("of_us").sub(lambda found: self._other(found[0].lower(), clause), told)
         if told.startswith(self.inner):
             return self.name + told[len(self.inner) :]
-        return told[:1].upper() + told[1:]
+        return told if "@" in told.split(" ")[0] else told[:1].upper() + told[1:]
 
     def _verb(self, found: re.Match[str]) -> str:
         verb, short = found["verb"] or "", found["short"] or ""

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -290,20 +290,15 @@ _ACTIVITY = re.compile(
 
 def _activities(past: Sequence[DayMemory]) -> dict[str, list[DayMemory]]:
     """What people do, by a noun such as bouldering, with where they speak of it; what goes on at the moment is none."""
+    from memfolio.learn.words import words
+
     found: dict[str, list[DayMemory]] = {}
     for each in past:
         if not each.is_machine and each.session:
             told = _ACTIVITY.finditer(each.content.lower())
-            for what in {act["what"] for act in told if not act["under_way"]} - _no_activities():
+            for what in {act["what"] for act in told if not act["under_way"]} - words("chatter"):
                 found.setdefault(what, []).append(each)
     return found
-
-
-@cache
-def _no_activities() -> frozenset[str]:
-    from memfolio.learn.words import words
-
-    return words("chatter") | {"morning", "evening", "nothing", "during", "string", "including", "according"}
 
 
 def _first(memory: DayMemory) -> str:
