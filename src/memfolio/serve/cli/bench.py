@@ -23,22 +23,17 @@ def bench_retrieval(
     files: list[Path],
     baseline: str | None = None,
     limit_cases: int | None = None,
-    ablate: bool = False,
 ) -> Answer:
-    from memfolio.bench.ablation import RECALL, ablated, table
     from memfolio.bench.retrieval import find_baseline, measure, recalled
 
-    ways = {RECALL: recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
-    variants = ablated() if ablate else {}
+    ways = {"recall": recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
     with waiting(options, "Reading cases"):
-        measured = measure(files, ways | variants, limit=limit_cases, progress=partial(options.wait.step, "cases"))
+        measured = measure(files, ways, limit=limit_cases, progress=partial(options.wait.step, "cases"))
 
     def draw(screen: Screen) -> None:
         options.tell(sorted({each for found in measured for each in found.degraded}))
         for found in measured:
             draw_measured(screen, found, list(ways))
-        if ablate:
-            screen.say(table(measured, list(variants)))
 
     return Answer({"files": list(map(document, measured))}, draw)
 
