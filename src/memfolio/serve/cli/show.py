@@ -10,9 +10,10 @@ A row may have, shown in this order:
 - `table`: for a list in the document, the columns of a table, of which the last gives way on a narrow terminal;
 - `done`, the last line; `would` in its place where nothing was changed, and `none` where no list above has anything.
 
-Differences come first (unless `diff = false`), and what should be looked at (problems, notes) before the last line. In
-a line stands `{files:file|files}` for the number of files with its word, and for what holds or not `{enabled:on|off}`;
-`{title/name}` is the first of them that says something.
+Differences come first (unless `diff = false`). What should be looked at (problems, notes, that there is more) stands
+before the last line. In a line stands `{files:file|files}` for the number of files with its word, and for what holds or
+not `{enabled:on|off}`; `{title/name}` is the first of them that says something. Names are those of the document and of
+what was typed; `value` is what the method returned, with its own attributes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from memfolio.serve.cli.output import Line, diff, for_people, page, table, yello
 from memfolio.text import counted
 
 NOTES = ("problems", "notes", "broken")
+CUT = ("is_cut", "truncated", "cut")
+"""Fields that say that an answer is not whole."""
 MOST = 20
 """How many things of a list are named in a line."""
 EMPTY: tuple[Any, ...] = (None, "", [], (), {})
@@ -66,9 +69,11 @@ def cell(value: Any) -> str:
     return "yes" if value is True else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def shown(document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Line]:
+def shown(
+    document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[str, Any], value: Any = None
+) -> Iterator[Line]:
     """Yield the lines of an answer as its row defines them; `given` are the arguments of the command."""
-    values = {**given, **document}
+    values = {**given, **document, "value": value}
     lists = {name: _things(values, name) for kind in ("each", "table") for name in row.get(kind, ())}
     if values.get("diff") and row.get("diff", True):
         yield diff(for_people(values["diff"]))
@@ -83,15 +88,24 @@ def shown(document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[st
             yield _line(template, values)
     for name, template in row.get("each", {}).items():
         yield from (_line(template, values, each) for each in lists[name])
+        if (more := values.get("total", 0) - len(lists[name])) > 0:
+            yield f"… and {more:,} more"
     for name, columns in row.get("table", {}).items():
         if lists[name] or (name in values and "none" not in row):
             yield _table(columns, lists[name])
-    yield from yellow(str(each) for name in NOTES for each in values.get(name) or ())
+    yield from noted(values)
     is_unchanged = values.get("seq", 1) is None or bool(values.get("dry_run"))
     last = "would" if is_unchanged and "would" in row else "done"
     last = "none" if "none" in row and not any(lists.values()) else last
     if last in row:
         yield _line(row[last], values), "bold"
+
+
+def noted(values: Mapping[str, Any]) -> Iterator[Line]:
+    """What should be looked at in an answer."""
+    yield from yellow(str(each) for name in NOTES for each in values.get(name) or ())
+    if any(values.get(name) for name in CUT):
+        yield "There is more than is shown.", "yellow"
 
 
 def _things(values: Mapping[str, Any], name: str) -> Sequence[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import SystemClock
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import read_file
+from memfolio.serve.cli.call import read_file, read_text
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED, agent_root, day_log
 
 if TYPE_CHECKING:
@@ -109,6 +109,20 @@ def read_triple(text: str) -> tuple[str, str, str]:
     return as_triple(words if len(words) == 3 else text)
 
 
+CASE = ("situation", "solution", "outcome", "importance")
+
+
+def read_case(text: str) -> dict[str, Any]:
+    """The parts of a case that a JSON document has."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the case is no JSON: {str(error)[:80]}", hint="check it, or use the options") from error
+    if not isinstance(given, dict) or not set(given) <= set(CASE):
+        raise InputError("this is no object with the parts of a case", hint=f"use {', '.join(CASE)}")
+    return given
+
+
 def as_typed(given: Any) -> Any:
     return given
 
@@ -119,6 +133,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "confidence": read_confidence,
     "value": read_value,
     "values": read_values,
+    "case": lambda text: read_case(read_text(text)),
     "settings": read_settings,
     "file": lambda name: read_file(name, "name a text file in UTF-8"),
     "words": lambda text: [each.strip() for each in text.split(",") if each.strip()],

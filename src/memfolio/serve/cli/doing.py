@@ -1,0 +1,279 @@
+"""The commands about what is to be done, and by whom: mind, heartbeat, procedure, workflow, agent and token."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memfolio.errors import InputError
+from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
+from memfolio.serve.cli.derive import Text
+from memfolio.serve.cli.output import Line, Lines, Screen, diff, document_of, fields_of, table, yellow
+from memfolio.serve.cli.typed import read_pairs, read_values
+from memfolio.text import counted
+from memfolio.verbs.documents import mind_item
+
+if TYPE_CHECKING:
+    from memfolio.govern.agents import Agent
+    from memfolio.index.mind_pages import MindItem
+    from memfolio.memory import Memory
+    from memfolio.mind.heartbeat import BdiCycleResult
+    from memfolio.procedures.learn import ProcedureChange
+    from memfolio.procedures.page import TreeDecision
+    from memfolio.procedures.procedure import Procedure
+    from memfolio.procedures.runs import Run
+    from memfolio.serve.tokens import Token, Tokens
+
+# What the agent believes, wants and has taken on.
+
+
+def adding(kind: MindItemKind) -> Callable[..., Answer]:
+    """The command for a verb, with an option for each field of its kind; a persona has nothing but fields."""
+    is_persona = kind.verb == "be"
+
+    def run(memory: Memory, dry_run: bool = False, **given: Any) -> Answer:
+        given = {name: value for name, value in given.items() if value is not None}
+        add = memory.mind.be if is_persona else partial(memory.mind.add, kind, given.pop("text"))
+        return Answer(mind_item(add(**given, by=PERSON, dry_run=dry_run)))
+
+    asked: dict[str, Any] = {} if is_persona else {"text": Text, "title": str | None}
+    asked |= {f"{name}_": _field(name, value) for name, value in kind.fields.items()} | {"dry_run": bool}
+    defaults: dict[str, Any] = {"text": inspect.Parameter.empty, "dry_run": False}
+    parameters = [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(name), annotation=annotation
+        )
+        for name, annotation in asked.items()
+    ]
+    memory = inspect.Parameter("memory", inspect.Parameter.POSITIONAL_ONLY)
+    run.__signature__ = inspect.Signature([memory, *parameters])  # type: ignore[attr-defined]
+    return run
+
+
+def _field(name: str, value: Value) -> Any:
+    flags = ("--deadline", "--by") if name == "deadline" else (f"--{name}",)
+    if value is Value.NAMES:
+        meaning = "An id, or a title in the mind; may be repeated."
+        return Annotated[list[str] | None, typer.Option(*flags, metavar="ID", help=meaning)]
+    wanted = "a time, or a topic that brings it up" if name == "when" else WANTED[value]
+    return Annotated[str | None, typer.Option(*flags, metavar="VALUE", help=f"{wanted[0].upper()}{wanted[1:]}.")]
+
+
+MADE = {f"mind {kind.verb}": adding(kind) for kind in KINDS}
+
+
+def mind_show(item: MindItem, memory: Memory) -> Answer:
+    links, path, zone = memory.mind.links(item), memory.mind.path(item.kind), memory.vault.home.zone
+    plain = {name: value for name, value in item.fields.items() if name not in item.kind.links}
+    lines = [f"{item.title}  {item.id}", *filter(None, [item.text])]
+    lines += [f"{name:<10} {show_value(value, zone, name)}" for name, value in plain.items()]
+    for link in links:
+        state = f" ({link.why_not})" if link.why_not else ""
+        lines.append(f"{link.field:<10} {link.id}{state}  {link.says}".rstrip())
+    tied = [asdict(link) | {"holds": link.holds} for link in links]
+    document = mind_item(item) | {"path": path, "links": tied}
+    return Answer(document, [*lines, *item.problems, f"{path}:{item.line}"])
+
+
+def mind_update(
+    memory: Memory,
+    name: str,
+    text: Text | None = None,
+    title: str | None = None,
+    set: list[str] | None = None,
+    dry_run: bool = False,
+) -> Answer:
+    if text is title is None and not set:
+        raise InputError("nothing says what to change", hint="use --set certainty=0.5, --text or --title")
+    values: dict[str, Any] = {f"{field}_": value.strip() or None for field, value in read_pairs(set or ()).items()}
+    item = memory.mind.update(name, text=text, title=title, by=PERSON, dry_run=dry_run, **values)
+    return Answer(mind_item(item))
+
+
+def heartbeat(options: Options, every_agent: bool = False, dry_run: bool = False) -> Answer:
+    with options.memory() as memory:
+        agents = [each.id for each in memory.agents.list() if not each.settings.retired] if every_agent else []
+        results = [] if every_agent else [memory.heartbeat(dry_run=dry_run)]
+    for agent in agents:
+        with replace(options, agent=agent).memory() as memory:
+            results.append(memory.heartbeat(dry_run=dry_run))
+    lines: list[Line] = []
+    for result in results:
+        lines += [diff(result.diff)] if dry_run else []
+        lines += [(_cycle(result), "bold"), *yellow((*result.notes, *result.problems))]
+    return Answer({"cycles": [*map(asdict, results)], "dry_run": dry_run}, lines)
+
+
+def _cycle(result: BdiCycleResult) -> str:
+    fed = f" ({result.beliefs_fed} new from facts)" if result.beliefs_fed else ""
+    return (
+        f"{result.agent_id}: {counted(result.belief_count, 'belief')}{fed}, "
+        f"{counted(result.conflicts_detected, 'conflict')}; {counted(result.stale_intentions_pruned, 'intention')} "
+        f"let go of; {result.desires_moved} of {counted(result.desire_count, 'desire')} moved"
+        f"{result.digest and f'; {result.digest}'}"
+    )
+
+
+# What the agent knows how to do, and doing it step by step.
+
+
+def procedure_show(found: Procedure, memory: Memory) -> Answer:
+    from memfolio.procedures.page import render
+
+    forgotten = memory.procedures.forgotten(found.name)
+    notes = [f"{each} was forgotten; its words stay here until the page is edited" for each in forgotten]
+    return Answer({**fields_of(found), "forgotten": forgotten}, [render(found).rstrip("\n"), *found.problems, *notes])
+
+
+def procedure_add(
+    memory: Memory,
+    title: str,
+    step: list[str] | None = None,
+    tree: Text | None = None,
+    trigger: list[str] | None = None,
+    type: str | None = None,
+    dry_run: bool = False,
+) -> Answer:
+    form = type or ("decision" if tree else "skill")
+    made = memory.procedures.add(title, **_parts(step, tree, trigger), form=form, by=PERSON, dry_run=dry_run)
+    return Answer(fields_of(made))
+
+
+def procedure_update(
+    memory: Memory,
+    name: str,
+    *,
+    reason: str,
+    kind: str = "adaptation",
+    step: list[str] | None = None,
+    tree: Text | None = None,
+    trigger: list[str] | None = None,
+    dry_run: bool = False,
+) -> Answer:
+    given = _parts(step, tree, trigger)
+    made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
+    return Answer(fields_of(made))
+
+
+def procedure_decide(found: TreeDecision) -> Lines:
+    lines = [f"{each.question} {each.answer}" for each in found.path]
+    lines += [found.conclusion or f"{found.question} ({', '.join(found.answers)})"]
+    return lines + ([found.unfit] if found.unfit else [])
+
+
+def procedure_learn(found: Sequence[ProcedureChange]) -> Answer:
+    lessons = [{"name": each.procedure.name, "refined": each.before is not None, "why": each.why} for each in found]
+    return Answer({"learned": lessons})
+
+
+def _parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
+    """Return the given parts of a procedure."""
+    return {"steps": read_text("-") if step == ["-"] else step, "tree": tree or None, "triggers": trigger}
+
+
+def workflow_resume(memory: Memory, id: str, set_: list[str] | None = None, redo: bool = False) -> Answer:
+    runs = memory.runs
+    run = runs.redo(id, by=PERSON) if redo else runs.resume(id, read_values(set_ or ()), by=PERSON)
+    return Answer(document_of(run), workflow_run(run))
+
+
+def workflow_stats(memory: Memory, name: str) -> Answer:
+    from memfolio.procedures.runs import findings, measure
+
+    procedure = memory.procedures.get(name)
+    runs = memory.runs.list(procedure.name)
+    seen, found = measure(runs, memory.vault.config.procedures.window), findings(procedure, runs)
+    rate = "" if seen.success_rate is None else f" ({seen.success_rate:.0%}), {seen.average_seconds:g} s on average"
+    lines = [
+        f"{seen.succeeded} of the latest {seen.runs} runs went well{rate}",
+        *(f"version {version}: {good} of {count}" for version, (count, good) in seen.versions.items()),
+        *(f"failed at step {step}: {count}" for step, count in seen.failing_steps.items()),
+        *(f"{each.kind}: {each.text} (up to {each.seconds:g} s a run)" for each in found),
+    ]
+    return Answer(fields_of(seen) | {"findings": found}, lines)
+
+
+def workflow_run(run: Run) -> Lines:
+    """Show the state of a run."""
+    return list(_standing(run))
+
+
+def workflow_show(run: Run) -> Lines:
+    return list(_standing(run, in_full=True))
+
+
+def _standing(run: Run, *, in_full: bool = False) -> Iterator[Line]:
+    state = f"{run.state}: {run.error}" if run.error else run.state
+    yield f"{run.id}  {run.procedure} {run.version}: {state}", "bold"
+    for step in run.steps if in_full else ():
+        went = [each for key, each in run.tried.items() if key.partition(":")[0] == str(step.number)]
+        yield f"{step.number:>3}. {step.text}  [{', '.join(each.outcome or 'open' for each in went)}]"
+    if waits := run.waiting:
+        parts = {f"Step {waits.step} of {len(run.steps)}": waits.text, "Expect": waits.expect}
+        parts |= {"Needs": ", ".join(waits.names), **run.errors}
+        yield from (f"{label}: {each}" for label, each in parts.items() if each)
+
+
+# The agents of a home, and tokens for the server.
+
+
+def agent_list(found: Sequence[Agent]) -> Answer:
+    shown = table(("id", "policy", "reads", "memories", "last", "role"), list(map(_row, found)), wide="role")
+    return Answer({"agents": list(map(_agent, found))}, shown)
+
+
+def agent_show(memory: Memory, id: str | None = None, /) -> Answer:
+    return Answer(_agent(memory.agents.get(id or memory.agent)))
+
+
+def agent_instructions(text: str, memory: Memory, id: str | None) -> Answer:
+    return Answer({"agent": id or memory.agent, "text": text})
+
+
+def _row(found: Agent) -> tuple[str, ...]:
+    settings, last = found.settings, f"{found.active_at:%Y-%m-%d}" if found.active_at else ""
+    policy = "retired" if settings.retired else settings.policy
+    memories = "no index" if found.memories is None else f"{found.memories:,}"
+    return found.id, policy, ", ".join(settings.reads), memories, last, found.trouble or settings.role
+
+
+def _agent(found: Agent) -> dict[str, Any]:
+    settings = {name: value for name, value in fields_of(found.settings).items() if name != "agent"}
+    numbers = {"memories": found.memories, "active_at": found.active_at, "trouble": found.trouble}
+    return {"id": found.id} | settings | numbers
+
+
+def token_create(memory: Memory, name: str, scope: str = "write", audience: str | None = None) -> Answer:
+    now = memory.vault.home.now()
+    token, secret = _tokens(memory).create(name, memory.agent, scope, now=now, audience=audience)
+
+    def draw(screen: Screen) -> None:
+        screen.say(secret)
+        beside = f"{token.id} lets {token.agent} {token.scope}; keep it: it is not shown again"
+        Screen(errors=True).say(beside, "yellow")
+
+    return Answer({**_token(token), "secret": secret}, draw)
+
+
+def token_list(memory: Memory) -> Answer:
+    return Answer({"tokens": [*map(_token, _tokens(memory).all())]})
+
+
+def token_revoke(memory: Memory, id: str) -> Answer:
+    return Answer(_token(_tokens(memory).revoke(id, now=memory.vault.home.now())))
+
+
+def _tokens(memory: Memory) -> Tokens:
+    from memfolio.serve.tokens import Tokens
+
+    return Tokens(memory.vault.home)
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {name: value for name, value in asdict(token).items() if name != "hash"}
