@@ -295,7 +295,6 @@ class Life:
         self("consolidate")
         self("digest", "--current")
         self("checkpoint", "Migrating the login", "--decision", "Use PKCE", "--next", "Write the tests")
-        self("flush", "--check", "--tokens", 180000, "--window", 200000, "--compaction", 0)
         self("flush", "-", stdin="User: we chose PKCE for the login\nAssistant: noted")
         self("archive")
         self("archive", self("remember", "Old stuff")["id"])

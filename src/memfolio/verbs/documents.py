@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memfolio.procedures.runs import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
+    from memfolio.stores.core import CoreEdit
     from memfolio.stores.edit import EditResult
     from memfolio.tend.retention import Weak
 
@@ -239,6 +240,11 @@ def edit_result(value: EditResult) -> EditDocument:
     }
 
 
+def core_edit(value: CoreEdit) -> dict[str, Any]:
+    """Core memory as it is after an edit, or would be, with what that did."""
+    return fields_of(value.memory) | {"diff": value.diff, "seq": value.receipt.seq if value.receipt else None}
+
+
 def proposal(value: Proposal) -> ProposalDocument:
     """Return a proposal with the hash that its approval must name."""
     own = {name: each for name, each in fields_of(value).items() if name != "hash"}
@@ -357,6 +363,7 @@ _SHAPES: Mapping[str, Callable[[Any], Any]] = {
     "FactHistoryEntry": fact_history,
     "Rule": rule,
     "Node": node,
+    "CoreEdit": core_edit,
     "MindItem": mind_item,
     "Run": run,
 }

@@ -170,7 +170,9 @@ def _of_method(
         known = {**given, "memory": memory}
         answer = show(value, **{each.name: known[each.name] for each in asked}) if show else None
         if not isinstance(answer, Answer):
-            answer = Answer(_document(value, row, memory), answer, value=value)
+            document = _document(value, row, memory)
+            lines = None if answer is None else [*as_lines(answer), *noted(document)]
+            answer = Answer(document, lines, value=value)
         answer.status = answer.status or int(bool(answer.document.get(row.get("fails", ""))))
         return answer
 
@@ -340,8 +342,6 @@ def _built(
         answer.as_json, answer.is_long = options.as_json, bool(row.get("paged"))
         if answer.lines is None and not answer.as_json:
             answer.lines = list(shown(answer.document, row, typed, answer.value))
-        elif answer.lines is not None and "does" in row:
-            answer.lines = [*as_lines(answer.lines), *noted(answer.document)]
         return answer
 
     shared = [each for each in inspect.signature(run, eval_str=True).parameters.values() if each.name != "given"]

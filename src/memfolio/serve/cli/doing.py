@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memfolio.errors import InputError
 from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
-from memfolio.serve.cli.call import PERSON, Answer, Options, read_text
+from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.derive import Text
-from memfolio.serve.cli.output import Line, Lines, Screen, diff, document_of, fields_of, table, yellow
-from memfolio.serve.cli.typed import read_pairs, read_values
-from memfolio.text import counted
+from memfolio.serve.cli.output import Line, Lines, Screen, document_of, fields_of, table
+from memfolio.serve.cli.typed import read_values
 from memfolio.verbs.documents import mind_item
 
 if TYPE_CHECKING:
     from memfolio.govern.agents import Agent
     from memfolio.index.mind_pages import MindItem
     from memfolio.memory import Memory
-    from memfolio.mind.heartbeat import BdiCycleResult
     from memfolio.procedures.learn import ProcedureChange
     from memfolio.procedures.page import TreeDecision
     from memfolio.procedures.procedure import Procedure
     from memfolio.procedures.runs import Run
-    from memfolio.serve.tokens import Token, Tokens
+    from memfolio.serve.tokens import Tokens
 
 # What the agent believes, wants and has taken on.
 
@@ -81,45 +78,6 @@ def mind_show(item: MindItem, memory: Memory) -> Answer:
     return Answer(document, [*lines, *item.problems, f"{path}:{item.line}"])
 
 
-def mind_update(
-    memory: Memory,
-    name: str,
-    text: Text | None = None,
-    title: str | None = None,
-    set: list[str] | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    if text is title is None and not set:
-        raise InputError("nothing says what to change", hint="use --set certainty=0.5, --text or --title")
-    values: dict[str, Any] = {f"{field}_": value.strip() or None for field, value in read_pairs(set or ()).items()}
-    item = memory.mind.update(name, text=text, title=title, by=PERSON, dry_run=dry_run, **values)
-    return Answer(mind_item(item))
-
-
-def heartbeat(options: Options, every_agent: bool = False, dry_run: bool = False) -> Answer:
-    with options.memory() as memory:
-        agents = [each.id for each in memory.agents.list() if not each.settings.retired] if every_agent else []
-        results = [] if every_agent else [memory.heartbeat(dry_run=dry_run)]
-    for agent in agents:
-        with replace(options, agent=agent).memory() as memory:
-            results.append(memory.heartbeat(dry_run=dry_run))
-    lines: list[Line] = []
-    for result in results:
-        lines += [diff(result.diff)] if dry_run else []
-        lines += [(_cycle(result), "bold"), *yellow((*result.notes, *result.problems))]
-    return Answer({"cycles": [*map(asdict, results)], "dry_run": dry_run}, lines)
-
-
-def _cycle(result: BdiCycleResult) -> str:
-    fed = f" ({result.beliefs_fed} new from facts)" if result.beliefs_fed else ""
-    return (
-        f"{result.agent_id}: {counted(result.belief_count, 'belief')}{fed}, "
-        f"{counted(result.conflicts_detected, 'conflict')}; {counted(result.stale_intentions_pruned, 'intention')} "
-        f"let go of; {result.desires_moved} of {counted(result.desire_count, 'desire')} moved"
-        f"{result.digest and f'; {result.digest}'}"
-    )
-
-
 # What the agent knows how to do, and doing it step by step.
 
 
@@ -131,36 +89,6 @@ def procedure_show(found: Procedure, memory: Memory) -> Answer:
     return Answer({**fields_of(found), "forgotten": forgotten}, [render(found).rstrip("\n"), *found.problems, *notes])
 
 
-def procedure_add(
-    memory: Memory,
-    title: str,
-    step: list[str] | None = None,
-    tree: Text | None = None,
-    trigger: list[str] | None = None,
-    type: str | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    form = type or ("decision" if tree else "skill")
-    made = memory.procedures.add(title, **_parts(step, tree, trigger), form=form, by=PERSON, dry_run=dry_run)
-    return Answer(fields_of(made))
-
-
-def procedure_update(
-    memory: Memory,
-    name: str,
-    *,
-    reason: str,
-    kind: str = "adaptation",
-    step: list[str] | None = None,
-    tree: Text | None = None,
-    trigger: list[str] | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    given = _parts(step, tree, trigger)
-    made = memory.procedures.update(name, reason=reason, kind=kind, **given, by=PERSON, dry_run=dry_run)
-    return Answer(fields_of(made))
-
-
 def procedure_decide(found: TreeDecision) -> Lines:
     lines = [f"{each.question} {each.answer}" for each in found.path]
     lines += [found.conclusion or f"{found.question} ({', '.join(found.answers)})"]
@@ -170,11 +98,6 @@ def procedure_decide(found: TreeDecision) -> Lines:
 def procedure_learn(found: Sequence[ProcedureChange]) -> Answer:
     lessons = [{"name": each.procedure.name, "refined": each.before is not None, "why": each.why} for each in found]
     return Answer({"learned": lessons})
-
-
-def _parts(step: list[str] | None, tree: str | None, trigger: list[str] | None) -> dict[str, Any]:
-    """Return the given parts of a procedure."""
-    return {"steps": read_text("-") if step == ["-"] else step, "tree": tree or None, "triggers": trigger}
 
 
 def workflow_resume(memory: Memory, id: str, set_: list[str] | None = None, redo: bool = False) -> Answer:
@@ -258,22 +181,18 @@ def token_create(memory: Memory, name: str, scope: str = "write", audience: str 
         beside = f"{token.id} lets {token.agent} {token.scope}; keep it: it is not shown again"
         Screen(errors=True).say(beside, "yellow")
 
-    return Answer({**_token(token), "secret": secret}, draw)
+    return Answer(fields_of(token) | {"secret": secret}, draw)
 
 
 def token_list(memory: Memory) -> Answer:
-    return Answer({"tokens": [*map(_token, _tokens(memory).all())]})
+    return Answer({"tokens": [*map(fields_of, _tokens(memory).all())]})
 
 
 def token_revoke(memory: Memory, id: str) -> Answer:
-    return Answer(_token(_tokens(memory).revoke(id, now=memory.vault.home.now())))
+    return Answer(fields_of(_tokens(memory).revoke(id, now=memory.vault.home.now())))
 
 
 def _tokens(memory: Memory) -> Tokens:
     from memfolio.serve.tokens import Tokens
 
     return Tokens(memory.vault.home)
-
-
-def _token(token: Token) -> dict[str, Any]:
-    return {name: value for name, value in asdict(token).items() if name != "hash"}

@@ -16,6 +16,7 @@ from memfolio.serve.cli.call import PERSON, Answer, Options, read_bytes, read_fi
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Line, Lines, document_of, fields_of, page, picked, seq_of, table
+from memfolio.serve.cli.show import noted
 from memfolio.serve.cli.typed import read_case
 from memfolio.text import counted
 from memfolio.verbs import documents
@@ -110,13 +111,14 @@ def _paths(memory: Memory, paths: Sequence[FactPath], document: dict[str, Any]) 
     kinds = {node: f"{kind}: " for kind, nodes in document.get("kinds", {}).items() for node in nodes}
     lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths]
     lines += [f"falls: {each['fact']} ({each['id']})" for each in document.get("conclusions", ())]
-    return Answer(document, lines or ["Nothing was found."])
+    return Answer(document, [*(lines or ["Nothing was found."]), *noted(document)])
 
 
 def fact_count(found: Groups, memory: Memory, by: str) -> Answer:
     rows = [(value, len(each), ", ".join(one.node for one in each)) for value, each in found.groups.items()]
     shown = table((by, "count", "which"), rows, wide="which", none="Nothing fits.")
-    return Answer(documents.groups(memory.questions, found), shown)
+    document = documents.groups(memory.questions, found)
+    return Answer(document, [shown, *noted(document)])
 
 
 def fact_misfits(found: Sequence[Misfit], memory: Memory) -> Answer:
@@ -176,7 +178,8 @@ def infer_abduce(found: Sequence[Hypothesis]) -> Lines:
 
 def infer_check(checked: RuleFindings, memory: Memory, fail: bool = False) -> Answer:
     lines = _findings(checked, "No constraint is violated.", lambda each: each.severity)
-    return Answer(documents.knowledge(checked), lines, status=int(fail and bool(checked.findings)))
+    document = documents.knowledge(checked)
+    return Answer(document, [*lines, *noted(document)], status=int(fail and bool(checked.findings)))
 
 
 def infer_policy(checked: RuleFindings) -> Lines:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memfolio.govern.update import Updated
     from memfolio.memory import Memory
     from memfolio.stores.edit import EditResult
-    from memfolio.tend.retention import Below, Weak
+    from memfolio.tend.retention import Below
     from memfolio.types import MemoryItem
 
 REASONS = {
@@ -286,11 +286,3 @@ def _archive_due(memory: Memory, below: Below | None, dry_run: bool) -> Answer:
         "dry_run": dry_run,
     }
     return Answer(document, [*lines, *yellow(changes.notes), (last, "bold")])
-
-
-def weak(found: Sequence[Weak], memory: Memory) -> Answer:
-    facts = [
-        as_document(each.located.item, path=each.located.path, **picked(each, "certainty dormant_in archived_in"))
-        for each in found
-    ]
-    return Answer({"weak": facts, "below": memory.vault.config.decay.weak})

@@ -133,6 +133,8 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "confidence": read_confidence,
     "value": read_value,
     "values": read_values,
+    "fields": lambda texts: {f"{name}_": value.strip() or None for name, value in read_pairs(texts).items()},
+    "steps": lambda texts: read_text("-") if texts == ["-"] else texts,
     "case": lambda text: read_case(read_text(text)),
     "settings": read_settings,
     "file": lambda name: read_file(name, "name a text file in UTF-8"),
