@@ -12,8 +12,8 @@ or the whole answer. In such a row
 - `takes` lists the parameters in command-line order, if it differs from the method's; `fixed` has values that cannot
   be given on the command line;
 - a parameter has a sentence, or a table: its `help`, `flags`, `metavar`, `type` and `default`, the name of the
-  parameter that it `is` in the method (`**` for several named values), whether it is an `argument` or `required`, the
-  reader of its text (`reads`), and for a time a word in its place (`or`).
+  parameter that it `is` in the method (`part.name` for a value in one, `**` for several named ones), whether it is an
+  `argument` or `required`, the reader of its text (`reads`), and for a time a word in its place (`or`).
 
 With `makes_home`, a missing home is created; with `paged`, a long answer goes through a pager. Commands that are a
 dialogue, or need more than one call, are functions of their module with the command's name, plus a `_` if that is a
@@ -163,8 +163,11 @@ def _of_method(
         values = dict(row.get("fixed", {})) | ({"by": PERSON} if is_signed else {})
         for name, option in taken.items():
             if given[option] is not None:
-                read = READERS[about.get(option, {}).get("reads", "")]
-                values |= read(given[option]) if name == "**" else {name: read(given[option])}
+                value = READERS[about.get(option, {}).get("reads", "")](given[option])
+                whole, _, part = name.partition(".")
+                if part and isinstance(values.setdefault(whole, {}), dict):
+                    value = {**values[whole], part: value}
+                values |= value if name == "**" else {whole: value}
         placed = [values.pop(name) for name, each in method.items() if each.kind is each.POSITIONAL_ONLY]
         value = _bound(row["does"], memory)(*placed, **values)
         known = {**given, "memory": memory}

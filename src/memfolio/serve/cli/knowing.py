@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.serve.cli.call import PERSON, Answer, Options, read_bytes, read_file, read_text
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_bytes, read_file
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Line, Lines, document_of, fields_of, page, picked, seq_of, table
 from memfolio.serve.cli.show import noted
-from memfolio.serve.cli.typed import read_case
 from memfolio.text import counted
 from memfolio.verbs import documents
 
@@ -210,70 +209,9 @@ def _sentence(atom: Atom) -> str:
 
 # Cases, and problems that are thought through.
 
-PARTS = {
-    "situation": ("beliefs", "desires", "context"),
-    "solution": ("plan_id", "actions"),
-    "outcome": ("success", "lessons"),
-}
-CLASSES = ("uncertainty", "complexity", "domain", "time_pressure", "data_availability", "stakes")
-"""How a problem is classified, from which a method follows."""
-
-
-def case_store(
-    memory: Memory,
-    document: Text = "{}",
-    /,
-    beliefs: list[str] | None = None,
-    desires: list[str] | None = None,
-    context: str | None = None,
-    plan_id: str | None = None,
-    actions: list[str] | None = None,
-    success: bool | None = None,
-    lessons: str | None = None,
-    importance: float | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    typed, given = dict(locals()), read_case(document)
-    for part, names in PARTS.items():
-        if isinstance(given.setdefault(part, {}), dict):
-            given[part] |= {name: typed[name] for name in names if typed[name] is not None}
-    given |= {} if importance is None else {"importance": importance}
-    return Answer(fields_of(memory.cases.store(**given, by=PERSON, dry_run=dry_run)))
-
 
 def case_show(case: Case, memory: Memory) -> Answer:
     return Answer(fields_of(case) | {"history": memory.cases.history(case.id)})
-
-
-def case_retain(
-    memory: Memory, id: str, success: bool | None = None, lessons: str | None = None, dry_run: bool = False
-) -> Answer:
-    outcome = {"success": success, "lessons": lessons}
-    return Answer(fields_of(memory.cases.retain(id, outcome, by=PERSON, dry_run=dry_run)))
-
-
-def reason_ask(
-    memory: Memory,
-    problem: Text,
-    method: str | None = None,
-    given: str = "{}",
-    uncertainty: str | None = None,
-    complexity: str | None = None,
-    domain: str | None = None,
-    time_pressure: str | None = None,
-    data_availability: str | None = None,
-    stakes: str | None = None,
-    multi_method: bool = False,
-    methods: str = "",
-    limit: int = 3,
-    store: bool = False,
-) -> Answer:
-    typed, inputs = dict(locals()), _inputs(given)
-    kind = {name: typed[name] for name in CLASSES if typed[name]}
-    how = {name: typed[name] for name in ("method", "multi_method", "limit", "store")}
-    named = [each.strip() for each in methods.split(",") if each.strip()]
-    found = memory.reason(problem, given=inputs, problem_classification=kind or None, methods=named, by=PERSON, **how)
-    return Answer(fields_of(found), list(_reasoned(found)))
 
 
 def reason_methods(options: Options) -> Answer:
@@ -288,13 +226,8 @@ def reason_show(options: Options, method: str) -> Answer:
     return Answer(fields_of(method_named(method)))
 
 
-def _inputs(given: str) -> dict[str, Any]:
-    """The inputs that are given as JSON, in a file or on standard input."""
-    try:
-        found: dict[str, Any] = json.loads(Path(given[1:]).read_text("utf-8") if given[:1] == "@" else read_text(given))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"the inputs cannot be read: {str(error)[:80]}", hint="give a JSON object") from error
-    return found
+def reason_ask(found: Reasoned) -> Lines:
+    return list(_reasoned(found))
 
 
 def _reasoned(found: Reasoned) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import SystemClock
@@ -123,6 +124,15 @@ def read_case(text: str) -> dict[str, Any]:
     return given
 
 
+def read_inputs(text: str) -> dict[str, Any]:
+    """The inputs of a method of reasoning, given as JSON, in a file (`@name`) or on standard input."""
+    try:
+        found: dict[str, Any] = json.loads(Path(text[1:]).read_text("utf-8") if text[:1] == "@" else read_text(text))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the inputs cannot be read: {str(error)[:80]}", hint="give a JSON object") from error
+    return found
+
+
 def as_typed(given: Any) -> Any:
     return given
 
@@ -135,6 +145,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "values": read_values,
     "fields": lambda texts: {f"{name}_": value.strip() or None for name, value in read_pairs(texts).items()},
     "steps": lambda texts: read_text("-") if texts == ["-"] else texts,
+    "inputs": read_inputs,
     "case": lambda text: read_case(read_text(text)),
     "settings": read_settings,
     "file": lambda name: read_file(name, "name a text file in UTF-8"),
