@@ -40,7 +40,7 @@ def test_goals_are_seeded_sent_and_asked_for(
     assert cli_json("goal", "seed", "--example")["members"]["goals"] == 7
     assert (cli_json("typedb", "status")["databases"], server.databases) == ([], {})
     assert cli("typedb", "sync-schema") == "The database was made, and its schema is defined.\n"
-    assert cli_json("typedb", "sync-schema") == {"made": False}
+    assert cli_json("typedb", "sync-schema") == {"changed": False}
     planned = cli_json("typedb", "sync", "--dry-run")
     assert server.things() == []
     lines = cli("typedb", "sync").splitlines()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,7 +23,6 @@ from memfolio.serve.cli.output import (
     for_people,
     note,
     picked,
-    readable,
     seq_of,
     yellow,
 )
@@ -164,31 +162,6 @@ def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
         lines += [f"core: {beginning(line, 200)}" for line in found.core]
         done = f"{saved} {'would be ' if dry_run else ''}saved"
     return Answer(document, [*lines, (done, "bold")])
-
-
-def backup(
-    memory: Memory,
-    folder: Path | None = None,
-    /,
-    keep: int | None = None,
-    listed: bool = False,
-    dry_run: bool = False,
-) -> Answer:
-    from memfolio.tend.backup import backup_folder, backups
-
-    if listed:
-        place = backup_folder(memory.vault, folder)
-        copies = backups(memory.vault, place)
-        lines = [f"{readable(each.size):>10}  {each.path}" for each in copies]
-        none = f"There is no backup of this home in {place}."
-        return Answer({"folder": place, "backups": [picked(each, "path size") for each in copies]}, lines or none)
-    done = memory.backup(folder, keep=keep, dry_run=dry_run)
-    document = picked(done, "path files bytes size") | {"dry_run": dry_run, "removed": list(map(str, done.removed))}
-    what = f"{counted(done.files, 'file')} of {readable(done.bytes)}"
-    copied = f"{what} copied to {done.path}, {readable(done.size or 0)}, and read back"
-    last = f"{what} would be copied to {done.path}. Nothing was written." if dry_run else copied
-    removed = [f"{path.name} {'would be ' if dry_run else ''}removed" for path in done.removed]
-    return Answer(document, [*removed, (last, "bold")])
 
 
 def purge(

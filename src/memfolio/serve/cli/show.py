@@ -12,8 +12,8 @@ A row may have, shown in this order:
 
 Differences come first (unless `diff = false`). What should be looked at (problems, notes, that there is more) stands
 before the last line. In a line stands `{files:file|files}` for the number of files with its word, and for what holds or
-not `{enabled:on|off}`; `{title/name}` is the first of them that says something. Names are those of the document and of
-what was typed; `value` is what the method returned, with its own attributes.
+not `{enabled:on|off}`; `{bytes:size}` is a size in words, and `{title/name}` the first of them that says something.
+Names are those of the document and of what was typed; `value` is what the method returned, with its own attributes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from memfolio.serve.cli.output import Line, diff, for_people, page, table, yellow
+from memfolio.serve.cli.output import Line, diff, for_people, page, readable, table, yellow
 from memfolio.text import counted
 
 NOTES = ("problems", "notes", "broken")
@@ -46,6 +46,8 @@ class Words(Formatter):
         return next((each for each in found if cell(each[0])), found[0])
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "size":
+            return readable(value)
         if "|" in format_spec:
             first, second = format_spec.split("|")
             if value is None or isinstance(value, bool):
