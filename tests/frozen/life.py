@@ -218,7 +218,6 @@ class Life:
         self("ontology validate")
         self("ontology tree")
         self("ontology mermaid")
-        self("ontology load")
         self("ontology conform", status=1)
         self("ontology export")
         self("ontology sparql", "SELECT ?s WHERE { ?s ?p ?o } LIMIT 1")

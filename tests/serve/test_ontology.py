@@ -41,7 +41,7 @@ ANSWERS = [
     ("sparql SELECT?c{?c,a,owl:Class}", "shop:Product"),
     ("proposals", "No term waits for a decision."),
     ("scaffold acme saas --dry-run", "31 terms and 1 rule would be added. Nothing was changed."),
-    ("load --dry-run", "301 terms and 8 rules would be added. Nothing was changed."),
+    ("scaffold business business --dry-run", "301 terms and 8 rules would be added. Nothing was changed."),
 ]
 
 
@@ -67,7 +67,7 @@ MISTAKES = [
         "its parent Nope does not exist",
     ),
     ("scaffold acme nope", 2, "there is no template 'nope'"),
-    ("load nope", 2, "there is no template 'nope'"),
+    ("scaffold nope nope", 2, "there is no template 'nope'"),
     ("scaffold A saas", 2, "'A' is no name of a domain"),
     ("export --format csv", 2, "'csv' is no format"),
     ("sparql SELECT", 2, "the query cannot be answered: error at 1:7: expected one of"),

@@ -16,6 +16,7 @@ from memfolio.errors import MemfolioError
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
+    from memfolio.govern.agents import Agent
     from memfolio.govern.proposals import Proposal
     from memfolio.index.facts import Fact
     from memfolio.index.graph import Node
@@ -341,6 +342,12 @@ def reminder(found: Reminder) -> dict[str, Any]:
     return {"id": found.item.id, "title": found.item.title, "why": found.why}
 
 
+def agent(value: Agent) -> dict[str, Any]:
+    """An agent with its settings."""
+    settings = {name: each for name, each in fields_of(value.settings).items() if name != "agent"}
+    return {name: each for name, each in fields_of(value).items() if name != "settings"} | settings
+
+
 def node(value: Node) -> dict[str, Any]:
     """An entity that has a page, with how often it is mentioned."""
     return fields_of(value) | {"mentions": value.mentions}
@@ -363,6 +370,7 @@ _SHAPES: Mapping[str, Callable[[Any], Any]] = {
     "FactHistoryEntry": fact_history,
     "Rule": rule,
     "Node": node,
+    "Agent": agent,
     "CoreEdit": core_edit,
     "MindItem": mind_item,
     "Run": run,

@@ -13,12 +13,11 @@ import typer
 from memfolio.index.mind_pages import KINDS, WANTED, MindItemKind, Value, show_value
 from memfolio.serve.cli.call import PERSON, Answer
 from memfolio.serve.cli.derive import Text
-from memfolio.serve.cli.output import Line, Lines, Screen, document_of, fields_of, table
+from memfolio.serve.cli.output import Line, Lines, Screen, document_of, fields_of
 from memfolio.serve.cli.typed import read_values
 from memfolio.verbs.documents import mind_item
 
 if TYPE_CHECKING:
-    from memfolio.govern.agents import Agent
     from memfolio.index.mind_pages import MindItem
     from memfolio.memory import Memory
     from memfolio.procedures.learn import ProcedureChange
@@ -144,32 +143,6 @@ def _standing(run: Run, *, in_full: bool = False) -> Iterator[Line]:
 
 
 # The agents of a home, and tokens for the server.
-
-
-def agent_list(found: Sequence[Agent]) -> Answer:
-    shown = table(("id", "policy", "reads", "memories", "last", "role"), list(map(_row, found)), wide="role")
-    return Answer({"agents": list(map(_agent, found))}, shown)
-
-
-def agent_show(memory: Memory, id: str | None = None, /) -> Answer:
-    return Answer(_agent(memory.agents.get(id or memory.agent)))
-
-
-def agent_instructions(text: str, memory: Memory, id: str | None) -> Answer:
-    return Answer({"agent": id or memory.agent, "text": text})
-
-
-def _row(found: Agent) -> tuple[str, ...]:
-    settings, last = found.settings, f"{found.active_at:%Y-%m-%d}" if found.active_at else ""
-    policy = "retired" if settings.retired else settings.policy
-    memories = "no index" if found.memories is None else f"{found.memories:,}"
-    return found.id, policy, ", ".join(settings.reads), memories, last, found.trouble or settings.role
-
-
-def _agent(found: Agent) -> dict[str, Any]:
-    settings = {name: value for name, value in fields_of(found.settings).items() if name != "agent"}
-    numbers = {"memories": found.memories, "active_at": found.active_at, "trouble": found.trouble}
-    return {"id": found.id} | settings | numbers
 
 
 def token_create(memory: Memory, name: str, scope: str = "write", audience: str | None = None) -> Answer:

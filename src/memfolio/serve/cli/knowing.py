@@ -303,10 +303,6 @@ def ontology_scaffold(scaffolded: tuple[Added, list[Rule]], memory: Memory, dry_
     return _added(added, rules, [memory.vault.head] if rules and not dry_run else [])
 
 
-def ontology_load(memory: Memory, name: str = "business", /, dry_run: bool = False) -> Answer:
-    return ontology_scaffold(memory.scaffold(name, name, by=PERSON, dry_run=dry_run), memory, dry_run)
-
-
 def ontology_conform(memory: Memory) -> Answer:
     found = memory.ontology.conform(memory.facts.all(include_derived=True))
     findings = [{"flaw": each.flaw.value, "fact": str(each.fact), "message": each.message} for each in found.findings]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from string import Formatter
 from typing import Any
 
@@ -65,6 +66,8 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes")
     if isinstance(value, list | tuple):
         more = f" and {len(value) - MOST:,} more" if len(value) > MOST else ""
         return ", ".join(map(str, value[:MOST])) + more
@@ -82,7 +85,7 @@ def shown(
     if "prints" in row:
         yield page(f"{values[row['prints']].rstrip()}\n")
     if width := row.get("fields"):
-        said = {name.replace("_", " "): cell(value) for name, value in document.items()}
+        said = {name.replace("_", " "): cell(value) for name, value in document.items() if name not in lists}
         yield from (f"{name:<{width}} {words}" for name, words in said.items() if words)
     for template in row.get("lines", ()):
         named = [name for _, name, words, _ in WORDS.parse(template) if name and "|" not in (words or "")]
