@@ -130,6 +130,7 @@ def with_verb(row: dict[str, Any]) -> dict[str, Any]:
 
     name = row["verb"]
     module, verb = next((SETS[each], verbs[name]) for each, verbs in verb_rows().items() if name in verbs)
+    # As the table of verbs reads its rows: without `does`, a function of the set's module comes before a method.
     does = f"{module}:{name}" if "does" not in verb and _function(module, name) else verb.get("does", name)
     return {"does": does} | {each: verb[each] for each in ("shows", "fixed") if each in verb} | row
 
@@ -146,6 +147,7 @@ def _of_method(
     """Build the function of a command from a method: it calls the method with the typed values and shows the result."""
     method = parameters_of(row["does"])
     is_open = any(each.kind is each.VAR_KEYWORD for each in method.values())
+    # Who takes any further arguments passes `by` on; a function of `verbs/` takes only those that it names.
     is_signed = (is_open and ":" not in row["does"]) or any(map(_is_attribution, method.values()))
     named = [name for name, each in method.items() if each.kind is not each.VAR_KEYWORD and not _is_attribution(each)]
     renamed = {each["is"]: name for name, each in row.items() if isinstance(each, dict) and "is" in each}
@@ -165,9 +167,11 @@ def _of_method(
             if given[option] is not None:
                 value = READERS[about.get(option, {}).get("reads", "")](given[option])
                 whole, _, part = name.partition(".")
-                if part and isinstance(values.setdefault(whole, {}), dict):
-                    value = {**values[whole], part: value}
-                values |= value if name == "**" else {whole: value}
+                if not part:
+                    values |= value if name == "**" else {name: value}
+                # What a document has in the place of the whole is left as it is: the method says what is wrong with it.
+                elif isinstance(values.setdefault(whole, {}), dict):
+                    values[whole] = {**values[whole], part: value}
         placed = [values.pop(name) for name, each in method.items() if each.kind is each.POSITIONAL_ONLY]
         value = _bound(row["does"], memory)(*placed, **values)
         known = {**given, "memory": memory}
