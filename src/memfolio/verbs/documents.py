@@ -148,7 +148,7 @@ def document_of(value: Any, key: str | None = None, shape: Callable[[Any], Any] 
     if key is not None:
         listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
         return {key: [document_of(each, shape=shape) for each in value] if listed else value}
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # a function of `verbs/` answers with a document
         return dict(value)
     # By the name of the type: comparing types would load every room.
     found: dict[str, Any] = (shape or _SHAPES.get(type(value).__name__, fields_of))(value)

@@ -200,6 +200,7 @@ def _document(value: Any, row: Mapping[str, Any], memory: Any) -> dict[str, Any]
     """Return the document of a result, or the attributes that the row picks."""
     if "picks" in row:
         return {name: seq_of(value) if name == "seq" else getattr(value, name) for name in row["picks"]}
+    # A list has no name of its own, and every answer is an object, so that fields can be added to it later.
     document = document_of(value, row.get("key"), getattr(documents, row["shows"]) if "shows" in row else None)
     if "problems" in row:
         document["problems"] = list(getattr(memory, row["problems"]).problems())
@@ -222,6 +223,7 @@ KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "datetime": dat
 
 def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> Parameter:
     """A parameter of a method as a parameter of its command."""
+    # What the method takes among any further arguments has no signature to read: the row alone says what it is.
     default = about.get("default", parameter.default if parameter else None)
     if about.get("required"):
         default = Parameter.empty
@@ -235,6 +237,7 @@ def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> 
     if about.get("reads") in ("stdin", "time"):
         kind = Text if about["reads"] == "stdin" else datetime
     if default is not Parameter.empty and not isinstance(default, str | int | float):
+        # Not given is not the same as given as usual: the method decides, and a document's own value stays.
         kind, default = kind | None, None
     is_required = default is Parameter.empty and "flags" not in about
     is_argument = about.get("argument", is_required and not (parameter and parameter.kind is Parameter.KEYWORD_ONLY))

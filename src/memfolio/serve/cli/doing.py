@@ -101,6 +101,7 @@ def procedure_learn(found: Sequence[ProcedureChange]) -> Answer:
 
 def workflow_resume(memory: Memory, id: str, set_: list[str] | None = None, redo: bool = False) -> Answer:
     runs = memory.runs
+    # To redo says that the step was not done, which only a person can know; to resume asks the run itself.
     run = runs.redo(id, by=PERSON) if redo else runs.resume(id, read_values(set_ or ()), by=PERSON)
     return Answer(document_of(run), workflow_run(run))
 
@@ -150,6 +151,7 @@ def token_create(memory: Memory, name: str, scope: str = "write", audience: str 
     token, secret = _tokens(memory).create(name, memory.agent, scope, now=now, audience=audience)
 
     def draw(screen: Screen) -> None:
+        # The secret alone on standard output, so that it can be handed to another program.
         screen.say(secret)
         beside = f"{token.id} lets {token.agent} {token.scope}; keep it: it is not shown again"
         Screen(errors=True).say(beside, "yellow")

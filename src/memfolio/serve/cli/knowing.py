@@ -277,6 +277,7 @@ def ontology_add(
 ) -> Answer:
     from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
 
+    # Who gives a range or a class to which it belongs means a property, and the range says which kind of it.
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
     term = new_term(
         kind or (leads_to if range or domain_class else "class"),
@@ -300,6 +301,7 @@ def ontology_validate(memory: Memory, term: str | None = None, /) -> Answer:
 
 def ontology_scaffold(scaffolded: tuple[Added, list[Rule]], memory: Memory, dry_run: bool) -> Answer:
     added, rules = scaffolded
+    # The rules are a change of their own, the last one, so that they can be undone without the terms.
     return _added(added, rules, [memory.vault.head] if rules and not dry_run else [])
 
 
@@ -314,6 +316,7 @@ def ontology_export(memory: Memory, format: str = "turtle") -> Answer:
 
 
 def ontology_sparql(memory: Memory, query: str, limit: int = 1000, seconds: float = 10.0) -> Answer:
+    # What is only known by rules is asked, too: whoever asks does not know what was said and what was concluded.
     found = memory.ontology.sparql(query, memory.facts.all(include_derived=True), limit=limit, seconds=seconds)
     rows = [[cell or "" for cell in row] for row in found.rows]
     shown = table(found.variables, rows) if found.holds is None else "yes" if found.holds else "no"

@@ -160,6 +160,7 @@ def _preview(memory: Memory, edit_result: EditResult) -> list[Line]:
 
 def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> EditResult:
     """Forget what the person has seen, and nothing that matched later."""
+    # By its id: words that fitted one memory may fit another one by now.
     if len(seen) == 1:
         return memory.forget(seen[0].id, by=PERSON)
     fits = memory.forget(what, every=True, dry_run=True).memories

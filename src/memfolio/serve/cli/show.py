@@ -93,6 +93,7 @@ def shown(
             yield _line(template, values)
     for name, template in row.get("each", {}).items():
         yield from (_line(template, values, each) for each in lists[name])
+        # Where a method counts all and shows the first, the rest is told of and never left out in silence.
         if (more := values.get("total", 0) - len(lists[name])) > 0:
             yield f"… and {more:,} more"
     for name, columns in row.get("table", {}).items():
@@ -120,6 +121,7 @@ def _things(values: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 def _table(columns: Sequence[str], things: Sequence[Any]) -> Line:
     """A table with those of its columns that say something; `fact.source` is the source of the fact in a thing."""
+    # A column in which nothing stands would only take room from those that say something.
     cells = {column: [cell(_value(each, column)) for each in things] for column in columns}
     said = {_head(column): values for column, values in cells.items() if any(values) or not things}
     return table(list(said), list(zip(*said.values(), strict=True)), wide=_head(columns[-1]))
