@@ -57,11 +57,8 @@ def bench_speed(options: Options, sizes: str = "1000,10000,100000") -> Answer:
 
     numbers = read_sizes(sizes)
     with waiting(options, "Building homes"):
-        rows = list(map(fields_of, measure_speed(numbers, progress=partial(options.wait.step, "memories"))))
-    columns = [name.replace("_", " ") for name in rows[0]]
-    return Answer(
-        {"sizes": rows}, lambda screen: screen.table(columns, [list(map(shown, row.values())) for row in rows])
-    )
+        measured = measure_speed(numbers, progress=partial(options.wait.step, "memories"))
+    return Answer({"sizes": list(map(fields_of, measured))})
 
 
 @contextmanager
@@ -84,10 +81,6 @@ def read_sizes(text: str) -> list[int]:
     if not sizes or min(sizes) < 1:
         raise InputError(f"{text[:40]!r} is not a list of sizes", hint="write it like 1000,10000")
     return sizes
-
-
-def shown(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def document(found: Measured) -> dict[str, Any]:
