@@ -129,7 +129,7 @@ OTHER_SIGNS = {
     "index/read_files.py": "takes the lines of an entity's page that name or describe it",
     "serve/page/show.py": "takes marks out of what is shown",
     "vault/past/undo.py": "looks for the title of a log",
-    "vault/past/view.py": "shows entries without their headings",
+    "vault/past/past.py": "shows entries without their headings",
     "vault/reconcile.py": "tells the torn heading of an entry",
 }
 """Who else looks for the signs of a heading, and why that reads no sections."""

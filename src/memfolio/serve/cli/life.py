@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from memfolio.stores.core import CoreMemory
     from memfolio.stores.flush import Flushed
     from memfolio.tend.tend import JobResult, Tending
-    from memfolio.vault.purge.plan import PurgePlan
-    from memfolio.vault.purge.purge import Purged
+    from memfolio.vault.purge.purge import Purged, PurgePlan
 
 SHOWN = 5
 """How many changes of a job are named."""
@@ -164,21 +163,19 @@ def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
     return Answer(document, [*lines, (done, "bold")])
 
 
-def purge(
-    options: Options, what: list[str], quotes: str = "refuse", dry_run: bool = False, yes: bool = False
-) -> Answer:
+def purge(options: Options, what: list[str], dry_run: bool = False, yes: bool = False) -> Answer:
     with options.memory() as memory:
         if not dry_run and not yes:
-            seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
+            seen = memory.purge(*what, dry_run=True, by=PERSON)
             _ask_for_word(options, seen)
             what = [each.id for each in seen.plan.memories]
         options.wait.start("Purging")
         options.wait.say("Looking through files and history")
-        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON, on_progress=partial(_show_purge, options))
+        done = memory.purge(*what, dry_run=dry_run, by=PERSON, on_progress=partial(_show_purge, options))
     plan, proof = done.plan, done.proof
     document: dict[str, Any] = {
         "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
-        **picked(plan, "files history related keepers"),
+        **picked(plan, "files history related"),
         "git": plan.git or None,
         "seqs": done.seqs,
         "dry_run": proof is None,
@@ -207,7 +204,7 @@ def _ask_for_word(options: Options, seen: Purged) -> None:
 
 def _preview(plan: PurgePlan) -> Iterator[Line]:
     """Yield what would be purged, where it is, and what is out of reach."""
-    from memfolio.vault.purge.plan import OUT_OF_REACH
+    from memfolio.vault.purge.purge import OUT_OF_REACH
 
     rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
     yield lambda screen: screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)
@@ -227,8 +224,6 @@ def _staying(plan: PurgePlan) -> Iterator[str]:
     """Yield memories that stay although they may mention it."""
     if plan.related:
         yield f"Stays and may say the same, read it: {', '.join(plan.related)}"
-    if plan.keepers:
-        yield f"Stays and has the text or a line of it: {', '.join(plan.keepers)}"
 
 
 def _purged(done: Purged) -> Iterator[Line]:

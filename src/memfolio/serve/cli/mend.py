@@ -81,7 +81,7 @@ def _memories(path: str, lines: Sequence[tuple[str, str]], sign: str) -> Iterato
 
 
 def _record(path: str, line: str, memory: Memory) -> str:
-    from memfolio.vault.past.view import record_in_words
+    from memfolio.vault.past.past import record_in_words
 
     named = record_of(line.encode()).get("memory")
     found = memory.get(str(named)) if named else None

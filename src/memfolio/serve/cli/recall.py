@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.recall.explain import Explanation
     from memfolio.recall.hit import Hit, Hits, Reason
-    from memfolio.vault.past.view import Event
+    from memfolio.vault.past.past import Event
 
 LINES = 3
 """How many lines of a memory a list shows."""
