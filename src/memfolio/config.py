@@ -68,6 +68,11 @@ _SECTION_FIELDS = {
     section: {each.name: f"{section}_{each.name}" for each in fields(table)} for section, table in SECTIONS.items()
 }
 
+_default_sections: dict[str, tuple[dict[str, Any], Any]] = {}
+_understood: dict[str, _Given] = {}
+"""What texts of `memfolio.toml` say: most homes that a process opens have the same."""
+TEXTS = 64
+"""How many texts are kept."""
 _ALIKE = 0.9
 """How alike a variable must be to one of ours to be taken for a slip: others may begin with MEMFOLIO_ too."""
 
@@ -140,7 +145,7 @@ def load_config(
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
     named, cache = values.pop("machine"), values.pop("cache")
-    sections = {section: table(**_taken(values, _SECTION_FIELDS[section])) for section, table in SECTIONS.items()}
+    sections = {section: _section(section, _taken(values, _SECTION_FIELDS[section])) for section in SECTIONS}
     _check_order(sections["decay"])
     return Config(
         home=root,
@@ -176,6 +181,15 @@ def _taken(values: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {own: values.pop(name) for own, name in names.items() if name in values}
 
 
+def _section(name: str, values: dict[str, Any]) -> Any:
+    """The settings of a section: one object for all homes that have no others than the defaults."""
+    default = _default_sections.get(name)
+    if default is None:
+        made = {own: _DEFAULTS[each] for own, each in _SECTION_FIELDS[name].items() if each in _DEFAULTS}
+        default = _default_sections[name] = made, SECTIONS[name](**made)
+    return default[1] if values == default[0] else SECTIONS[name](**values)
+
+
 def _check_order(decay: Decay) -> None:
     if not decay.active >= decay.dormant >= decay.archived:
         raise ConfigError(
@@ -194,6 +208,8 @@ def _cache_name(home: Path) -> str:
 
 def _from_file(path: Path, text: str | None) -> _Given:
     text = _read(path) if text is None else text
+    if text in _understood:
+        return _understood[text]
     table = _parse(text, path)
     # Looked at before the keys, which a newer version may have changed.
     version = table.get("format")
@@ -215,6 +231,9 @@ def _from_file(path: Path, text: str | None) -> _Given:
         elif len(found.problems) < MOST:
             what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
             found.problems.append((what, _instead(name, _IN_FILE)))
+    if len(_understood) >= TEXTS:
+        _understood.clear()
+    _understood[text] = found
     return found
 
 
@@ -236,7 +255,7 @@ def _line_of(name: str, text: str) -> str:
 def _from_environment(environ: Mapping[str, str]) -> _Given:
     """Settings from `MEMFOLIO_…`; empty variables count as unset, and what is like none of ours is for others."""
     found = _Given()
-    for name in sorted(name for name, text in environ.items() if text and name.startswith("MEMFOLIO_")):
+    for name in sorted(name for name in environ if name.startswith("MEMFOLIO_") and environ[name]):
         if key := _VARIABLES.get(name):
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
         elif name in _RETIRED_VARIABLES:

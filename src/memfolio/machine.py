@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -52,6 +53,7 @@ def user_data(environ: Environ) -> Path:
     return Path(environ.get("XDG_DATA_HOME") or user / ".local" / "share") / "memfolio"
 
 
+@cache
 def machine_id() -> str:
     """A name for this machine that stays the same over restarts: a digest of its id, else its host name."""
     for path in _ID_FILES:
