@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,11 @@ _SECTION_FIELDS = {
     section: {each.name: f"{section}_{each.name}" for each in fields(table)} for section, table in SECTIONS.items()
 }
 
-_default_sections: dict[str, tuple[dict[str, Any], Any]] = {}
+_MADE = frozenset(f"{door}_{name}" for door in ("embedding", "model") for name in ("key", "url_is_own"))
+"""Settings that follow from others."""
+_WHOLE = _DEFAULTS.keys() - {"machine", "cache"}.union(*(names.values() for names in _SECTION_FIELDS.values()))
+"""Those in no section that are used as they are given."""
+_default_sections: dict[str, Any] = {}
 _understood: dict[str, _Given] = {}
 """What texts of `memfolio.toml` say: most homes that a process opens have the same."""
 TEXTS = 64
@@ -144,18 +148,18 @@ def load_config(
     # Resolved once: a machine that travels must not split a day while a process runs.
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
-    named, cache = values.pop("machine"), values.pop("cache")
-    sections = {section: _section(section, _taken(values, _SECTION_FIELDS[section])) for section in SECTIONS}
+    changed = {*written.values, *given, *_MADE}
+    sections = {section: _section(section, values, changed) for section in SECTIONS}
     _check_order(sections["decay"])
     return Config(
         home=root,
-        cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
-        machine=named or machine.machine_id(),
-        machine_name=named or machine.host_name(),
+        cache=expand(values["cache"] or machine.user_cache(environ), environ) / _cache_name(root),
+        machine=values["machine"] or machine.machine_id(),
+        machine_name=values["machine"] or machine.host_name(),
         retired=(*written.retired, *around.retired),
         problems=(*written.problems, *around.problems),
         **sections,
-        **values,
+        **{name: values[name] for name in _WHOLE},
         **place,
     )
 
@@ -176,18 +180,14 @@ def again(config: Config, **given: str | None) -> Config:
     return load_config(config.home, overrides=kept | {name: each for name, each in given.items() if each is not None})
 
 
-def _taken(values: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The values of one section by their own names, taken out of all values."""
-    return {own: values.pop(name) for own, name in names.items() if name in values}
-
-
-def _section(name: str, values: dict[str, Any]) -> Any:
+def _section(name: str, values: Mapping[str, Any], changed: Set[str]) -> Any:
     """The settings of a section: one object for all homes that have no others than the defaults."""
-    default = _default_sections.get(name)
-    if default is None:
-        made = {own: _DEFAULTS[each] for own, each in _SECTION_FIELDS[name].items() if each in _DEFAULTS}
-        default = _default_sections[name] = made, SECTIONS[name](**made)
-    return default[1] if values == default[0] else SECTIONS[name](**values)
+    fields = _SECTION_FIELDS[name]
+    if not changed.isdisjoint(fields.values()):
+        return SECTIONS[name](**{own: values[each] for own, each in fields.items() if each in values})
+    if name not in _default_sections:
+        _default_sections[name] = _section(name, _DEFAULTS, {*fields.values()})
+    return _default_sections[name]
 
 
 def _check_order(decay: Decay) -> None:

@@ -20,7 +20,9 @@ _TIMEZONE = Path("/etc/timezone")
 
 def expand(path: str | Path, environ: Environ) -> Path:
     """`path` made absolute, with a leading `~` replaced by the user's folder."""
-    first, *rest = Path(path).parts or (".",)
+    if not os.fspath(path).startswith("~"):
+        return Path(os.path.abspath(path))
+    first, *rest = Path(path).parts
     return Path(os.path.abspath(user_folder(environ).joinpath(*rest) if first == "~" else path))
 
 
