@@ -542,6 +542,7 @@ class Memory(Rooms):
         next_steps: Iterable[str] = (),
         open_questions: Iterable[str] = (),
         session: str | None = None,
+        by: Attribution | None = None,
     ) -> str:
         """Note where work stands, so that it can be taken up again; returns the path of the page."""
         from memfolio.stores.checkpoint import BY, Checkpoint, write
@@ -549,7 +550,7 @@ class Memory(Rooms):
         lists = {"decisions": decisions, "findings": findings, "next_steps": next_steps}
         checkpoint = Checkpoint.from_args(context, **lists, open_questions=open_questions)
         checkpoint = replace(checkpoint, project=self.project.id if self.project else "")
-        now, by = self.vault.home.now(), replace(BY, session=session)
+        now, by = self.vault.home.now(), replace(by or BY, session=session)
         return write(self.vault, self.agent, checkpoint, now=now, by=by).path
 
     @for_owner

@@ -45,7 +45,7 @@ class Place:
         cli("core", "add", "Active Context", "Working on the launch")
         self.token = cli("token", "create", "phone")["id"]
         self.reflection = cli("reflect")["hash"]
-        self.proposed = cli("proposals", self.proposal)["hash"]
+        self.proposed = cli("proposals", self.proposal)["shown"]
 
     def writes(self) -> list[tuple[object, ...]]:
         """Every command that writes to a home, with something that takes room."""
@@ -76,7 +76,7 @@ class Place:
             ("case", "store", "--context", f"Tests fail {long}", "--action", "rerun", "--success"),
             ("case", "delete", self.case),
             ("ontology", "add", "shop:Gift", "--definition", "A gift"),
-            ("ontology", "load", "business"),
+            ("ontology", "scaffold", "business", "business"),
             ("mind", "believe", "Sky is blue"),
             ("procedure", "add", "Test", "--step", "Run"),
             ("workflow", "done", self.run),

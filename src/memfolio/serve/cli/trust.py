@@ -318,6 +318,7 @@ def _search(memory: Memory) -> Iterator[Finding]:
 
 
 def alerts(memory: Memory, ack: list[int] | None = None, ack_all: bool = False) -> Answer:
+    # Only what is open can be acknowledged: a number that was mistyped must not silence a later alert.
     found = {line.seq: line for line in memory.vault.alerts()}
     seen = list(found) if ack_all else ack or []
     if unknown := [seq for seq in seen if seq not in found]:
