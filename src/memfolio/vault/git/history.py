@@ -123,6 +123,8 @@ def put_pack(disk: Disk, repo: pygit2.Repository, builder: pygit2.PackBuilder, *
     disk.make_dirs(folder)
     builder.write(str(workshop))
     names = sorted(disk.names(workshop), key=lambda name: name.endswith(".idx"))  # a pack counts once it has one
+    if not names:  # somebody deleted the home meanwhile
+        raise HistoryError(f"the pack in {workshop} is gone", hint="is the home still there?")
     new = names[0].partition(".")[0]
     if keep:
         disk.put(folder / f"{new}.keep", KEPT)
