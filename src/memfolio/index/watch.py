@@ -53,7 +53,8 @@ class Watcher:
         """Why edits are not noticed, or are noticed late; None when all is well."""
         self._vault = vault
         self._indexes = indexes
-        self._root = ""
+        self._root = str(vault.config.home)
+        """The home, without links once it is watched."""
         self._stopping = threading.Event()
         self._is_started = self._is_closed = False
         self._thread: threading.Thread | None = None
@@ -71,7 +72,7 @@ class Watcher:
         """Begin to watch, unless that was ended already."""
         if self._is_closed:
             return
-        self._root = os.path.realpath(self._vault.config.home)
+        self._root = os.path.realpath(self._root)
         self._thread = threading.Thread(target=self._run, name="memfolio-watch", daemon=True)
         self._thread.start()
 
