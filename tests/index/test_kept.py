@@ -95,7 +95,7 @@ def test_words_that_were_just_weighed_are_not_counted_again(quick_path: Path) ->
                     search.matches_any(words, search.Sieve(db, wanted), 10)
                     counted = search.frequencies(db, words, 1000)
                     asked = {
-                        word: search.matches(match_expression([word]), search.Sieve(db, search.Filter()), 10)
+                        word: search.matches(match_expression([word]), search.Sieve(db, search.Filter()), 10).rows
                         for word in words
                     }
                     assert counted == {word: len(found) for word, found in asked.items()}

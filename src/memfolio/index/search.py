@@ -12,7 +12,9 @@ from math import log
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from apsw import Connection, FTS5ExtensionApi, format_sql_value
+from numpy.typing import NDArray
 
 from memfolio.clock import to_ms
 from memfolio.index.rows import (
@@ -21,6 +23,7 @@ from memfolio.index.rows import (
     clean,
     column,
     kept,
+    note_kept,
     number,
     of_kept,
     rows_array,
@@ -312,10 +315,6 @@ WIDER = 8
 """By how much a search widens while too few of the best pass the filter."""
 
 
-Score = Callable[[Sequence[int] | None, int], Mapping[int, float]]
-"""Finds the best so many of some rows, or of all, with their scores."""
-
-
 BEGINNING = 1000
 """How many characters of a text are read for ranking."""
 
@@ -348,60 +347,287 @@ _turn = partial(tuple.__new__, TurnColumns)
 """A third of the time of Turn._make."""
 
 
+Rows = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+
+class Scored(NamedTuple):
+    """Rows with their scores."""
+
+    rows: Rows
+    scores: Doubles
+
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> Scored:
+        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
+
+    def by_row(self) -> dict[int, float]:
+        return dict(zip(self.rows.tolist(), self.scores.tolist(), strict=True))
+
+
+NO_SCORES = Scored.of({})
+Score = Callable[[Sequence[int] | None, int], Scored]
+"""Finds the best so many of some rows, or of all."""
+Numbers = NDArray[np.int32]
+_named = {name: itemgetter(TurnColumns._fields.index(name)) for name in ("session", "role", "kind", "source")}
+_row, _happened_at, _superseded_by = (
+    itemgetter(TurnColumns._fields.index(name)) for name in ("row", "happened_at", "superseded_by")
+)
+
+
+class Columns(NamedTuple):
+    """Columns of memories; sessions, roles, kinds, sources and words are numbers of names."""
+
+    rows: Rows
+    sessions: Numbers
+    roles: Numbers
+    kinds: Numbers
+    sources: Numbers
+    happened_at: Rows
+    is_replaced: NDArray[np.bool_]
+    first: Numbers
+    second: Numbers
+    """Two words of each text, as its `Opening` has them."""
+
+
+class Names(dict[str | None, int]):
+    """Gives each name a number, and 0 to none."""
+
+    def __init__(self) -> None:
+        super().__init__({None: 0})
+
+    def __missing__(self, name: str | None) -> int:
+        found = self[name] = len(self)
+        return found
+
+
+class TurnNames:
+    """The numbers of the names in some memories."""
+
+    def __init__(self) -> None:
+        self.sessions, self.words, self.others = Names(), Names(), Names()
+
+
+Opening = Callable[[str], Collection[str]]
+"""At most two words of a text by which it is told at once that it says something else."""
+
+
+def _no_words(_: str) -> Collection[str]:
+    return ()
+
+
+class Turns:
+    """Memories in the order of their rows, with columns beside them, by which hundreds are weighed at once."""
+
+    __slots__ = ("_places", "_turns", "columns", "names")
+
+    def __init__(self, columns: Columns, places: NDArray[Any], turns: Sequence[TurnColumns], names: TurnNames) -> None:
+        self.columns = columns
+        self.names = names
+        self._places, self._turns = places, turns
+
+    @classmethod
+    def of(cls, turns: Iterable[TurnColumns], opening: Opening = _no_words) -> Turns:
+        """Put memories in order, of which none comes twice."""
+        found, names = sorted(turns, key=_row), TurnNames()
+        return cls(_columns(found, names, opening), np.arange(len(found)), found, names)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Turns], apart: int) -> Turns:
+        """All of these, each part with its rows so far behind those of the one before."""
+        return cls.of(turn._replace(row=turn.row + nth * apart) for nth, part in enumerate(parts) for turn in part)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: int) -> TurnColumns:
+        turn: TurnColumns = self._turns[self._places[place]]
+        return turn
+
+    def __iter__(self) -> Iterator[TurnColumns]:
+        return map(self._turns.__getitem__, self._places.tolist())
+
+    @property
+    def rows(self) -> Rows:
+        return self.columns.rows
+
+    def without_session(self, places: Sequence[int]) -> Turns:
+        """The same, of which these belong to none."""
+        sessions = self.columns.sessions.copy()
+        sessions[places] = 0
+        return Turns(self.columns._replace(sessions=sessions), self._places, self._turns, self.names)
+
+    def places(self, rows: Rows) -> NDArray[np.int64]:
+        """Where these rows are among them; -1 for those that are not."""
+        if not len(self.rows):
+            return np.full(rows.shape, -1, np.int64)
+        places = np.searchsorted(self.rows, rows)
+        places[places == len(self.rows)] = 0
+        places[self.rows[places] != rows] = -1
+        return places
+
+    def spread(self, found: Scored) -> Doubles:
+        """Scores in the places of their rows, as far as these are among them; 0 for the others."""
+        spread = np.zeros(len(self) + 1)  # the last is for the others
+        spread[self.places(found.rows)] = found.scores
+        return spread[:-1]
+
+
+def _columns(turns: Sequence[TurnColumns], names: TurnNames, opening: Opening) -> Columns:
+    words = [(*sorted(opening(turn.text)), None, None)[:2] for turn in turns]
+
+    def numbers(known: Names, column: str) -> Numbers:
+        return np.array([*map(known.__getitem__, map(_named[column], turns))], np.int32)
+
+    return Columns(
+        np.array([*map(_row, turns)], np.int64),
+        numbers(names.sessions, "session"),
+        numbers(names.others, "role"),
+        numbers(names.others, "kind"),
+        numbers(names.others, "source"),
+        np.array([*map(_happened_at, turns)], np.int64),
+        np.array([each is not None for each in map(_superseded_by, turns)], np.bool_),
+        *(np.array([names.words[each[nth]] for each in words], np.int32) for nth in range(2)),
+    )
+
+
+UNREAD, STOPPED = 0, -1
+"""What stands for the place of a memory that was not asked for yet, and of one that a filter stops."""
+ROOM = 256
+"""How many rows take as much memory as one value that is kept."""
+
+
+class TurnTable:
+    """The memories that pass one filter, as far as they were asked for. It only grows: what was taken from it stays."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._places = np.zeros(0, np.int32)
+        """By row, counted from 1. What is not written to takes no memory, however large a home is."""
+        self._turns: list[TurnColumns] = []
+        self._names = TurnNames()
+        self._columns = _columns((), self._names, opening)
+
+    def unread(self, rows: Rows) -> Rows:
+        """Those of these rows that were not asked for yet."""
+        most = int(rows.max(initial=-1))
+        if most >= len(self._places):
+            places = np.zeros(max(most + 1, 2 * len(self._places)), np.int32)
+            places[: len(self._places)] = self._places
+            note_kept((len(places) - len(self._places)) // ROOM)
+            self._places = places
+        unread: Rows = rows[self._places[rows] == UNREAD]
+        return unread
+
+    def add(self, asked: Rows, found: Iterable[TurnColumns]) -> None:
+        """Add what passes of the rows that were asked for, and other rows that were read with them."""
+        self._places[asked] = STOPPED
+        turns = [turn for turn in found if turn.row >= len(self._places) or self._places[turn.row] <= 0]
+        new, first = _columns(turns, self._names, self._opening), len(self._turns)
+        rows, last = new.rows, first + len(turns)
+        self.unread(rows)  # makes room for them
+        self._places[rows] = np.arange(first + 1, last + 1)
+        self._turns.extend(turns)
+        if last > len(self._columns.rows):
+            self._columns = Columns._make(
+                [np.concatenate([each[:first], np.zeros(2 * last - first, each.dtype)]) for each in self._columns]
+            )
+        columns: Sequence[NDArray[Any]] = self._columns
+        for kept_before, values in zip(columns, new, strict=True):
+            kept_before[first:last] = values
+        note_kept(len(asked) + len(turns))
+
+    def passing(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which of these rows pass."""
+        return self._places[rows] > 0
+
+    def at(self, rows: Rows) -> Turns:
+        """Those of these rows that pass; the rows are in ascending order, and none comes twice."""
+        places = self._places[rows]
+        places = places[places > 0] - 1
+        return Turns(Columns._make([each[places] for each in self._columns]), places, self._turns, self._names)
+
+
 class Sieve:
     """A filter over the memories of one moment."""
 
-    def __init__(self, db: Connection, wanted: Filter) -> None:
+    def __init__(self, db: Connection, wanted: Filter, opening: Opening = _no_words) -> None:
         self.connection = db
         self._wanted = wanted
+        self._opening = opening
+
+    def among(self, rows: Collection[int] | Rows) -> Turns:
+        """Those of these rows that pass, each once."""
+        wanted = np.sort(rows) if isinstance(rows, np.ndarray) else np.array(sorted(rows), np.int64)
+        wanted = np.concatenate([wanted[:1], wanted[1:][wanted[1:] != wanted[:-1]]])
+        return self._read_table(wanted).at(wanted)
 
     def passing(self, rows: Collection[int]) -> dict[int, TurnColumns]:
         """Those of these rows that pass."""
-        return of_kept(self.connection, self.where, rows, self._read)
+        return {turn.row: turn for turn in self.among(rows)}
 
-    def best(self, scores: Mapping[int, float], limit: int) -> list[int]:
+    def best(self, found: Scored, limit: int) -> Scored:
         """The best `limit` of those that pass, best first, equal ones by id."""
-        rows: Collection[int] = scores
-        if len(scores) > limit:  # most often all pass, and the rest need not be looked up
-            least = sorted(scores.values(), reverse=True)[limit - 1]
-            rows = [row for row, score in scores.items() if score >= least]
-        turns = self.passing(rows)
-        if len(turns) < limit:
-            turns = self.passing(scores)
-        order = sorted(turns, key=scores.__getitem__, reverse=True)
-        if len({*map(scores.__getitem__, order)}) < len(order):
-            order.sort(key=lambda row: (-scores[row], turns[row].id))
-        return order[:limit]
+        order = np.argsort(-found.scores, kind="stable")
+        rows, scores = found.rows[order], found.scores[order]
+        # Most often all pass, and the rest need not be looked up.
+        enough = len(rows) if len(rows) <= limit else int(np.count_nonzero(scores >= scores[limit - 1]))
+        passing = self._passing(rows[:enough])
+        if enough < len(rows) and np.count_nonzero(passing) < limit:
+            passing = self._passing(rows)
+        rows, scores = rows[: len(passing)][passing], scores[: len(passing)][passing]
+        if (scores[1:] == scores[:-1]).any():
+            turns = self.passing(rows.tolist())
+            listed = sorted(zip((-scores).tolist(), rows.tolist(), strict=True), key=lambda x: (x[0], turns[x[1]].id))
+            rows = np.array([row for _, row in listed], np.int64)
+        return Scored(rows[:limit], scores[:limit])
 
-    def search(self, score: Score, limit: int) -> dict[int, float]:
-        """The best `limit` of all memories that pass with their scores, best first, equal ones by id."""
+    def search(self, score: Score, limit: int) -> Scored:
+        """The best `limit` of all memories that pass, best first, equal ones by id."""
         if self.few is not None:
-            found = score(self.few, limit) if self.few else {}
-            return {row: found[row] for row in self.best(found, limit)}
+            return self.best(score(self.few, limit), limit) if self.few else NO_SCORES
         reach = limit + limit // 4
         while True:
             found = score(None, reach)
+            is_all = len(found.rows) < reach
             # Where there are just as many as were asked for, some that are as good as the last may be missing.
-            if len(found) == reach:
-                least = min(found.values())
-                best = self.best({row: each for row, each in found.items() if each > least}, limit)
-            else:
-                best = self.best(found, limit)
-            if len(best) == limit or len(found) < reach:
-                return {row: found[row] for row in best}
+            if len(found.rows) == reach:
+                above = found.scores > found.scores.min()
+                found = Scored(found.rows[above], found.scores[above])
+            best = self.best(found, limit)
+            if len(best.rows) == limit or is_all:
+                return best
             reach *= WIDER
 
-    def _read(self, rows: Iterable[int]) -> dict[int, TurnColumns]:
+    def _passing(self, rows: Rows) -> NDArray[np.bool_]:
+        return self._read_table(rows).passing(rows)
+
+    def _read_table(self, rows: Rows) -> TurnTable:
+        """What is known of what passes, these rows included."""
+        table = self._table
+        if len(new := table.unread(rows)):
+            table.add(new, self._read(new))
+        return table
+
+    @cached_property
+    def _table(self) -> TurnTable:
+        tables = kept(self.connection, (self.where, self._opening))
+        if not tables:
+            tables[0] = TurnTable(self._opening)
+        table: TurnTable = tables[0]
+        return table
+
+    def _read(self, rows: Rows) -> list[TurnColumns]:
         condition, values = self.where
         if size(self.connection) <= HANDFUL:  # then all of them will be needed as a whole
             passing = {row: each.columns for row, each in all_stored(self.connection, condition, *values).items()}
-            return {row: _turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()}
+            return [_turn((row, *_of_turn(each), each.content[:BEGINNING])) for row, each in passing.items()]
         # A join, and not IN, for which SQLite would sort the rows first.
-        source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows)]
+        source, asked = "carray(?) asked CROSS JOIN memories m ON m.row = asked.value", [rows_array(rows.tolist())]
         if size(self.connection) <= TINY:  # then the rest will be needed as well
             source, asked = "memories m", []
         found = self.connection.execute(f"SELECT {_TURN} FROM {source} WHERE {condition}", (*asked, *values))
-        return {turn[0]: _turn(turn) for turn in found}
+        return list(map(_turn, found))
 
     @cached_property
     def where(self) -> Condition:
@@ -436,7 +662,7 @@ WEIGHED = 20_000
 """How many are weighed in larger homes."""
 
 
-def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> dict[int, float]:
+def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> Scored:
     """What has any of these words or phrases: the best `limit` of those that pass, best first, equal ones by id.
 
     In a large home, what has none but common words is left out where rarer ones bring enough.
@@ -451,19 +677,19 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> dict[int, flo
     expression = match_expression(list(counts))
     if choice := _choice(db, counts, 2 * limit):
         found = matches(expression, sieve, limit, choice)
-        if len(found) >= limit:
+        if len(found.rows) >= limit:
             return found
     return matches(expression, sieve, limit)
 
 
-def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> dict[int, float]:
+def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> Scored:
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
     weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
     if isinstance(db, ReadingConnection):
         db.counts.clear()
 
-    def score(rows: Sequence[int] | None, most: int) -> Mapping[int, float]:
+    def score(rows: Sequence[int] | None, most: int) -> Scored:
         # The plus keeps SQLite from searching anew for each of the rows.
         chosen, values = "", [expression]
         if rows is not None:
@@ -471,7 +697,7 @@ def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> dict
         elif choice:
             chosen, values = "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)", [expression, choice]
         sql = f"SELECT rowid, {weight} AS score FROM words WHERE words MATCH ? {chosen} ORDER BY score DESC LIMIT ?"
-        return dict(db.execute(sql, (*values, most)))
+        return Scored.of(dict(db.execute(sql, (*values, most))))
 
     return sieve.search(score, limit)
 

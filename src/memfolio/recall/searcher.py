@@ -435,10 +435,10 @@ class Searcher:
         return []
 
     def _with_words(self, index: Index, expression: str, description: str, most: int) -> list[Located]:
-        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1))
+        rows = index.read(lambda connection: matches(expression, Sieve(connection, MEMORIES), most + 1)).rows.tolist()
         if len(rows) > most:
             raise ConflictError(f"more than {most} memories fit {description[:60]!r}", hint="describe it more closely")
-        found = index.read(lambda connection: by_rows(connection, list(rows)))
+        found = index.read(lambda connection: by_rows(connection, rows))
         ids = {each.item.id for each in found}
         return [each for each in found if ids.isdisjoint(each.item.derived_from)]  # that goes along anyway
 
