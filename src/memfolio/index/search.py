@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import accumulate
 from math import log
 from operator import itemgetter
@@ -183,6 +183,10 @@ _ORIGINAL = f"""m.source <> '{LEARNED}' OR {IS_CLOSE}
 """What rules made of a turn says less than the turn; an agent says what it means beside what is known."""
 
 
+FILTERS = 64
+"""How many filters are kept as conditions; most questions have the same."""
+
+
 @frozen
 class Filter:
     """Exact conditions; None or empty means any. Forgotten memories never pass."""
@@ -232,10 +236,14 @@ class Filter:
     @property
     def with_superseded(self) -> Filter:
         """The same, but for versions that were replaced, which may lead to those that replaced them."""
-        return self if SUPERSEDED in self.include else replace(self, include=(*self.include, SUPERSEDED))
+        return _with_superseded(self)
 
     def where(self) -> Condition:
         """The condition on `memories m`, with its values."""
+        return _where(self)
+
+    def condition(self) -> Condition:
+        """The same, made anew."""
         found = [*self._visible(), *self._asked()]
         values = clean(tuple(value for _, values in found for value in values))
         return " AND ".join(f"({sql})" for sql, _ in found), values
@@ -299,6 +307,16 @@ class Filter:
         if self.as_of is not None:
             at = to_us(self.as_of)
             yield "m.created_at <= ? AND (m.superseded_at IS NULL OR m.superseded_at > ?)", (at, at)
+
+
+@lru_cache(FILTERS)
+def _with_superseded(wanted: Filter) -> Filter:
+    if SUPERSEDED in wanted.include:
+        return wanted
+    return replace(wanted, include=(*wanted.include, SUPERSEDED))
+
+
+_where = lru_cache(FILTERS)(Filter.condition)
 
 
 def _one_of(name: str, values: Sequence[str]) -> Condition:
@@ -443,6 +461,10 @@ class Turns:
     def __getitem__(self, place: int) -> TurnColumns:
         turn: TurnColumns = self._turns[self._places[place]]
         return turn
+
+    def text(self, place: int) -> str:
+        """How what stands in a place begins."""
+        return self[place].text
 
     def __iter__(self) -> Iterator[TurnColumns]:
         return map(self._turns.__getitem__, self._places.tolist())
@@ -685,7 +707,8 @@ def matches_any(words: Sequence[str], sieve: Sieve, limit: int) -> Scored:
 def matches(expression: str, sieve: Sieve, limit: int, choice: str = "") -> Scored:
     """The best `limit` of the memories that pass, best first, equal ones by id; only of a choice, if there is one."""
     db = sieve.connection
-    weight = "relevance(words)" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
+    wanted = expression.partition(") NOT (")[0].count('"') // 2
+    weight = f"relevance(words, {wanted})" if size(db) <= TINY else f"-bm25(words, {WEIGHTS})"
     if isinstance(db, ReadingConnection):
         db.counts.clear()
 
@@ -766,45 +789,41 @@ def _in_common(db: Connection, words: Sequence[str], least: int) -> str:
     return choice
 
 
-class _Statistics(NamedTuple):
-    """What is the same for all rows that match: how much each phrase tells, and the mean length of a memory."""
-
-    rarity: list[float]
-    mean_length: float
-
-
 def register(db: Connection) -> None:
     """Give a connection the function `relevance`."""
     db.register_fts5_function("relevance", partial(_relevance, db.counts if isinstance(db, ReadingConnection) else []))
 
 
-def _relevance(counts: list[int], api: FTS5ExtensionApi, *_: object) -> float:
+def _relevance(counts: list[int], api: FTS5ExtensionApi, wanted: Any) -> float:
     """BM25 as in FTS5, but with a rarity that is never zero: in a few memories, most words are in most of them.
 
-    `counts` is told how many have each phrase.
+    Only so many phrases are `wanted`, not those that follow. `counts` is told how many have each of them.
     """
-    statistics: _Statistics = api.aux_data or _statistics(api, counts)
-    length = 1 - _B + _B * api.column_size(-1) / statistics.mean_length
-    score = 0.0
-    for phrase, rarity in enumerate(statistics.rarity):
-        places = zip(COLUMNS, api.phrase_locations(phrase), strict=True)
-        count = sum(weight * len(found) for weight, found in places)
-        score += rarity * count * (_K1 + 1) / (count + _K1 * length)
-    return score
+    scores: dict[int, float] = api.aux_data or _relevances(api, counts, wanted)
+    return scores[api.rowid]
 
 
-def _statistics(api: FTS5ExtensionApi, counts: list[int]) -> _Statistics:
-    counts[:] = [0] * api.phrase_count
-    for phrase in range(api.phrase_count):
+def _relevances(api: FTS5ExtensionApi, counts: list[int], wanted: int) -> dict[int, float]:
+    """The scores of all rows, phrase by phrase: most of the rows have few of the phrases."""
+    total, mean_length = api.row_count, api.column_total_size(-1) / api.row_count
+    scores: dict[int, float] = {}
+    counts.clear()
+    for phrase in range(min(wanted, api.phrase_count)):
+        having: list[tuple[int, float, int]] = []
+        api.query_phrase(phrase, _note, having)
+        counts.append(len(having))
+        rarity = log(1 + (total - len(having) + 0.5) / (len(having) + 0.5))
+        for row, count, size in having:
+            length = 1 - _B + _B * size / mean_length
+            scores[row] = scores.get(row, 0.0) + rarity * count * (_K1 + 1) / (count + _K1 * length)
+    api.aux_data = scores
+    return scores
 
-        def count(_: FTS5ExtensionApi, phrase: int) -> None:
-            counts[phrase] += 1
 
-        api.query_phrase(phrase, count, phrase)
-    total = api.row_count
-    rarity = [log(1 + (total - rows + 0.5) / (rows + 0.5)) for rows in counts]
-    api.aux_data = found = _Statistics(rarity, api.column_total_size(-1) / total)
-    return found
+def _note(api: FTS5ExtensionApi, having: list[tuple[int, float, int]]) -> None:
+    """Add a row that has a phrase: how often, and how long the row is."""
+    count = sum(weight * len(found) for weight, found in zip(COLUMNS, api.phrase_locations(0), strict=True))
+    having.append((api.rowid, count, api.column_size(-1)))
 
 
 # Plain full-text search, with nothing of ours in it: the floor that recall is measured against.

@@ -325,10 +325,10 @@ def gather(
         text=text,
         vector=scan.similarities(turns.rows) if scan else None,
         near=Near.of(turns, _scored(text, near), beside),
+        alike=_alike(turns, asked),
         **tied,
     )
-    found = _resolved(connection, candidates, query)
-    return _with_digests(connection, replace(found, alike=_alike(found.turns, asked)), ranking)
+    return _with_digests(connection, _resolved(connection, candidates, query, asked), ranking)
 
 
 def _scored(text: Scored, near: Collection[int]) -> Scored:
@@ -412,7 +412,7 @@ def _outdated(connection: Connection, turns: Turns, query: Query) -> dict[int, i
     return {rows[id_]: heir for id_, heir in of_kept(connection, graph.outdated, rows, read).items()}
 
 
-def _resolved(connection: Connection, found: Candidates, query: Query) -> Candidates:
+def _resolved(connection: Connection, found: Candidates, query: Query, asked: Set[str]) -> Candidates:
     """Transfer the scores of replaced versions to those that replaced them."""
     if SUPERSEDED in query.filter.include or query.filter.as_of is not None:
         return found
@@ -429,7 +429,7 @@ def _resolved(connection: Connection, found: Candidates, query: Query) -> Candid
         vector = Scored(found.turns.rows, found.vector).by_row()
         scores["vector"] = turns.spread(Scored.of(_inherited(vector, heirs)))
     near = _moved(found, turns, heirs, text)
-    return replace(found, turns=turns, text=Scored.of(text), near=near, **scores)
+    return replace(found, turns=turns, text=Scored.of(text), near=near, alike=_alike(turns, asked), **scores)
 
 
 def _moved(found: Candidates, turns: Turns, heirs: Mapping[int, int], text: Scores) -> Near:

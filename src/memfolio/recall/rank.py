@@ -357,7 +357,9 @@ class Weighing:
         shares = np.array([self.shares[name] for name in names])
         own = shares[:, places]
         # What a strategy says nothing about has no rank in it, so that it is not above what it speaks against.
-        above = (shares[:, None, :] > own[:, :, None]).sum(axis=2) - (own < 0) * (shares == 0).sum(axis=1)[:, None]
+        above = np.add.reduce((shares[:, None, :] > own[:, :, None]).view(np.int8), axis=2, dtype=np.int64)
+        if (own < 0).any():
+            above -= (own < 0) * (shares == 0).sum(axis=1)[:, None]
         listed = zip(own.T.tolist(), above.T.tolist(), strict=True)
         return [
             [
@@ -439,8 +441,10 @@ def _flow(candidates: Candidates, text: Doubles, spread: float) -> Doubles:
     shares = (near.scores[:, None] * (spread * 0.5 ** (np.abs(DISTANCES) - 1)))[is_there]
     flow = text + np.bincount(places, shares, minlength=len(text))
     # Exact, so that the order in which neighbours come does not show; of two it does not anyway.
-    for place in np.flatnonzero(np.bincount(places, minlength=len(text)) + (text > 0) > 2).tolist():
-        flow[place] = fsum((text[place], *shares[places == place]))
+    counts = np.bincount(places, minlength=len(text))
+    ordered, ends = shares[np.argsort(places, kind="stable")].tolist(), np.cumsum(counts).tolist()
+    for place in np.flatnonzero(counts + (text > 0) > 2).tolist():
+        flow[place] = fsum((text[place], *ordered[ends[place] - int(counts[place]) : ends[place]]))
     return flow
 
 
@@ -587,23 +591,32 @@ def add_merit(
 
     `at` is the time for which they should be true.
     """
-    found = phases([look.life for look in looks], now, decay)
+    if not looks:
+        return []
+    _, sources, importance, confidence, origins, begins, ends, *_, lives = zip(*looks, strict=True)
+    found = phases(lives, now, decay)
 
     def scale(strategy: str, telling: Iterable[bool], loss: float) -> None:
-        if any(flags := [*telling]):
-            weighing.scale(strategy, np.where(flags, 1 - loss, 1.0))
+        weighing.scale(strategy, np.where([*telling], 1 - loss, 1.0))
 
-    weighing.scale("importance", 1 + ranking.importance * (2 * np.array([look.importance for look in looks]) - 1))
-    weighing.scale("confidence", 1 - ranking.confidence * (1 - np.array([look.confidence for look in looks])))
-    scale("summary", [look.source in SUMMARIES for look in looks], ranking.summaries)
-    scale("trust", [look.origin not in TRUSTED for look in looks], ranking.trust)
-    scale("expired", [not _is_true(look, at) for look in looks], ranking.expired)
-    scale("fading", [each is not Phase.ACTIVE for each in found], ranking.fading)
+    # Most often all are alike, which is seen soonest.
+    if {*importance} != {0.5}:
+        weighing.scale("importance", 1 + ranking.importance * (2 * np.array(importance) - 1))
+    if {*confidence} != {1.0}:
+        weighing.scale("confidence", 1 - ranking.confidence * (1 - np.array(confidence)))
+    if not SUMMARIES.isdisjoint(sources):
+        scale("summary", map(SUMMARIES.__contains__, sources), ranking.summaries)
+    if not TRUSTED.issuperset(origins):
+        scale("trust", (origin not in TRUSTED for origin in origins), ranking.trust)
+    if any((*begins, *ends)):
+        scale("expired", (not _is_true(*span, at) for span in zip(begins, ends, strict=True)), ranking.expired)
+    if {*found} != {Phase.ACTIVE}:
+        scale("fading", (each is not Phase.ACTIVE for each in found), ranking.fading)
     return found
 
 
-def _is_true(look: MemoryColumns, at: int) -> bool:
-    return (look.valid_from is None or look.valid_from <= at) and (look.valid_until is None or look.valid_until > at)
+def _is_true(begin: int | None, end: int | None, at: int) -> bool:
+    return (begin is None or begin <= at) and (end is None or end > at)
 
 
 def awake(order: list[int], scores: Sequence[float], phases: Sequence[Phase], bar: float) -> list[int]:

@@ -200,12 +200,12 @@ class Search:
             rows = [candidates.outdated.get(turns[place].row, NOBODY) for place in best]
             best += filter(lambda place: place >= 0, turns.places(np.array(rows, np.int64)).tolist())
         best += weighing.best(self.query.limit, list(echoing))
-        looks = self._read([int(turns.rows[place]) for place in dict.fromkeys(best)], memory_columns)
+        looks = self._read(turns.rows[[*dict.fromkeys(best)]].tolist(), memory_columns)
         found = Found.of(candidates, weighing, looks)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
         coverage = cover(found.places, texts, candidates, rarity)
         short = found.weighing
-        add_coverage(short, coverage, [texts(place) for place in found.places], found.people, self.ranking)
+        add_coverage(short, coverage, list(map(texts, found.places)), found.people, self.ranking)
         add_hints(short, found.looks, found.people, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
@@ -315,7 +315,7 @@ class Search:
             if most > BEGINNING:
                 cut = [turn.row for turn in turns if len(turn.text) == BEGINNING]
                 long, alike = self._read(cut, partial(beginnings, most=most)), range(len(turns))
-            texts = partial(_said, turns, long)
+            texts = partial(_said, turns, long) if long else turns.text
             found = echoes({place: texts(place) for place in alike}, asked) if ranking.echo else ()
             echoing = [place for place in found if _was_asked(turns[place], texts(place))]
             alone = candidates.unanswered(set(echoing)) if ranking.echo else []
@@ -527,7 +527,7 @@ def _are_parts_of_one(one: TurnColumns, other: TurnColumns) -> bool:
 
 
 def _said(turns: Turns, long: Mapping[int, str], place: int) -> str:
-    """How what stands in a place begins, as far as it was read."""
+    """How what stands in a place begins, as far as it was read for a long question."""
     turn = turns[place]
     return long.get(turn.row, turn.text)
 
