@@ -408,7 +408,7 @@ class Columns(NamedTuple):
     """Two words of each text, as its `Opening` has them."""
 
 
-class Names(dict[str | None, int]):
+class NameNumbers(dict[str | None, int]):
     """Gives each name a number, and 0 to none."""
 
     def __init__(self) -> None:
@@ -423,7 +423,7 @@ class TurnNames:
     """The numbers of the names in some memories."""
 
     def __init__(self) -> None:
-        self.sessions, self.words, self.others = Names(), Names(), Names()
+        self.sessions, self.words, self.others = NameNumbers(), NameNumbers(), NameNumbers()
 
 
 Opening = Callable[[str], Collection[str]]
@@ -498,7 +498,7 @@ class Turns:
 def _columns(turns: Sequence[TurnColumns], names: TurnNames, opening: Opening) -> Columns:
     words = [(*sorted(opening(turn.text)), None, None)[:2] for turn in turns]
 
-    def numbers(known: Names, column: str) -> Numbers:
+    def numbers(known: NameNumbers, column: str) -> Numbers:
         return np.array([*map(known.__getitem__, map(_named[column], turns))], np.int32)
 
     return Columns(
@@ -530,25 +530,26 @@ class TurnTable:
         self._names = TurnNames()
         self._columns = _columns((), self._names, opening)
 
-    def unread(self, rows: Rows) -> Rows:
-        """Those of these rows that were not asked for yet."""
-        most = int(rows.max(initial=-1))
-        if most >= len(self._places):
-            places = np.zeros(max(most + 1, 2 * len(self._places)), np.int32)
+    def places(self, rows: Rows) -> Numbers:
+        """Where these rows are, counted from 1; `UNREAD` for what was not asked for yet, `STOPPED` for what is not."""
+        try:
+            return self._places[rows]
+        except IndexError:
+            places = np.zeros(max(int(rows.max()) + 1, 2 * len(self._places)), np.int32)
             places[: len(self._places)] = self._places
             note_kept((len(places) - len(self._places)) // ROOM)
             self._places = places
-        unread: Rows = rows[self._places[rows] == UNREAD]
-        return unread
+            return places[rows]
 
     def add(self, asked: Rows, found: Iterable[TurnColumns]) -> None:
         """Add what passes of the rows that were asked for, and other rows that were read with them."""
-        self._places[asked] = STOPPED
-        turns = [turn for turn in found if turn.row >= len(self._places) or self._places[turn.row] <= 0]
+        listed = list(found)
+        is_new = self.places(np.array([*map(_row, listed)], np.int64)) <= 0
+        turns = [turn for turn, new in zip(listed, is_new.tolist(), strict=True) if new]
         new, first = _columns(turns, self._names, self._opening), len(self._turns)
-        rows, last = new.rows, first + len(turns)
-        self.unread(rows)  # makes room for them
-        self._places[rows] = np.arange(first + 1, last + 1)
+        last = first + len(turns)
+        self._places[asked] = STOPPED
+        self._places[new.rows] = np.arange(first + 1, last + 1)
         self._turns.extend(turns)
         if last > len(self._columns.rows):
             self._columns = Columns._make(
@@ -559,15 +560,10 @@ class TurnTable:
             kept_before[first:last] = values
         note_kept(len(asked) + len(turns))
 
-    def passing(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which of these rows pass."""
-        return self._places[rows] > 0
-
-    def at(self, rows: Rows) -> Turns:
-        """Those of these rows that pass; the rows are in ascending order, and none comes twice."""
-        places = self._places[rows]
-        places = places[places > 0] - 1
-        return Turns(Columns._make([each[places] for each in self._columns]), places, self._turns, self._names)
+    def at(self, places: Numbers) -> Turns:
+        """Those in these places, which are in the order of their rows."""
+        where = places[places > 0] - 1
+        return Turns(Columns._make([each[where] for each in self._columns]), where, self._turns, self._names)
 
 
 class Sieve:
@@ -582,7 +578,7 @@ class Sieve:
         """Those of these rows that pass, each once."""
         wanted = np.sort(rows) if isinstance(rows, np.ndarray) else np.array(sorted(rows), np.int64)
         wanted = np.concatenate([wanted[:1], wanted[1:][wanted[1:] != wanted[:-1]]])
-        return self._read_table(wanted).at(wanted)
+        return self._table.at(self._places(wanted))
 
     def passing(self, rows: Collection[int]) -> dict[int, TurnColumns]:
         """Those of these rows that pass."""
@@ -594,9 +590,9 @@ class Sieve:
         rows, scores = found.rows[order], found.scores[order]
         # Most often all pass, and the rest need not be looked up.
         enough = len(rows) if len(rows) <= limit else int(np.count_nonzero(scores >= scores[limit - 1]))
-        passing = self._passing(rows[:enough])
+        passing = self._places(rows[:enough]) > 0
         if enough < len(rows) and np.count_nonzero(passing) < limit:
-            passing = self._passing(rows)
+            passing = self._places(rows) > 0
         rows, scores = rows[: len(passing)][passing], scores[: len(passing)][passing]
         if (scores[1:] == scores[:-1]).any():
             turns = self.passing(rows.tolist())
@@ -621,15 +617,14 @@ class Sieve:
                 return best
             reach *= WIDER
 
-    def _passing(self, rows: Rows) -> NDArray[np.bool_]:
-        return self._read_table(rows).passing(rows)
-
-    def _read_table(self, rows: Rows) -> TurnTable:
-        """What is known of what passes, these rows included."""
-        table = self._table
-        if len(new := table.unread(rows)):
-            table.add(new, self._read(new))
-        return table
+    def _places(self, rows: Rows) -> Numbers:
+        """Where these rows are in the table; what was not asked for yet is read."""
+        places = self._table.places(rows)
+        if not places.all():
+            new = rows[places == UNREAD]
+            self._table.add(new, self._read(new))
+            places = self._table.places(rows)
+        return places
 
     @cached_property
     def _table(self) -> TurnTable:
