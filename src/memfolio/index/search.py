@@ -426,12 +426,12 @@ class TurnNames:
         self.sessions, self.words, self.others = NameNumbers(), NameNumbers(), NameNumbers()
 
 
-Opening = Callable[[str], Collection[str]]
+Opening = Callable[[str], tuple[str | None, str | None]]
 """At most two words of a text by which it is told at once that it says something else."""
 
 
-def _no_words(_: str) -> Collection[str]:
-    return ()
+def _no_words(_: str) -> tuple[None, None]:
+    return None, None
 
 
 class Turns:
@@ -496,7 +496,7 @@ class Turns:
 
 
 def _columns(turns: Sequence[TurnColumns], names: TurnNames, opening: Opening) -> Columns:
-    words = [(*sorted(opening(turn.text)), None, None)[:2] for turn in turns]
+    words = [opening(turn.text) for turn in turns]
 
     def numbers(known: NameNumbers, column: str) -> Numbers:
         return np.array([*map(known.__getitem__, map(_named[column], turns))], np.int32)
@@ -509,7 +509,7 @@ def _columns(turns: Sequence[TurnColumns], names: TurnNames, opening: Opening) -
         numbers(names.others, "source"),
         np.array([*map(_happened_at, turns)], np.int64),
         np.array([each is not None for each in map(_superseded_by, turns)], np.bool_),
-        *(np.array([names.words[each[nth]] for each in words], np.int32) for nth in range(2)),
+        *(np.array([*map(names.words.__getitem__, map(itemgetter(nth), words))], np.int32) for nth in range(2)),
     )
 
 
@@ -558,7 +558,7 @@ class TurnTable:
         columns: Sequence[NDArray[Any]] = self._columns
         for kept_before, values in zip(columns, new, strict=True):
             kept_before[first:last] = values
-        note_kept(len(asked) + len(turns))
+        note_kept(max(len(asked), len(turns)))
 
     def at(self, places: Numbers) -> Turns:
         """Those in these places, which are in the order of their rows."""

@@ -208,17 +208,19 @@ def _alike(turns: Turns, asked: Set[str]) -> Places:
 
 
 @lru_cache(2 * KEPT)
-def _opening(text: str) -> frozenset[str]:
+def _opening(text: str) -> tuple[str | None, str | None]:
     """Stems of the first words that tell something, by which most texts are seen to say more than the question.
 
     None of a text that asks: it may say more than that.
     """
-    return frozenset() if asks(text) else frozenset(islice(_telling(text), 2))
+    found = [] if asks(text) else list(islice(_telling(text), 2))
+    first, second, *_ = (*found, None, None)
+    return first, second
 
 
 def _is_echo(text: str, asked: Set[str]) -> bool:
     # One word beyond the question tells most texts apart; looking for question words takes ten times as long.
-    if _opening(text) and _says_more(text, asked):
+    if _opening(text)[0] and _says_more(text, asked):
         return False
     asking = _asking(text)
     if asking is None:
