@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from operator import mul
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
@@ -408,6 +407,8 @@ class Matter:
         self._had: dict[_Passage, frozenset[str]] = {}
         self._size = math.log(max(size, 1)) / math.log(400)
         """1 for a memory of some hundred turns."""
+        base, sized, self._like_old, self._like_question, self._unfit = _outside_weights()
+        self._sure = base + sized * self._size
 
     def best(self, texts: Sequence[str]) -> int:
         """Which of these, best first, is about what is asked for; what is somebody else's has only its words."""
@@ -627,15 +628,16 @@ class Matter:
 
         There it does not count that it fits badly, see `features`.
         """
-        weights, outside = _outside_weights(), self._outside(new)
-        given = math.fsum(map(mul, weights, outside))
-        return given, given - weights[-1] * outside[-1]
+        fitting = self._sure + self._like_old * max(0.0, new.likeness) + self._like_question * new.meaning
+        return fitting + self._unfit * self._misfit(new), fitting
 
     def _outside(self, new: Said) -> tuple[float, ...]:
         """The values of the features that do not depend on the texts."""
+        return 1.0, self._size, max(0.0, new.likeness), new.meaning, self._misfit(new)
+
+    def _misfit(self, new: Said) -> float:
         # Of a few memories any may be meant; among many, what fits the question badly is about something else.
-        unfit = max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW)
-        return 1.0, self._size, max(0.0, new.likeness), new.meaning, unfit
+        return max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW)
 
     def features(self, old: Said, new: Said) -> list[dict[str, float]]:
         """What speaks for and against it that the new one replaces the old one, for each passage of the new one."""

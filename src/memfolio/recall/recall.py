@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from operator import itemgetter
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memfolio.decay import Phase, phase, relevance
 from memfolio.embed.vectorizer import QueryVector, Vectorizer
@@ -15,6 +17,7 @@ from memfolio.index.database import Connection
 from memfolio.index.graph import named, names_of, predecessors
 from memfolio.index.index import Index
 from memfolio.index.lookup import (
+    NOBODY,
     Located,
     MemoryColumns,
     Overview,
@@ -25,8 +28,8 @@ from memfolio.index.lookup import (
     overview,
 )
 from memfolio.index.rows import from_us, of_kept, to_us
-from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Filter, TurnColumns, frequencies, size
-from memfolio.recall.candidates import APART, Candidates, gather, join
+from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Doubles, Filter, TurnColumns, Turns, frequencies, size
+from memfolio.recall.candidates import APART, Candidates, echoes, gather, join, longest, stems_asked
 from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
 from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
 from memfolio.recall.query import Query
@@ -45,13 +48,11 @@ from memfolio.recall.rank import (
     awake,
     cover,
     diversify,
-    echoes,
     fits,
     hop_words,
     is_bare,
     is_machine,
     is_standing_wish,
-    longest,
     weigh,
     with_hops,
 )
@@ -63,8 +64,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 RowReader = Callable[[Connection, Sequence[int]], Mapping[int, T]]
 """What one index knows of some of its rows."""
-
-_text = itemgetter(TurnColumns._fields.index("text"))
 
 READ = 3
 """How many of the best are looked at for one hit that is wanted."""
@@ -188,115 +187,108 @@ class Search:
     def _find(self, question: Question, vector: QueryVector | None, hits: Sequence[Hit] = ()) -> list[Hit]:
         """One hop: from the question itself, or from hits before."""
         candidates, texts, echoing = self._candidates(question, vector, hits)
-        if not hits and (self.is_partial or not candidates.vector):
+        known = candidates.vector
+        if not hits and (self.is_partial or known is None or not known.any()):
             candidates = candidates.worded(self.meaning)
-        weighing = weigh(candidates, question, self.ranking, echoing)
-        answering = candidates.turns.keys() - echoing if echoing else candidates.turns.keys()
+        turns, weighing = candidates.turns, weigh(candidates, question, self.ranking, echoing)
+        answering = np.flatnonzero(~weighing.echoing)
         best = weighing.best(max(LEAST_READ, READ * self.query.limit), answering)
         if question.asks_help:  # what hints will lift may stand far behind
-            wishes = [row for row in answering if is_standing_wish(texts.get(row, ""))]
-            best = list(dict.fromkeys([*best, *weighing.best(LEAST_READ, wishes)]))
-        best += [candidates.outdated[row] for row in best if row in candidates.outdated]
-        looks = self._read([*dict.fromkeys(best), *weighing.best(self.query.limit, echoing)], memory_columns)
+            wishes = [place for place in answering.tolist() if is_standing_wish(texts(place))]
+            best += weighing.best(LEAST_READ, wishes)
+        if candidates.outdated:
+            rows = [candidates.outdated.get(turns[place].row, NOBODY) for place in best]
+            best += filter(lambda place: place >= 0, turns.places(np.array(rows, np.int64)).tolist())
+        best += weighing.best(self.query.limit, list(echoing))
+        looks = self._read(turns.rows[[*dict.fromkeys(best)]].tolist(), memory_columns)
+        found = Found.of(candidates, weighing, looks)
         rarity = self._rarity([word for word in question.words if len(word) < MAX_TERM])  # longer ones are no words
-        coverage = cover(looks, texts, candidates, rarity)
-        add_coverage(weighing, coverage, texts, self.ranking)
-        add_hints(weighing, looks, question, self.ranking)
+        coverage = cover(found.places, texts, candidates, rarity)
+        short = found.weighing
+        add_coverage(short, coverage, list(map(texts, found.places)), found.people, self.ranking)
+        add_hints(short, found.looks, found.people, question, self.ranking)
         wanted, now = self.query.filter, self.query.now
         true_at = wanted.valid_at or wanted.as_of or now
-        phases = add_merit(weighing, looks, to_us(now), to_us(true_at), self.ranking, self.decay)
+        phases = add_merit(short, found.looks, to_us(now), to_us(true_at), self.ranking, self.decay)
         newer: dict[str, tuple[str, ...]] = {}
         if not hits and not asks_before(self.query.text):
-            newer = _put_before_outdated(weighing, looks, candidates.outdated)
+            newer = _put_before_outdated(found, candidates.outdated)
         if not hits and not newer:
-            newer = self._newer(weighing, looks, coverage, rarity, candidates.vector)
-        order = self._ordered(weighing, looks, phases, candidates.sure)
-        fit = fits(order, weighing, candidates.vector, coverage, rarity)
-        order = [row for row in order if fit[row] >= self.query.min_fit]
-        return self._hits(order[: self.query.limit], weighing, phases, fit, newer, question)
+            newer = self._newer(found, coverage, rarity)
+        order = self._ordered(found, phases, candidates.sure[found.places].tolist())
+        fit = fits(short, found.vector, coverage, order, rarity).tolist()
+        kept = [(place, each) for place, each in zip(order, fit, strict=True) if each >= self.query.min_fit]
+        return self._hits(found, kept[: self.query.limit], phases, newer, question)
 
-    def _newer(
-        self,
-        weighing: Weighing,
-        looks: Mapping[int, MemoryColumns],
-        coverage: Mapping[int, Coverage],
-        rarity: Rarity,
-        near: Mapping[int, float],
-    ) -> dict[str, tuple[str, ...]]:
+    def _newer(self, found: Found, coverage: Coverage, rarity: Rarity) -> dict[str, tuple[str, ...]]:
         """Put what holds now before what it replaces, or behind it where the question is about the past.
 
         Returns the ids of what replaces, each with those of what it replaces.
         """
-        asked, scores, turns = self.query.text, weighing.scores, weighing.turns
+        asked = self.query.text
         is_past = asks_before(asked)
         if not (is_past or asks_now(asked)):
             return {}
-        told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
-        told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
+        weighing, looks, turns = found.weighing, found.looks, found.turns
+        told = np.flatnonzero(~weighing.echoing & found.people).tolist()
+        told = [
+            place for place in told if not (turns[place].id.startswith("P-") and tells_several(looks[place].content))
+        ]
         # Summaries repeat what was said, and reminders what is to be done.
-        told = [row for row in told if looks[row].source not in SUMMARIES and not turns[row].id.startswith("I-")]
+        told = [
+            place for place in told if looks[place].source not in SUMMARIES and not turns[place].id.startswith("I-")
+        ]
         order = weighing.best(len(told), told)
         # What has no word of the question came by its company, and states nothing that could be replaced.
-        order.sort(key=lambda row: not coverage[row].words)
-        is_stated = len(order) > 1 and coverage[order[0]].words and not is_short_question(looks[order[0]].content)
-        if not is_stated:
+        order.sort(key=lambda place: not coverage.words[place])
+        stated = [place for place in order if coverage.words[place]]
+        if len(order) < 2 or not stated or is_short_question(looks[order[0]].content):
             return {}
         matter = Matter(asked, rarity.weights, rarity.size)
-        order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
-        stated = sum(1 for row in order if coverage[row].words)
+        order.insert(0, order.pop(matter.best([looks[place].content for place in stated])))
         # What was so before need not be what answers best: the next ones are tried as well.
-        found = (
-            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, near, is_past)
-            for nth in range(min(stated, TRIED) if is_past else 1)
+        pairs = (
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], found, is_past)
+            for nth in range(min(len(stated), TRIED) if is_past else 1)
         )
-        pair = next(filter(None, found), None)
+        pair = next(filter(None, pairs), None)
         if pair is None:
             return {}
         new, old = pair
         wanted = old if is_past else new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
         if wanted != weighing.best(1, told)[0]:
-            weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
+            lead = max(float(weighing.scores.max()), weighing.highest) - float(weighing.scores[wanted]) + LEAST
+            weighing.add_to("older" if is_past else "newer", [wanted], lead)
         # Parts of one text hold together, whichever of them answers better.
-        return {} if _are_parts_of_one(new, old, turns) else {turns[new].id: (turns[old].id,)}
+        return {} if _are_parts_of_one(turns[new], turns[old]) else {turns[new].id: (turns[old].id,)}
 
-    def _pair(
-        self,
-        matter: Matter,
-        order: Sequence[int],
-        looks: Mapping[int, MemoryColumns],
-        weighing: Weighing,
-        near: Mapping[int, float],
-        is_past: bool,
-    ) -> tuple[int, int] | None:
+    def _pair(self, matter: Matter, order: Sequence[int], found: Found, is_past: bool) -> tuple[int, int] | None:
         """The first of these with what replaces it, or that it replaces: the newer and the older one."""
-        said = self._said(order, looks, weighing, near)
+        said = self._said(order, found)
         later = matter.newest(said)
         earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
         return None if earlier is None else (order[later or 0], order[earlier])
 
-    def _said(
-        self,
-        order: Sequence[int],
-        looks: Mapping[int, MemoryColumns],
-        weighing: Weighing,
-        near: Mapping[int, float],
-    ) -> list[Said]:
-        """What these rows say, the best of them first; `near` is how near all are to the question in meaning."""
-        scores, meaning = weighing.scores, weighing.shares.get("vector", {})
-        best, most, nearest = order[0], max(scores[order[0]], LEAST), max(meaning.values(), default=0.0) or 1.0
-        nearby = self._likeness(best, order[1:])
+    def _said(self, order: Sequence[int], found: Found) -> list[Said]:
+        """What stands in these places, the best first."""
+        scores, looks = found.weighing.scores.tolist(), found.looks
+        shares = found.weighing.before("vector")
+        meaning, nearest = shares[found.places].tolist(), float(shares.max(initial=0.0)) or 1.0
+        near, rows = found.vector.tolist(), [turn.row for turn in found.turns]
+        most = max(scores[order[0]], LEAST)
+        nearby = self._likeness(rows[order[0]], [rows[place] for place in order[1:]])
         return [
             Said(
-                text=looks[row].content,
-                at=(looks[row].happened_at, looks[row].ordinal),
-                speaker=_speaker(looks[row]),
-                fit=scores[row] / most,
-                likeness=nearby.get(row, 0.0),
-                meaning=meaning.get(row, 0.0) / nearest,
-                near=near.get(row, 0.0),
+                text=looks[place].content,
+                at=(looks[place].happened_at, looks[place].ordinal),
+                speaker=_speaker(looks[place]),
+                fit=scores[place] / most,
+                likeness=nearby.get(rows[place], 0.0),
+                meaning=meaning[place] / nearest,
+                near=near[place],
             )
-            for row in order
+            for place in order
         ]
 
     def _likeness(self, row: int, others: Sequence[int]) -> dict[int, float]:
@@ -308,82 +300,86 @@ class Search:
 
     def _candidates(
         self, question: Question, vector: QueryVector | None, hits: Sequence[Hit]
-    ) -> tuple[Candidates, dict[int, str], frozenset[int]]:
-        """The candidates, how they begin, and those that merely repeat the question or ask something nobody answered.
+    ) -> tuple[Candidates, Callable[[int], str], list[int]]:
+        """The candidates, how they begin, and which merely repeat the question or ask something nobody answered.
 
         While these are most, the search is widened.
         """
         ranking, known = self.ranking, -1
         asked = " ".join((self.query.text, *question.words, *question.speakers))
-        most = longest(asked) + 1
+        most, stems = longest(asked) + 1, stems_asked(asked)
         while True:
-            parts = [self._gather(nth, question, vector, hits, ranking) for nth in range(len(self.indexes))]
+            parts = [self._gather(nth, question, vector, hits, ranking, stems) for nth in range(len(self.indexes))]
             candidates = join(parts)
-            turns = candidates.turns
-            texts = dict(zip(turns, map(_text, turns.values()), strict=True))
+            turns, long, alike = candidates.turns, dict[int, str](), candidates.alike.tolist()
             if most > BEGINNING:
-                cut = [row for row, text in texts.items() if len(text) == BEGINNING]
-                texts |= self._read(cut, partial(beginnings, most=most))
-            found = echoes(texts, asked) if ranking.echo else ()
-            echoing = frozenset(row for row in found if _was_asked(turns[row], texts[row]))
-            alone = candidates.unanswered(echoing) if ranking.echo else frozenset()
-            echoing |= alone
-            if 2 * len(echoing) <= len(candidates.turns) or len(echoing) <= known:
+                cut = [turn.row for turn in turns if len(turn.text) == BEGINNING]
+                long, alike = self._read(cut, partial(beginnings, most=most)), range(len(turns))
+            texts = partial(_said, turns, long) if long else turns.text
+            found = echoes({place: texts(place) for place in alike}, asked) if ranking.echo else ()
+            echoing = [place for place in found if _was_asked(turns[place], texts(place))]
+            alone = candidates.unanswered(set(echoing)) if ranking.echo else []
+            echoing = list(dict.fromkeys((*echoing, *alone)))
+            if 2 * len(echoing) <= len(turns) or len(echoing) <= known:
                 return candidates.apart(alone) if alone else candidates, texts, echoing
             known, wider = len(echoing), WIDER * len(echoing)
             ranking = replace(ranking, breadth=wider, breadth_complex=wider)
 
     def _gather(
-        self, nth: int, question: Question, vector: QueryVector | None, hits: Sequence[Hit], ranking: Ranking
+        self,
+        nth: int,
+        question: Question,
+        vector: QueryVector | None,
+        hits: Sequence[Hit],
+        ranking: Ranking,
+        asked: Set[str],
     ) -> Candidates:
         index, previous = self.indexes[nth], [hit.memory.id for hit in hits]
-        return self._ask(nth, gather, index, self.query, question, vector, ranking, previous)
+        return self._ask(nth, gather, index, self.query, question, vector, ranking, asked, previous)
 
-    def _ordered(
-        self,
-        weighing: Weighing,
-        looks: Mapping[int, MemoryColumns],
-        phases: Mapping[int, Phase],
-        sure: Container[int],
-    ) -> list[int]:
-        """The rows that are worth showing, best first; those that are sure to belong here are never cut off.
+    def _ordered(self, found: Found, phases: Sequence[Phase], is_sure: Sequence[bool]) -> list[int]:
+        """The places that are worth showing, best first; those that are sure to belong here are never cut off.
 
         What only repeats the question is not measured against, and comes last.
         """
-        scores, included = weighing.scores, self.query.filter.include
-        telling = [row for row, look in looks.items() if not is_bare(look.source, look.content)]
-        order = [row for row in weighing.best(len(telling), telling) if row not in weighing.echoing]
+        weighing, looks, included = found.weighing, found.looks, self.query.filter.include
+        is_echo = weighing.echoing.tolist()
+        telling = [nth for nth, each in enumerate(looks) if not is_echo[nth] and not is_bare(each.source, each.content)]
+        order, scores = weighing.best(len(telling), telling), weighing.scores.tolist()
         if not {DORMANT, ARCHIVED} & set(included):
             order = awake(order, scores, phases, self.ranking.dormant)
         least = self.ranking.cut * max(scores[order[0]], 0.0) if order else 0.0
-        order = [row for row in order if row in sure or scores[row] >= least]
-        echoing = [row for row in looks if row in weighing.echoing and row in sure]
+        order = [place for place in order if scores[place] >= least or is_sure[place]]
+        echoing = [place for place, sure in enumerate(is_sure) if sure and is_echo[place]]
         weighing.hold_back("echo", echoing, 1 - self.ranking.echo, order)
-        order = diversify(order, scores, {row: looks[row].content for row in order}, self.ranking.diversity)
+        if self.ranking.diversity:
+            contents = {place: looks[place].content for place in order}
+            order = diversify(order, dict(enumerate(scores)), contents, self.ranking.diversity)
         return [*order, *weighing.best(len(echoing), echoing)]
 
     def _hits(
         self,
-        rows: Sequence[int],
-        weighing: Weighing,
-        phases: Mapping[int, Phase],
-        fit: Mapping[int, float],
+        found: Found,
+        order: Sequence[tuple[int, float]],
+        phases: Sequence[Phase],
         newer: Mapping[str, tuple[str, ...]],
         question: Question,
     ) -> list[Hit]:
-        found = self._read(rows, _with_predecessors)
+        weighing, turns = found.weighing, found.turns
+        located = self._read([turns[place].row for place, _ in order], _with_predecessors)
+        reasons = weighing.why([place for place, _ in order])
         return [
             _hit(
-                *found[row],
-                phases[row],
-                score=round(weighing.scores[row] / weighing.whole, 6),
-                fit=round(fit[row], 4),
-                why=weighing.why(row),
+                *located[turns[place].row],
+                phases[place],
+                score=round(float(weighing.scores[place]) / weighing.whole, 6),
+                fit=round(fit, 4),
+                why=why,
                 words=question.words,
-                replaces=newer.get(weighing.turns[row].id, ()),
+                replaces=newer.get(turns[place].id, ()),
             )
-            for row in rows
-            if row in found
+            for (place, fit), why in zip(order, reasons, strict=True)
+            if turns[place].row in located
         ]
 
     def _read(self, rows: Sequence[int], work: RowReader[T]) -> dict[int, T]:
@@ -476,27 +472,64 @@ class Search:
         ]
 
 
-def _put_before_outdated(
-    weighing: Weighing, looks: Container[int], outdated: Mapping[int, int]
-) -> dict[str, tuple[str, ...]]:
+@frozen
+class Found:
+    """The best candidates, of which more is known than of the others; all in the same order."""
+
+    places: Sequence[int]
+    """Their places among the candidates."""
+    turns: Sequence[TurnColumns]
+    weighing: Weighing
+    looks: Sequence[MemoryColumns]
+    people: NDArray[np.bool_]
+    """Which of them no machine said."""
+    vector: Doubles
+    """How near each is to the question in meaning."""
+
+    @classmethod
+    def of(cls, candidates: Candidates, weighing: Weighing, looks: Mapping[int, MemoryColumns]) -> Found:
+        places = candidates.turns.places(np.fromiter(looks, np.int64, len(looks)))
+        found = list(looks.values())
+        return cls(
+            places=places.tolist(),
+            turns=(turns := [candidates.turns[place] for place in places.tolist()]),
+            weighing=weighing.shortlist(places, turns),
+            looks=found,
+            people=np.array([not is_machine(look.life.role) for look in found], np.bool_),
+            vector=np.zeros(len(found)) if candidates.vector is None else candidates.vector[places],
+        )
+
+
+def _put_before_outdated(found: Found, outdated: Mapping[int, int]) -> dict[str, tuple[str, ...]]:
     """Put what was learned in the place of something before the turns that say it as it was, where it answers as well.
 
     Returns the ids of what replaces, each with those of what it replaces.
     """
-    scores, turns, found = weighing.scores, weighing.turns, dict[int, list[int]]()
-    for row, heir in outdated.items():
-        if row in looks and heir in looks and scores[heir] >= AS_WELL * scores[row] > 0:
-            found.setdefault(heir, []).append(row)
-    most = {heir: max(scores[row] for row in rows) for heir, rows in found.items()}
-    lifts = {heir: score - scores[heir] + LEAST for heir, score in most.items() if score >= scores[heir]}
-    weighing.add("newer", lifts)
-    return {turns[heir].id: tuple(turns[row].id for row in rows) for heir, rows in found.items()}
+    if not outdated:
+        return {}
+    scores, turns, heirs = found.weighing.scores, found.turns, dict[int, list[int]]()
+    places = {turn.row: place for place, turn in enumerate(turns)}
+    for row, by in outdated.items():
+        if row in places and by in places and scores[places[by]] >= AS_WELL * scores[places[row]] > 0:
+            heirs.setdefault(places[by], []).append(places[row])
+    lifts = np.zeros(len(scores))
+    for heir, old in heirs.items():
+        if (most := float(scores[old].max())) >= scores[heir]:
+            lifts[heir] = most - scores[heir] + LEAST
+    found.weighing.add("newer", lifts)
+    return {turns[heir].id: tuple(turns[place].id for place in old) for heir, old in heirs.items()}
 
 
-def _are_parts_of_one(row: int, other: int, turns: Mapping[int, TurnColumns]) -> bool:
+def _are_parts_of_one(one: TurnColumns, other: TurnColumns) -> bool:
     """Whether both stand in one note or page, and were written at the same time."""
-    one, two = ((nth // APART, turns[nth].file, turns[nth].happened_at) for nth in (row, other))
-    return one == two and turns[row].id.startswith(WRITTEN)
+    parts = [(turn.row // APART, turn.file, turn.happened_at) for turn in (one, other)]
+    return parts[0] == parts[1] and one.id.startswith(WRITTEN)
+
+
+def _said(turns: Turns, long: Mapping[int, str], place: int) -> str:
+    """How what stands in a place begins, as far as it was read for a long question."""
+    turn = turns[place]
+    return long.get(turn.row, turn.text)
 
 
 def _was_asked(turn: TurnColumns, text: str) -> bool:
