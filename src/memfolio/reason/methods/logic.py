@@ -1,13 +1,11 @@
-"""Formal methods: what follows from rules or formulas, possible worlds, and norms."""
+"""Formal methods: what follows from facts and rules, and models of possible and of ideal worlds."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
-from operator import and_
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 from memfolio.errors import InputError, RuleError
 from memfolio.index.rows import to_us
@@ -19,8 +17,8 @@ from memfolio.knowledge.rule import Condition, Rule, check_rule, parse_condition
 from memfolio.knowledge.rules import as_rule
 from memfolio.knowledge.tree import ProofNode, as_text, sentence
 from memfolio.knowledge.verify import negations
-from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula, negation
-from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, leaving_out, method, minimal_subset, one_of
+from memfolio.reason.expression import DEONTIC, MODAL, Expression, formula
+from memfolio.reason.inputs import Computed, Effort, Several, Texts, World, method, one_of
 from memfolio.types import EMPTY, frozen
 
 T = TypeVar("T")
@@ -72,121 +70,78 @@ def _rule(text: str, at: int) -> Rule:
         raise InputError(f"rules[{at}]: {error.message}", hint=error.hint) from error
 
 
-# Formulas as bits of whole numbers: a bit is a world, or a row of a truth table, at which a formula is true. Pure.
+# Modal and deontic logic: what is necessary, or ought to be, in a model of possible worlds.
 
-
-def extension(
-    term: Expression, atoms: Mapping[Any, int], everywhere: int, necessary: Callable[[int], int] = int
-) -> int:
-    """Where a formula is true; `necessary` says where what is true at some worlds is necessary."""
-    if term.op == "name":
-        return atoms.get(term.value, 0)
-    if term.op == "value":
-        return everywhere if term.value else 0
-    left, *others = (extension(each, atoms, everywhere, necessary) for each in term.parts)
-    if term.op == "box":
-        return necessary(left)
-    # Complements stay within the worlds that there are.
-    if term.op in ("not", "iff"):
-        return everywhere & ~(left ^ others[0] if others else left)
-    return left & others[0] if term.op == "and" else (left if term.op == "or" else everywhere & ~left) | others[0]
-
-
-def bits(mask: int) -> Iterator[int]:
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
-
-
-def formulas(texts: Texts, name: str, modal: Mapping[str, str] | None = None) -> dict[str, Expression]:
-    """A list of formulas, by their texts."""
-    return {each: formula(each, f"{name}[{at}]", modal) for at, each in enumerate(texts)}
-
-
-class TruthTable:
-    """All ways in which the names in some formulas can be true or false."""
-
-    def __init__(self, terms: Iterable[Expression], effort: Effort) -> None:
-        self.names = sorted(set[str]().union(*(each.names() for each in terms)))
-        effort.spend(2 ** len(self.names))
-        # One bit for each row: a formula over a million rows is one operation on whole numbers.
-        self.every = (1 << (1 << len(self.names))) - 1
-        # Of the number at, every other run of 2^at bits is set.
-        self._atoms = {name: self.every // ((1 << (1 << at)) + 1) << (1 << at) for at, name in enumerate(self.names)}
-
-    def where(self, *terms: Expression, necessary: Callable[[int], int] = int) -> int:
-        """The rows that make all of these true."""
-        return reduce(and_, (extension(each, self._atoms, self.every, necessary) for each in terms), self.every)
-
-    def truths(self, row: int) -> dict[str, bool]:
-        return {name: bool(self._atoms[name] >> row & 1) for name in self.names}
-
-
-# Modal logic: what is necessary and possible in a model of possible worlds.
+Worlds = frozenset[str]
 
 
 @frozen
 class KripkeModel:
-    """Worlds, which of them each one sees, and where each name is true."""
+    """Worlds by name, each with those that count from it (as possible, or as ideal), and where each name is true."""
 
-    worlds: Sequence[str]
-    sees: Sequence[int]
-    atoms: Mapping[str, int]
+    sees: Mapping[str, Worlds]
+    atoms: Mapping[str, Worlds]
 
     @property
-    def everywhere(self) -> int:
-        return (1 << len(self.worlds)) - 1
+    def everywhere(self) -> Worlds:
+        return frozenset(self.sees)
 
-    def where(self, term: Expression) -> int:
-        return extension(term, self.atoms, self.everywhere, self._necessary)
-
-    def _necessary(self, mask: int) -> int:
-        return sum(1 << place for place, seen in enumerate(self.sees) if not seen & ~mask)
-
-    def named(self, mask: int) -> list[str]:
-        return [self.worlds[place] for place in bits(mask)]
+    def where(self, term: Expression) -> Worlds:
+        """The worlds at which a formula is true."""
+        if term.op == "name":
+            return self.atoms.get(str(term.value), frozenset())
+        if term.op == "value":
+            return self.everywhere if term.value else frozenset()
+        left, *others = map(self.where, term.parts)
+        match term.op:
+            case "box":
+                # A world that sees none has everything necessary: nothing speaks against it.
+                return frozenset(world for world, seen in self.sees.items() if seen <= left)
+            case "and":
+                return left & others[0]
+            case "or":
+                return left | others[0]
+            case "implies":
+                return (self.everywhere - left) | others[0]
+            case "iff":
+                return self.everywhere - (left ^ others[0])
+        return self.everywhere - left
 
 
 def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Texts]) -> KripkeModel:
-    names = list(dict.fromkeys(worlds))
-    place = {name: at for at, name in enumerate(names)}
-    for name in (*sees, *true, *(each for some in sees.values() for each in some)):
-        if name not in place:
+    """The model with these worlds; InputError where something is said of a world that is none of them."""
+    for name in (*sees, *true, *chain(*sees.values())):
+        if name not in worlds:
             raise InputError(f"{name!r:.60}, which is no world, is named", hint="list it in worlds")
-    seen = [sum(1 << place[each] for each in set(sees.get(one, ()))) for one in names]
-    atoms = Counter[str]()
-    for world, facts in true.items():
-        # Counters add: each world contributes its own bit once.
-        atoms.update(dict.fromkeys(facts, 1 << place[world]))
-    return KripkeModel(worlds=names, sees=seen, atoms=atoms)
+    atoms = {name: frozenset(world for world in true if name in true[world]) for name in {*chain(*true.values())}}
+    return KripkeModel(sees={each: frozenset(sees.get(each, ())) for each in worlds}, atoms=atoms)
 
 
 def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, effort: Effort) -> Computed:
     """Whether a formula is true at a world of a model, or at all of them."""
-    goal = 1 << model.worlds.index(one_of("at", at, model.worlds)) if at else model.everywhere
-    parts = dict.fromkeys(asked.within())
-    effort.spend(len(model.worlds) ** 2 * (len(model.worlds) + len(parts)))
+    goal = frozenset([one_of("at", at, model.sees)]) if at else model.everywhere
+    parts, size = dict.fromkeys(asked.within()), len(model.sees)
+    effort.spend(size**2 * (size + len(parts)))
     where = model.where(asked)
-    false = ", ".join(model.named(goal & ~where))
+    false = ", ".join(each for each in model.sees if each in goal - where)
     verdict = f"false at {false}" if false else f"true at {at or 'every world'}"
     return Computed(
         f"{text} is {verdict}",
         confidence=1.0,
-        steps=[f"{each} is true at {', '.join(model.named(model.where(each))) or 'no world'}" for each in parts],
+        steps=[f"{each} is true at {', '.join(sorted(model.where(each))) or 'no world'}" for each in parts],
         would_change=_truth_changes(asked, model, goal),
-        answer={"holds": not false, "claim": text, "true_at": model.named(where)},
+        answer={"holds": not false, "claim": text, "true_at": [each for each in model.sees if each in where]},
     )
 
 
-def _truth_changes(asked: Expression, model: KripkeModel, goal: int) -> Iterator[str]:
+def _truth_changes(asked: Expression, model: KripkeModel, goal: Worlds) -> Iterator[str]:
     """Which single truth, turned round, would change whether a formula is true at the worlds that matter."""
-    is_true = not goal & ~model.where(asked)
+    is_true = goal <= model.where(asked)
     for name in sorted(asked.names()):
-        for place, world in enumerate(model.worlds):
-            mask = model.atoms.get(name, 0) ^ 1 << place
-            changed = replace(model, atoms={**model.atoms, name: mask})
-            if is_true == bool(goal & ~changed.where(asked)):
-                yield f"if {name} were {'true' if mask >> place & 1 else 'false'} at {world}"
+        for world in model.sees:
+            held = model.atoms.get(name, frozenset()) ^ {world}
+            if is_true != (goal <= replace(model, atoms={**model.atoms, name: held}).where(asked)):
+                yield f"if {name} were {'true' if world in held else 'false'} at {world}"
 
 
 class PossibleWorlds(NamedTuple):
@@ -204,18 +159,6 @@ def modal(given: PossibleWorlds, world: World) -> Computed:
     return in_model(given.formula, asked, model, given.at, world.effort())
 
 
-# Deontic logic: what is obligatory, permitted and forbidden by norms, and where they contradict each other.
-
-NORM_FORM = "write O, P or F before an act, with its case before that if there is one: not pay implies O apologise"
-
-
-class Norms(NamedTuple):
-    norms: Texts = ()
-    facts: Texts = ()
-    background: Texts = ()
-    question: str | None = None
-
-
 class IdealWorlds(NamedTuple):
     formula: str
     worlds: Several[str]
@@ -225,110 +168,16 @@ class IdealWorlds(NamedTuple):
 
 
 @method
-def deontic(given: Norms | IdealWorlds, world: World) -> Computed:
-    """What follows from norms and facts, or whether a formula is true in a model."""
-    if isinstance(given, IdealWorlds):
-        model = read_model(given.worlds, given.ideal, given.true)
-        if blind := [name for name, seen in zip(model.worlds, model.sees, strict=True) if not seen]:
-            raise InputError(f"from {blind[0]!r:.60} no world is ideal", hint="add one to ideal")
-        return in_model(given.formula, formula(given.formula, "formula", DEONTIC), model, given.at, world.effort())
-    code = NormativeCode(given, world.effort())
-    # Without any norm: then the background contradicts itself.
-    if not code.ideal([]):
-        raise InputError("background can be true in no world", hint="leave out what contradicts the rest of it")
-    if not code.ideal():
-        core = minimal_subset(code.texts, lambda some: not code.ideal(some))
-        return Computed(
-            f"the norms contradict each other: {'; '.join(core)}",
-            confidence=1.0,
-            steps=[f"nothing ideal makes all of these true: {'; '.join(core)}"],
-            would_change=[f"without {each!r}" for each in core],
-            answer={"consistent": False, "conflict": core},
-        )
-    return _by_norms(code, given.question)
+def deontic(given: IdealWorlds, world: World) -> Computed:
+    """Whether a formula about duties is true at a world of a model, or at all of them."""
+    asked, model = formula(given.formula, "formula", DEONTIC), read_model(given.worlds, given.ideal, given.true)
+    # Where nothing is ideal, everything would be a duty, and its opposite too.
+    if blind := [name for name, seen in model.sees.items() if not seen]:
+        raise InputError(f"from {blind[0]!r:.60} no world is ideal", hint="add one to ideal")
+    return in_model(given.formula, asked, model, given.at, world.effort())
 
 
-class NormativeCode:
-    """Norms and facts by their texts. What the norms in force ask for is ideal, and what is ideal is permitted."""
-
-    def __init__(self, given: Norms, effort: Effort) -> None:
-        self.facts, background = formulas(given.facts, "facts"), formulas(given.background, "background")
-        norms = formulas(given.norms, "norms", DEONTIC)
-        self.norms = {text: _norm(term, text) for text, term in norms.items()}
-        self.texts = [*self.norms, *self.facts]
-        self.question = formula(given.question, "question", DEONTIC) if given.question else None
-        terms = [*norms.values(), *self.facts.values(), *background.values(), *filter(None, [self.question])]
-        self.table, self._effort = TruthTable(terms, effort), effort
-        self._always = self.table.where(*background.values())
-
-    def real(self, texts: Collection[str] | None = None) -> int:
-        """The rows at which the facts are true, or some of them."""
-        chosen = [term for text, term in self.facts.items() if texts is None or text in texts]
-        return self._always & self.table.where(*chosen)
-
-    def ideal(self, texts: Collection[str] | None = None) -> int:
-        """The rows that the norms in force ask for; none where these, or the facts, contradict each other."""
-        self._effort.spend(1 + len(self.norms))
-        real, ideal, permitted = self.real(texts), self._always, list[int]()
-        for text, (case, act, is_permission) in self.norms.items():
-            # A norm is in force where its case holds at every row that the facts allow.
-            if (texts is None or text in texts) and not real & ~self.table.where(case):
-                permitted += [self.table.where(act)] if is_permission else []
-                ideal &= self.table.every if is_permission else self.table.where(act)
-        return ideal if real and all(ideal & act for act in permitted) else 0
-
-    def where(self, term: Expression, texts: Collection[str] | None = None) -> int:
-        """The rows, of those at which the facts are true, at which a formula about acts and norms is."""
-        real, ideal, every = self.real(texts), self.ideal(texts), self.table.every
-        return real & self.table.where(term, necessary=lambda mask: 0 if ideal & ~mask else every)
-
-    def status(self, texts: Collection[str] | None = None) -> dict[str, str]:
-        """Whether each act is obligatory, permitted or forbidden."""
-        ideal = self.ideal(texts)
-        acts = {name: self.table.where(Expression("name", (), name)) for name in self.table.names}
-        return {
-            name: "obligatory" if not ideal & ~act else "permitted" if ideal & act else "forbidden"
-            for name, act in acts.items()
-        }
-
-
-def _norm(term: Expression, text: str) -> tuple[Expression, Expression, bool]:
-    """The case of a norm, its act, and whether it is a permission."""
-    case, norm = term.parts if term.op == "implies" else (Expression("value", (), True), term)
-    # `P a` was read as `not O not a`.
-    is_permission = norm.op == "not"
-    duty = norm.parts[0] if is_permission else norm
-    if duty.op != "box" or any(each.op == "box" for part in (case, duty.parts[0]) for each in part.within()):
-        raise InputError(f"{text[:60]!r} is no norm", hint=NORM_FORM)
-    return case, negation(duty.parts[0]) if is_permission else duty.parts[0], is_permission
-
-
-def _by_norms(code: NormativeCode, question: str | None) -> Computed:
-    status, real = code.status(), code.real()
-    acts = {name: Expression("name", (), name) for name, state in status.items() if state != "permitted"}
-    duties = [act if status[name] == "obligatory" else negation(act) for name, act in acts.items()]
-    broken = [str(duty) for duty in duties if not real & code.table.where(duty)]
-    steps = [*(f"{name} is {state}" for name, state in status.items()), *(f"O {each} is violated" for each in broken)]
-    answer: dict[str, Any] = {"consistent": True, "status": status, "violated": broken}
-    words = "; ".join(steps) or "nothing is said"
-    goal = code.question
-    if goal is None or question is None:
-        change = [text for text, others in leaving_out(code.texts) if code.status(others) != status]
-        return Computed(words, 1.0, steps or [words], [f"without {each!r}" for each in change], answer)
-    where = code.where(goal)
-    follows, is_excluded = where == real, not where
-    needed = minimal_subset(code.texts, lambda some: code.where(goal, some) == code.real(some)) if follows else []
-    answer |= {"holds": follows or (False if is_excluded else None), "claim": question, "follows": follows}
-    return Computed(
-        f"{question} {'follows' if follows else 'is excluded' if is_excluded else 'does not follow'}",
-        confidence=1.0,
-        steps=[*steps, f"it follows from {'; '.join(needed) or 'nothing'}" if follows else "it does not follow"],
-        would_change=[f"without {each!r}" for each in needed],
-        answer=answer,
-    )
-
-
-# What follows with certainty: from facts and rules, or from formulas.
+# What follows with certainty from facts and rules.
 
 TRIED, SHOWN = 20, 5
 """How many facts are tried for what would change it, and how many answers are told."""
@@ -342,16 +191,9 @@ class Goal(NamedTuple):
     only_given: bool = False
 
 
-class Argument(NamedTuple):
-    conclusion: str
-    premises: Texts = ()
-
-
 @method
-def deductive(given: Goal | Argument, world: World) -> Computed:
-    """Whether a goal or a conclusion follows, why, and what is missing."""
-    if isinstance(given, Argument):
-        return _by_formulas(given, world)
+def deductive(given: Goal, world: World) -> Computed:
+    """Whether a goal follows, why, and what is missing."""
     known, goal_text = GivenKnowledge(given.facts, given.rules, given.only_given, world), given.goal
     is_triple = '"' in goal_text or (len(goal_text.split()) == 3 and not goal_text.endswith("?"))
     # Words are taken for the triples that a question may stand for.
@@ -425,44 +267,3 @@ def _denials(proof: Proof, known: GivenKnowledge) -> Iterator[str]:
         # A store of facts can hold both sides: a proof alone does not make it so.
         denials += [(subject, predicate, OPPOSITES[target.lower()])] if target.lower() in OPPOSITES else []
         yield from (sentence(each) for each in denials if _proved(Condition(*each), known).answers)
-
-
-def _by_formulas(given: Argument, world: World) -> Computed:
-    premises, claim = formulas(given.premises, "premises"), given.conclusion
-    goal, effort = formula(claim, "conclusion"), world.effort()
-    table = TruthTable([*premises.values(), goal], effort)
-
-    def against(texts: Iterable[str], conclusion: Expression = goal) -> int:
-        """The rows at which these premises are true and the conclusion is not."""
-        effort.spend(len(premises))
-        return table.where(*(premises[each] for each in texts), negation(conclusion))
-
-    rows = against(premises)
-    is_excluded = bool(rows) and not against(premises, negation(goal))
-    counter = table.truths(next(bits(rows))) if rows else None
-    if counter is None:
-        needed = minimal_subset(list(premises), lambda some: not against(some))
-        words, steps = f"{claim} follows", f"it follows from {'; '.join(needed) or 'nothing at all: it is valid'}"
-        change = [f"without {gone!r}" for gone, rest in leaving_out(premises) if gone in needed and against(rest)]
-    elif is_excluded:
-        words, steps = f"{claim} is excluded", "nothing that makes the premises true makes it true"
-        change = [f"without one of the premises {'; '.join(premises)}"]
-    else:
-        shown = ", ".join(f"{name} is {str(truth).lower()}" for name, truth in counter.items())
-        words, steps = f"{claim} does not follow, nor does its opposite", f"where {shown}, the premises are true"
-        change = [f"if also {claim}"]
-    is_consistent = bool(table.where(*premises.values()))
-    return Computed(
-        words,
-        confidence=1.0,
-        steps=[steps],
-        would_change=change,
-        answer={
-            "holds": not rows or (False if is_excluded else None),
-            "claim": claim,
-            "follows": not rows,
-            "consistent": is_consistent,
-            "countermodel": counter,
-        },
-        notes=["" if is_consistent else "the premises contradict each other, so everything follows from them"],
-    )
