@@ -1,4 +1,4 @@
-"""Pages of an ontology: read from JSON-LD and other forms of RDF, and written as these, as text and as diagrams.
+"""Pages of an ontology: read from JSON-LD, and written as that, as Turtle, as text and as diagrams.
 
 The RDF library is an extra; a page in our normal form needs none. SPARQL is answered in a process of its own.
 """
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -50,7 +50,6 @@ LOCAL: dict[str, str] = _TABLES["local"]
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """Words before a colon that are not domains."""
 HEADER = "owl:Ontology"
-LABELS = ("rdfs:label", "skos:prefLabel")
 FUNCTIONAL = "owl:FunctionalProperty"
 TYPES = {
     "owl:Class": TermKind.CLASS,
@@ -94,7 +93,7 @@ def read_page(content: bytes, domain: str) -> Document:
         nodes, context = given["@graph"], given["@context"]
     else:
         context = prefixes_of(given, domain)
-        nodes = nodes_in(content, "jsonld", context)
+        nodes = nodes_in(content, domain, context)
     terms = tuple(terms_in(nodes, domain))
     return Document(domain=domain, nodes=tuple(nodes), terms=terms, context=context)
 
@@ -175,7 +174,7 @@ def term_of(node: Node) -> Term | None:
     return Term(
         kind=kind,
         id=str(node["@id"]),
-        label=_text(node, *LABELS),
+        label=_text(node, "rdfs:label"),
         definition=_text(node, "skos:definition"),
         parents=_references(node, _above(kind)),
         domain_class=next(iter(_references(node, "rdfs:domain")), ""),
@@ -246,14 +245,13 @@ def _is_flat(node: Node, prefixes: set[str]) -> bool:
     )
 
 
-def _texts(node: Node, *names: str) -> tuple[str, ...]:
-    values = (value for name in names for value in listed(node.get(name)))
-    texts = (each.get("@value") if isinstance(each, dict) else each for each in values)
+def _texts(node: Node, name: str) -> tuple[str, ...]:
+    texts = (each.get("@value") if isinstance(each, dict) else each for each in listed(node.get(name)))
     return tuple(each.strip() for each in texts if isinstance(each, str) and each.strip())
 
 
-def _text(node: Node, *names: str) -> str:
-    return next(iter(_texts(node, *names)), "")
+def _text(node: Node, name: str) -> str:
+    return next(iter(_texts(node, name)), "")
 
 
 def _references(node: Node, name: str) -> tuple[str, ...]:
@@ -276,14 +274,7 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
         _check_contexts(value, f"{where}/{name}", depth + 1)
 
 
-# The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms.
-
-FORMATS: dict[str, list[str]] = _TABLES["formats"]
-_PROPERTIES = ("rdf:Property", FUNCTIONAL)
-"""Types that only declare a property; its range decides of which kind it is."""
-_VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
-"""Foreign types of values, each with ours."""
-_WHERE = "the document"
+# The RDF library, which is an extra: it reads pages that are not in normal form, and writes Turtle.
 
 
 def searcher() -> Any:
@@ -296,38 +287,21 @@ def searcher() -> Any:
         ) from error
 
 
-def format_named(name: str) -> str:
-    """Return the format with this name or alias, such as jsonld for `JSON-LD`; unknown names are returned unchanged."""
-    plain = re.sub(r"[\W_]+", "", name.casefold())
-    return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
-
-
-def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
-    """A document of any form as the nodes of a graph in normal form."""
+def nodes_in(content: bytes, domain: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The nodes of a JSON-LD document of any form, as the normal form has them."""
     nodes: dict[str, dict[str, Any]] = {}
-    for quad in _statements(content, format):
-        named = _called(quad.subject, context)
-        node = nodes.setdefault(named, {"@id": named})
-        if (key := _called(quad.predicate, context)) == "rdf:type":
-            node.setdefault("@type", []).append(_called(quad.object, context))
-        else:
-            node.setdefault(key, []).append(_value(quad.object, context))
+    rdf = searcher()
+    try:
+        for quad in rdf.parse(content, rdf.RdfFormat.JSON_LD, base_iri="urn:document:"):
+            named = _called(quad.subject, context)
+            node = nodes.setdefault(named, {"@id": named})
+            if (key := _called(quad.predicate, context)) == "rdf:type":
+                node.setdefault("@type", []).append(_called(quad.object, context))
+            else:
+                node.setdefault(key, []).append(_value(quad.object, context))
+    except SyntaxError as error:
+        raise OntologyError(f"{domain} is no jsonld: {error.msg}", hint="correct it there") from error
     return list(nodes.values())
-
-
-def adopted(content: bytes, format: str, domain: str) -> list[Term]:
-    """Convert the classes and properties of a document to terms of `domain`; `skos:exactMatch` names the originals."""
-    chosen = format_named(format)
-    given = parse_json(content, _WHERE) if chosen == "jsonld" else {}
-    if is_normal(given, domain):
-        return list(terms_in(given["@graph"], domain))
-    context = prefixes_of(given, domain)
-    defined = {node["@id"]: node for node in nodes_in(content, chosen, context) if node["@id"][:2] != "_:"}
-    for node in defined.values():
-        _decide_kind(node)
-    terms = {name: term for name, node in defined.items() if (term := term_of(node))}
-    names = {name: f"{domain}:{_name_here(name, term)}" for name, term in terms.items()}
-    return [_adopt(term, defined[name], names, context) for name, term in terms.items()]
 
 
 def compact(name: str, context: Mapping[str, str]) -> str:
@@ -336,24 +310,6 @@ def compact(name: str, context: Mapping[str, str]) -> str:
     fitting = [prefix for prefix, start in context.items() if name.startswith(start)]
     best = max(fitting, key=lambda prefix: len(context[prefix]), default=None)
     return f"{best}:{name[len(context[best]) :]}" if best else name
-
-
-def _statements(content: bytes, format: str) -> Iterator[Any]:
-    """Yield the statements of a document; OntologyError names the place that cannot be read."""
-    if len(content) > MOST_BYTES:
-        raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
-    if format == "xml" and b"<!ENTITY" in content:  # a few lines of these can stand for more than any memory holds
-        raise OntologyError(f"{_WHERE} declares entities, which are not read", hint="save it as Turtle")
-    try:
-        yield from searcher().parse(content, _format(format), base_iri="urn:document:")
-    except SyntaxError as error:
-        raise OntologyError(f"{_WHERE} is no {format}: {error.msg}", hint="correct it there") from error
-
-
-def _format(name: str) -> Any:
-    if name not in FORMATS:
-        raise OntologyError(f"{name[:40]!r} is no format", hint=f"use {', '.join(FORMATS)}")
-    return getattr(searcher().RdfFormat, FORMATS[name][0])
 
 
 def _called(term: Any, context: Mapping[str, str]) -> str:
@@ -367,52 +323,6 @@ def _value(term: Any, context: Mapping[str, str]) -> Any:
         return {"@value": term.value, "@language": term.language}
     kind = _called(term.datatype, context)
     return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
-
-
-def _decide_kind(node: dict[str, Any]) -> None:
-    """Decide whether a plain property leads to things or to values; without a range, it leads to values."""
-    if term_of(node) is None and not {*_PROPERTIES}.isdisjoint(listed(node.get("@type"))):
-        ranges = [str(each.get("@id")) for each in listed(node.get("rdfs:range")) if isinstance(each, dict)]
-        leads_to_things = any(each not in _VALUES and not each.startswith("xsd:") for each in ranges)
-        node["@type"] += ["owl:ObjectProperty" if leads_to_things else "owl:DatatypeProperty"]
-
-
-def _name_here(name: str, term: Term) -> str:
-    """Return a name in our form: `http://x.org/#sales_order` is the class SalesOrder or the property salesOrder.
-
-    If the name would not begin with a letter, as for `http://x.org/#4711`, the label is used.
-    """
-    local, label = (_joined(each) for each in (re.split(r"[#/:]", name.rstrip("#/"))[-1], term.label))
-    joined = label if label[:1].isalpha() and not local[:1].isalpha() else local
-    return joined if term.kind is TermKind.CLASS else joined[:1].lower() + joined[1:]
-
-
-def _joined(text: str) -> str:
-    return "".join(word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", text) if word)
-
-
-def _adopt(term: Term, node: Node, names: Mapping[str, str], context: Mapping[str, str]) -> Term:
-    """Rename a term and its neighbours, and keep the properties that define its meaning."""
-
-    def whole(name: str) -> str:
-        prefix, _, rest = name.partition(":")
-        return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
-
-    def named(name: str) -> str:
-        return names.get(name) or _VALUES.get(name) or whole(name)
-
-    by_name = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    return replace(
-        term,
-        id=names[term.id],
-        definition=_text(by_name, *_TABLES["keys"]["definition"]),
-        parents=tuple(map(named, term.parents)),
-        domain_class=named(term.domain_class),
-        range=named(term.range),
-        synonyms=next((_texts(by_name, key) for key in _TABLES["keys"]["synonyms"] if key in by_name), ()),
-        rule="",
-        more={} if names[term.id] == term.id else {"skos:exactMatch": {"@id": whole(term.id)}},
-    )
 
 
 # The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
@@ -436,6 +346,8 @@ def template(name: str, domain: str = "") -> Document:
 # A fact is a triple, and a `rdf:Statement` about that triple with its confidence, validity and source: that form can
 # be written in JSON-LD as well as in Turtle.
 
+FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ttl": "TURTLE", "json-ld": "JSON_LD"}
+"""What ontology and facts are exported as, each with its name in the RDF library."""
 ROWS = 1000
 SECONDS = 10.0
 LOADED = 4 * 1024 * 1024
@@ -459,13 +371,12 @@ class Answers:
 
 def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
     """Pages and facts as one text."""
-    chosen = format_named(format)
-    if chosen not in ("turtle", "jsonld"):
-        raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
+    if (chosen := FORMATS.get(format.casefold())) is None:
+        raise InputError(f"{format[:40]!r} is no format to export to", hint=f"use {', '.join(FORMATS)}")
     given, rdf = list(pages), searcher()
     quads = (quad for text in documents(given, facts) for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
     triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    text: bytes = rdf.serialize(triples, format=_format(chosen), prefixes=prefixes(given))
+    text: bytes = rdf.serialize(triples, format=getattr(rdf.RdfFormat, chosen), prefixes=prefixes(given))
     return text
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import PERSON, Answer, Options, read_bytes, read_file
+from memfolio.serve.cli.call import PERSON, Answer, Options, read_file
 from memfolio.serve.cli.output import fields_of, picked, table, yellow
 from memfolio.serve.cli.show import cell
 
@@ -105,12 +104,6 @@ def ontology_sparql(memory: Memory, query: str, limit: int = 1000, seconds: floa
     return Answer(fields_of(found), [shown, *more])
 
 
-def ontology_import(memory: Memory, file: str, domain: str, format: str | None = None, dry_run: bool = False) -> Answer:
-    content = read_bytes(file, "name a file")
-    kind = format or Path(file).suffix or "jsonld"
-    return _added(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
-
-
 def _said(value: Any) -> dict[str, Any]:
     """The fields that say something."""
     return {name: each for name, each in fields_of(value).items() if each != "" and each not in ((), {}, False)}
@@ -126,7 +119,6 @@ def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()
         "diff": added.diff,
         "seqs": seqs,
         "seq": seqs[0] if seqs else None,
-        "lacking": dict(added.lacking),
     }
     return Answer(document)
 
