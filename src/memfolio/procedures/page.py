@@ -28,7 +28,6 @@ _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
 _BOUND = re.compile(rf"(<=|>=|<|>|≤|≥|{'|'.join(_TABLE['bounds'])})\s*(.+)", re.IGNORECASE)
 _RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
 _ELSE = frozenset(_TABLE["else"]["words"].split(", "))
-_GO_TO = re.compile(r"(?:go (?:back )?to|back to|see)[: ]\s*", re.IGNORECASE)
 
 Line = tuple[int, str]
 """A line of a page: its number from 0, and its text."""
@@ -60,14 +59,8 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
     """Follow the answers, given by the words of the questions or in the order in which they are asked."""
     named = {_folded(str(name)): value for name, value in answers.items()} if isinstance(answers, Mapping) else None
     left = iter(() if isinstance(answers, Mapping) else answers)
-    questions = {_folded(each.text): each for each in _questions(tree)}
-    path: list[AnsweredQuestion] = []
-    at, seen = tree, list[Branch]()
+    path, at = list[AnsweredQuestion](), tree
     while at.answers:
-        # By identity: two questions may have the same words.
-        if any(at is each for each in seen):
-            return TreeDecision(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
-        seen.append(at)
         given = next(left, None) if named is None else named.get(_folded(at.text))
         fitting = None if given is None else next((each for each in at.answers if fits(given, each)), None)
         if fitting is None:
@@ -75,7 +68,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
             unfit = None if given is None else f"{str(given)[:60]!r} is none of {', '.join(known)}"
             return TreeDecision(path=tuple(path), question=at.text, answers=known, unfit=unfit)
         path.append(AnsweredQuestion(question=at.text, given=str(given), answer=fitting))
-        at = _target(at.answers[fitting], questions)
+        at = at.answers[fitting]
     return TreeDecision(path=tuple(path), conclusion=at.text)
 
 
@@ -132,7 +125,9 @@ def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
     if not (root.text or root.below):
         return None, problems
     tree = _branch(root, problems)
-    return tree, [*problems, *_flaws(tree)]
+    if not tree.answers:
+        problems.append(f"line {tree.line}: {tree.text[:60]!r} leads nowhere")
+    return tree, [*problems, *_dead_ends(tree)]
 
 
 def tree_lines(branch: Branch, indent: str = "") -> Iterator[str]:
@@ -165,40 +160,12 @@ def _branch(node: _Node, problems: list[str]) -> Branch:
     return Branch(text=node.text, answers=answers, line=node.line)
 
 
-def _questions(tree: Branch) -> Iterator[Branch]:
-    """Yield the questions of a tree, the first one last, so that it wins if two have the same words."""
-    for below in reversed([*tree.answers.values()]):
-        yield from _questions(below)
-    if tree.answers:
-        yield tree
-
-
-def _target(branch: Branch, questions: Mapping[str, Branch]) -> Branch:
-    """Return the target of a branch: a conclusion that names a question of the tree continues there."""
-    return branch if branch.answers else questions.get(_folded(_GO_TO.sub("", branch.text)), branch)
-
-
-def _flaws(tree: Branch) -> Iterator[str]:
-    """Yield branches that lead nowhere, or back to a question on the way to them."""
-    questions = {_folded(each.text): each for each in _questions(tree)}
-    if not tree.answers:
-        yield f"line {tree.line}: {tree.text[:60]!r} leads nowhere"
-    is_open: dict[int, bool] = {}
-    """The questions that were reached, by identity, and whether the way that is followed goes through them."""
-    way = [(tree, iter(tree.answers.values()))]
-    while way:
-        is_open[id(way[-1][0])] = True
-        below = next(way[-1][1], None)
-        if below is None:
-            is_open[id(way.pop()[0])] = False
-            continue
-        target = _target(below, questions)
-        if not target.answers and (not below.text or below.text.endswith("?")):
+def _dead_ends(branch: Branch) -> Iterator[str]:
+    """Yield answers below a branch that lead neither to a conclusion nor to a question that has answers."""
+    for below in branch.answers.values():
+        if not below.answers and (not below.text or below.text.endswith("?")):
             yield f"line {below.line}: {below.text[:60] or 'an answer'!r} leads nowhere"
-        elif is_open.get(id(target)):
-            yield f"line {below.line}: {below.text[:60]!r} leads back to a question that led there"
-        elif target.answers and id(target) not in is_open:
-            way.append((target, iter(target.answers.values())))
+        yield from _dead_ends(below)
 
 
 def _folded(text: str) -> str:
