@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from memfolio.procedures.page import decide, read_tree, tree_lines
-from memfolio.procedures.procedure import Branch
+from memfolio.procedures.page import Branch, decide, read_tree, tree_lines
 
 TREE = """\
 Is it urgent?

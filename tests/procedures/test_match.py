@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memfolio.procedures.learn import due, match, times_of
-from memfolio.procedures.procedure import Procedure
+from memfolio.procedures.page import Procedure
 
 
 def procedure(name: str, *triggers: str, is_retired: bool = False) -> Procedure:

@@ -10,7 +10,7 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods.logic import deductive as reason
+from memfolio.reason.methods.formal import deductive as reason
 from memfolio.vault.vault import OWNER
 from tests.reason.asking import ask, knowing
 

@@ -9,8 +9,8 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import DEONTIC, formula
-from memfolio.reason.methods.logic import KripkeModel
-from memfolio.reason.methods.logic import deontic as reason
+from memfolio.reason.methods.formal import KripkeModel
+from memfolio.reason.methods.formal import deontic as reason
 from tests.reason.asking import ask
 
 SOME = [("a",), ("b",), ("a", "b")]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import MODAL, Expression, formula
-from memfolio.reason.methods.logic import KripkeModel
-from memfolio.reason.methods.logic import modal as reason
+from memfolio.reason.methods.formal import KripkeModel
+from memfolio.reason.methods.formal import modal as reason
 from tests.reason.asking import SHORT, ask
 
 REFLEXIVE = ["T", "B", "S4", "S5"]

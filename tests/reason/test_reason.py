@@ -13,8 +13,7 @@ from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.errors import InputError, NotFoundError
 from memfolio.llm.model import open_model
-from memfolio.reason.reason import Judgements, Reasoner
-from memfolio.reason.registry import methods
+from memfolio.reason.reason import Judgements, Reasoner, methods
 from memfolio.testing import ScriptedModel
 from memfolio.types import Kind, Type
 from tests.reason.asking import knowing

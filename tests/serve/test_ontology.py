@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import ProposedError
-from memfolio.knowledge.ontology.term import new_term
+from memfolio.knowledge.ontology.document import new_term
 from memfolio.memory import Memory
 from memfolio.types import Attribution
 from tests.serve.calls import Run, RunJson

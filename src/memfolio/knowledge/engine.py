@@ -25,6 +25,7 @@ from memfolio.knowledge.join import (
     MemoryRelations,
     Relations,
     Triple,
+    rule_label,
     solve,
 )
 from memfolio.knowledge.rule import (
@@ -38,7 +39,6 @@ from memfolio.knowledge.rule import (
     variables,
     variables_in,
 )
-from memfolio.knowledge.tree import rule_label
 from memfolio.types import frozen
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from memfolio.learn.clauses import is_secret, readable
 from memfolio.learn.words import Lexicon, lemma_of
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
-from memfolio.procedures.procedure import Procedure, Refinement, Step
+from memfolio.procedures.page import Procedure, Refinement, Step
 from memfolio.recall.dates import names_relative_day
 from memfolio.text import match_expression, searchable, sentences, terms
 from memfolio.types import EMPTY, Kind, MemoryItem, Origin, Type, frozen

@@ -21,8 +21,17 @@ from memfolio.llm.model import Model
 from memfolio.procedures import learn as matching
 from memfolio.procedures import page as trees
 from memfolio.procedures.learn import ProcedureChange, bumped, episodes_of, intend, lessons, lessons_told_twice, refined
-from memfolio.procedures.page import ProcedurePage, read, read_span, render
-from memfolio.procedures.procedure import Branch, Procedure, ProcedureForm, Refinement, Step
+from memfolio.procedures.page import (
+    Branch,
+    Procedure,
+    ProcedureForm,
+    ProcedurePage,
+    Refinement,
+    Step,
+    read,
+    read_span,
+    render,
+)
 from memfolio.recall.query import check_number, words
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.checkpoint import make

@@ -13,8 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memfolio.errors import OntologyError
-from memfolio.knowledge.ontology.document import PREFIXES, Document, node_of, read_page, template, write_page
-from memfolio.knowledge.ontology.term import BASE, Term, TermKind, as_fields, new_term, term_from
+from memfolio.knowledge.ontology.document import (
+    BASE,
+    PREFIXES,
+    Document,
+    Term,
+    TermKind,
+    as_fields,
+    new_term,
+    node_of,
+    read_page,
+    template,
+    term_from,
+    write_page,
+)
 from tests.knowledge.ontology.conftest import Web
 
 NAMES = st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True)

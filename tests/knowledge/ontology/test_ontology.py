@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from memfolio.errors import NotFoundError, OntologyError, PageChangedError
-from memfolio.knowledge.ontology.document import TEMPLATES
+from memfolio.knowledge.ontology.document import TEMPLATES, Term, new_term
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.knowledge.ontology.term import Term, new_term
 from memfolio.recall.searcher import Searcher
 from memfolio.vault.vault import OWNER, Vault
 

@@ -13,7 +13,6 @@ from itertools import chain, combinations, zip_longest
 from typing import NamedTuple
 
 from memfolio.errors import ModelError
-from memfolio.govern.reflection.log import Reflected
 from memfolio.govern.reflection.page import (
     ARCHIVE,
     CONNECT,
@@ -24,6 +23,7 @@ from memfolio.govern.reflection.page import (
     WORDS,
     Findings,
     Insights,
+    Reflected,
     ReflectionItem,
     ReflectionVerb,
     quote,

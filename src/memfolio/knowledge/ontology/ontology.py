@@ -18,28 +18,26 @@ from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, k
 from memfolio.knowledge.ontology import document
 from memfolio.knowledge.ontology.document import (
     BUSINESS,
+    DOMAIN_PATTERN,
+    LITERALS,
+    PROPERTIES,
     RESERVED,
     ROWS,
     SECONDS,
+    TYPE_PREDICATES,
     Answers,
     Document,
+    Term,
+    TermKind,
+    Vocabulary,
     ask,
     export_ontology,
+    key,
     node_of,
     read_page,
     template,
     term_of,
     write_page,
-)
-from memfolio.knowledge.ontology.term import (
-    DOMAIN_PATTERN,
-    LITERALS,
-    PROPERTIES,
-    TYPE_PREDICATES,
-    Term,
-    TermKind,
-    Vocabulary,
-    key,
 )
 from memfolio.knowledge.rule import check_rule, parse
 from memfolio.types import Attribution, frozen

@@ -107,13 +107,13 @@ def reason_ask(
 
 
 def reason_methods(options: Options) -> Answer:
-    from memfolio.reason.registry import methods
+    from memfolio.reason.reason import methods
 
     return Answer({"methods": list(methods().values())})
 
 
 def reason_show(options: Options, method: str) -> Answer:
-    from memfolio.reason.registry import method_named
+    from memfolio.reason.reason import method_named
 
     return Answer(fields_of(method_named(method)))
 

@@ -19,9 +19,9 @@ from memfolio.verbs import documents
 if TYPE_CHECKING:
     from memfolio.index.facts import Fact
     from memfolio.knowledge.facts import FactHistoryEntry
+    from memfolio.knowledge.join import ProofNode
     from memfolio.knowledge.traverse import Groups, Impact, Misfit, Paths, Questions
     from memfolio.knowledge.traverse import Path as FactPath
-    from memfolio.knowledge.tree import ProofNode
     from memfolio.knowledge.verify import Verification
     from memfolio.memory import Memory
 
@@ -60,7 +60,7 @@ def fact_query(
 
 
 def fact_explain(node: ProofNode, id: str, mermaid: bool = False) -> Answer:
-    from memfolio.knowledge.tree import as_document, as_mermaid, as_text
+    from memfolio.knowledge.join import as_document, as_mermaid, as_text
 
     return Answer({"fact": id, "tree": as_document(node)}, as_mermaid(node) if mermaid else as_text(node))
 

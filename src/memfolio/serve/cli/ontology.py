@@ -13,8 +13,8 @@ from memfolio.serve.cli.show import cell
 
 if TYPE_CHECKING:
     from memfolio.govern.proposals import Proposal
+    from memfolio.knowledge.ontology.document import Term
     from memfolio.knowledge.ontology.ontology import Added
-    from memfolio.knowledge.ontology.term import Term
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.typedb.mirror import MirrorStatus, QueryRows
     from memfolio.memory import Memory
@@ -48,7 +48,7 @@ def ontology_add(
     why: str = "",
     dry_run: bool = False,
 ) -> Answer:
-    from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
+    from memfolio.knowledge.ontology.document import LITERAL_NAMES, new_term
 
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
     term = new_term(

@@ -13,8 +13,7 @@ from memfolio.serve.cli.typed import read_values
 if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.procedures.learn import ProcedureChange, ProcedureMatch
-    from memfolio.procedures.page import TreeDecision
-    from memfolio.procedures.procedure import Procedure
+    from memfolio.procedures.page import Procedure, TreeDecision
     from memfolio.procedures.runs import Run
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from memfolio.knowledge.join import as_document, as_text, rule_label, sentence, span_text
 from memfolio.knowledge.rule import check_rule, render_part
-from memfolio.knowledge.tree import as_document, as_text, rule_label, sentence, span_text
 from memfolio.serve.cli.call import Answer, Options
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import Line, document_of, page, yellow
@@ -15,9 +15,8 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.knowledge.engine import RuleFinding
-    from memfolio.knowledge.inference import Drawn, KnowledgeAnswer, RuleFindings
+    from memfolio.knowledge.inference import Drawn, Hypothesis, KnowledgeAnswer, Proof, RuleFindings
     from memfolio.knowledge.join import Atom
-    from memfolio.knowledge.prove import Hypothesis, Proof
     from memfolio.knowledge.verify import GuessedFact
     from memfolio.memory import Memory
 
