@@ -20,7 +20,7 @@ from memfolio.index.facts import fact_id, read_moment
 from memfolio.index.rows import from_us, to_us
 from memfolio.knowledge.engine import StoredRelations
 from memfolio.knowledge.facts import When, derived_named, fact_of, is_mentioned, triple_named
-from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, mermaid_text, solve, span_text
+from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, solve, span_text
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import bound, is_variable, parse_conditions
 from memfolio.types import frozen
@@ -429,13 +429,3 @@ def as_document(path: Path, cite: Callable[[Cited], str]) -> dict[str, Any]:
     start, end = (None if at in (BEGINNING, END) else iso(from_us(at)) for at in path.span)
     times = {"valid_from": start, "valid_until": end}
     return {"nodes": list(path.nodes), "confidence": path.confidence, **times, "facts": facts}
-
-
-def as_mermaid(paths: Iterable[Path]) -> str:
-    """Paths as one Mermaid graph; an arrow points as its fact does."""
-    atoms = {hop.cited.atom.triple: hop.cited.atom for path in paths for hop in path.hops}
-    names = {node: f"n{at}" for at, node in enumerate(dict.fromkeys(n for s, _, o in atoms for n in (s, o)))}
-    lines = [f'  {name}["{mermaid_text(node)}"]' for node, name in names.items()]
-    for (subject, predicate, target), atom in atoms.items():
-        lines.append(f'  {names[subject]} -->|"{mermaid_text(predicate)} {atom.confidence:.2f}"| {names[target]}')
-    return "\n".join(["graph LR", *lines])

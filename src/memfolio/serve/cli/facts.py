@@ -124,21 +124,18 @@ def fact_export(
     return Answer({}, [])
 
 
-def fact_traverse(found: Paths, memory: Memory, mermaid: bool = False) -> Answer:
-    return _paths(memory.questions, found.paths, documents.paths(memory.questions, found), mermaid)
+def fact_traverse(found: Paths, memory: Memory) -> Answer:
+    return _paths(memory.questions, found.paths, documents.paths(memory.questions, found))
 
 
-def fact_impact(found: Impact, memory: Memory, mermaid: bool = False) -> Answer:
+def fact_impact(found: Impact, memory: Memory) -> Answer:
     paths = [path for each in found.kinds.values() for path in each]
-    return _paths(memory.questions, paths, documents.impact(memory.questions, found), mermaid)
+    return _paths(memory.questions, paths, documents.impact(memory.questions, found))
 
 
-def _paths(ask: Questions, paths: Sequence[FactPath], document: dict[str, Any], mermaid: bool) -> Answer:
-    from memfolio.knowledge.traverse import as_mermaid, as_text
+def _paths(ask: Questions, paths: Sequence[FactPath], document: dict[str, Any]) -> Answer:
+    from memfolio.knowledge.traverse import as_text
 
-    if mermaid:
-        drawn = as_mermaid(paths)
-        return Answer(document | {"mermaid": drawn}, drawn)
     cite = ask.ids(hop.cited for path in paths for hop in path.hops).__getitem__
     kinds = {node: f"{kind}: " for kind, nodes in document.get("kinds", {}).items() for node in nodes}
     lines = [kinds.get(path.nodes[-1], "") + as_text(path, cite) for path in paths]
