@@ -421,7 +421,9 @@ def _clash(one: ProposedCall, other: ProposedCall) -> bool:
         return False
     if one.verb != other.verb and {one.verb, other.verb} <= KEEPING:
         return False
-    return bool(_things(one, other) & _things(other, one)) or _contradict(one, other)
+    # Two texts that give one thing two values.
+    is_contradicted = {one.verb, other.verb} <= CLAIMS and Knowledge([_claim(one.text)]).detect(_claim(other.text))
+    return bool(_things(one, other) & _things(other, one)) or bool(is_contradicted)
 
 
 def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
@@ -434,11 +436,6 @@ def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
         return {(block,)}
     line = given.get("text" if intent.verb == "core.remove" else "old")
     return {(block, plain_words(line))} if line else set()
-
-
-def _contradict(one: ProposedCall, other: ProposedCall) -> bool:
-    """Whether two texts give one thing two values."""
-    return {one.verb, other.verb} <= CLAIMS and bool(Knowledge([_claim(one.text)]).detect(_claim(other.text)))
 
 
 @lru_cache(maxsize=1024)

@@ -411,7 +411,8 @@ def reminder_page(
         said = turns[each.turns[-1]]
         at = upcoming(each.text, moment(said), zone)
         is_known = any(item.title == title and item.is_live for item in page.items)
-        if is_known or not _comes_up(each, at):
+        is_due = each.predicate == REMINDER or (each.type is Type.TASK and at is not None)
+        if is_known or not is_due:
             continue
         # What somebody only means to do is over with its day; what is owed, or asked for, waits until it is done.
         is_plan = each.predicate != REMINDER and not LEXICON.pattern("owed").search(each.text)
@@ -434,11 +435,6 @@ def _read(vault: Vault, agent: str) -> tuple[str | None, MindPage]:
     found = vault.page(f"{agent_root(agent)}/mind/{KIND.page}.md")
     text = to_text(found.content) if found else f"# {KIND.page}\n"
     return found.hash if found else None, MindPage(KIND, text, agent=agent, zone=vault.home.zone)
-
-
-def _comes_up(statement: Statement, at: datetime | None) -> bool:
-    """Whether somebody asked to be reminded, or has to do something by a day."""
-    return statement.predicate == REMINDER or (statement.type is Type.TASK and at is not None)
 
 
 def _end_of_day(at: datetime) -> datetime:

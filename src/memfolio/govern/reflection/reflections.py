@@ -443,7 +443,8 @@ class Reflections:
         def compose() -> tuple[str, Change]:
             old = self.pending()
             aside: list[Mapping[str, Any]] = []
-            if old and old.shown != old.made and self._stands_aside(now):
+            waits = waiting(self._reviews())
+            if old and old.shown != old.made and waits and is_unanswered(waits, now):
                 aside, old = [_line(old, verdict=UNANSWERED)], None
             elif old and old.shown != old.made:
                 hint = "`memfolio approve --edit` or `memfolio reject` first, or delete the page"
@@ -461,10 +462,6 @@ class Reflections:
             with suppress(ConflictError, RefusedError):  # then it waits for a person, as it would anyway
                 decided = self.approve(shown=made.shown, by=by)
         return replace(made, decided=decided)
-
-    def _stands_aside(self, now: datetime) -> bool:
-        line = waiting(self._reviews())
-        return line is not None and is_unanswered(line, now)
 
     def _page(self, findings: Findings, now: datetime) -> Pending:
         number, here = next_number(self._reviews()), local(now, self._vault.home.zone)
