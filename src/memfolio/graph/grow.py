@@ -18,12 +18,14 @@ from memfolio.graph.page import (
     SUMMARY,
     TIMELINE,
     EntityText,
+    RelationVocabulary,
     beginning,
     cited_line,
+    default_page,
     mark_of,
+    read_vocabulary,
     relation_line,
 )
-from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Mention, Node, as_list, material, mentions
 from memfolio.index.index import Index
 from memfolio.learn.clauses import is_question, readable

@@ -29,7 +29,7 @@ from memfolio.govern.reflection.page import (
     quote,
 )
 from memfolio.graph.entities import is_user, propose
-from memfolio.graph.vocabulary import ANY
+from memfolio.graph.page import ANY
 from memfolio.index.graph import Material, Node
 from memfolio.index.index import Index
 from memfolio.index.maintenance import IMPORTANT, ReflectionMaterial, conversations, look, rests

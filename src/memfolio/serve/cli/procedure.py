@@ -12,8 +12,8 @@ from memfolio.serve.cli.typed import read_values
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.procedures.learn import ProcedureChange, ProcedureMatch
     from memfolio.procedures.page import Procedure, TreeDecision
+    from memfolio.procedures.procedures import ProcedureChange, ProcedureMatch
     from memfolio.procedures.runs import Run
 
 
