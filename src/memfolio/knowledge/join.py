@@ -33,6 +33,7 @@ from memfolio.types import frozen
 
 # Where atoms are looked up, and a place for them in memory.
 
+# Whoever joins needs atoms and their triples, too.
 __all__ = ["BEGINNING", "END", "Atom", "MemoryRelations", "Relations", "Triple"]
 
 Call = tuple[str, str | None, str | None]

@@ -235,6 +235,7 @@ def _by_words(held: Iterable[MindItem]) -> Iterator[Clash]:
             for word in {each for each in _words(sentence) if len(each) > 2}:
                 sharing[about, word].append((item, sentence))
     pairs = [pair for some in sharing.values() if len(some) <= CROWD for pair in combinations(some, 2)]
+    # A word that all of them share tells little, but what they say of it may differ in a value alone.
     pairs += [pair for (_, rest), some in alike.items() if rest for pair in _pairs(some)]
     for (one, a), (other, b) in pairs:
         if one is not other and (found := contradict(a, b)):

@@ -431,6 +431,7 @@ def reminder_page(
     return PutPage(path, to_bytes(page.text), mark) if page.text != before else None
 
 
+# Not by way of `Mind`: the jobs that learn from conversations have the files, and nothing to look memories up with.
 def _read(vault: Vault, agent: str) -> tuple[str | None, MindPage]:
     found = vault.page(f"{agent_root(agent)}/mind/{KIND.page}.md")
     text = to_text(found.content) if found else f"# {KIND.page}\n"

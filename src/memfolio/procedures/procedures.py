@@ -590,6 +590,8 @@ def _may_do(subject: Sequence[str], verb: str) -> bool:
     return is_named and (verb != verb_of(verb) or verb in words("unchanged"))
 
 
+# The procedures of one agent as a small object: the pages are the truth, and each verb is one change of one page.
+
 BY = Attribution(actor="bot:procedures", trigger="procedure")
 LEARNER = Attribution(actor="bot:procedures", trigger="learn")
 KINDS = ("optimization", "bugfix", "adaptation")

@@ -119,7 +119,10 @@ Worlds = frozenset[str]
 
 @frozen
 class KripkeModel:
-    """Worlds by name, each with those that count from it (as possible, or as ideal), and where each name is true."""
+    """Worlds by name, each with those that count from it (as possible, or as ideal), and where each name is true.
+
+    A formula is checked at given worlds; whether it holds in every model is not asked.
+    """
 
     sees: Mapping[str, Worlds]
     atoms: Mapping[str, Worlds]
