@@ -155,11 +155,14 @@ class KripkeModel:
 
 def read_model(worlds: Texts, sees: Mapping[str, Texts], true: Mapping[str, Texts]) -> KripkeModel:
     """The model with these worlds; InputError where something is said of a world that is none of them."""
+    seen, atoms = {each: frozenset(sees.get(each, ())) for each in worlds}, defaultdict[str, set[str]](set)
     for name in (*sees, *true, *chain(*sees.values())):
-        if name not in worlds:
+        if name not in seen:
             raise InputError(f"{name!r:.60}, which is no world, is named", hint="list it in worlds")
-    atoms = {name: frozenset(world for world in true if name in true[world]) for name in {*chain(*true.values())}}
-    return KripkeModel(sees={each: frozenset(sees.get(each, ())) for each in worlds}, atoms=atoms)
+    for world, names in true.items():
+        for name in names:
+            atoms[name].add(world)
+    return KripkeModel(sees=seen, atoms={name: frozenset(each) for name, each in atoms.items()})
 
 
 def in_model(text: str, asked: Expression, model: KripkeModel, at: str | None, effort: Effort) -> Computed:
