@@ -28,7 +28,7 @@ ANSWERS = [
     ("traverse belief-1 belief-goal-plan", "belief-1 -supports-> goal-7 -requires-> plan-1 (1.00"),
     ("traverse * ^requires", "plan-1 <-requires- goal-7 (1.00"),
     ("traverse * ^contains+ ^requires+ -n 1", "step-1 <-contains- plan-1 <-requires- goal-7 (1.00"),
-    ("traverse goal-8 ^supports+ -n 1", "There is more; narrow the question or raise --limit."),
+    ("traverse goal-8 ^supports+ -n 1", "There is more than is shown."),
     ("traverse nobody supports", "Nothing was found."),
     ("traverse belief-1 supports --valid-at 2001-01-01", "belief-1 -supports-> goal-7 (1.00"),
     ("impact belief-1", "plan_step: belief-1 -supports-> goal-7 -requires-> plan-1 -contains-> step-1 (1.00"),
