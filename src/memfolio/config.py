@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,15 @@ _SECTION_FIELDS = {
     section: {each.name: f"{section}_{each.name}" for each in fields(table)} for section, table in SECTIONS.items()
 }
 
+_MADE = frozenset(f"{door}_{name}" for door in ("embedding", "model") for name in ("key", "url_is_own"))
+"""Settings that follow from others."""
+_WHOLE = _DEFAULTS.keys() - {"machine", "cache"}.union(*(names.values() for names in _SECTION_FIELDS.values()))
+"""Those in no section that are used as they are given."""
+_default_sections: dict[str, Any] = {}
+_understood: dict[str, _Given] = {}
+"""What texts of `memfolio.toml` say: most homes that a process opens have the same."""
+TEXTS = 64
+"""How many texts are kept."""
 _ALIKE = 0.9
 """How alike a variable must be to one of ours to be taken for a slip: others may begin with MEMFOLIO_ too."""
 
@@ -139,18 +148,18 @@ def load_config(
     # Resolved once: a machine that travels must not split a day while a process runs.
     if values["timezone"] == "local":
         values["timezone"] = machine.local_zone(environ).key
-    named, cache = values.pop("machine"), values.pop("cache")
-    sections = {section: table(**_taken(values, _SECTION_FIELDS[section])) for section, table in SECTIONS.items()}
+    changed = {*written.values, *given, *_MADE}
+    sections = {section: _section(section, values, changed) for section in SECTIONS}
     _check_order(sections["decay"])
     return Config(
         home=root,
-        cache=expand(cache or machine.user_cache(environ), environ) / _cache_name(root),
-        machine=named or machine.machine_id(),
-        machine_name=named or machine.host_name(),
+        cache=expand(values["cache"] or machine.user_cache(environ), environ) / _cache_name(root),
+        machine=values["machine"] or machine.machine_id(),
+        machine_name=values["machine"] or machine.host_name(),
         retired=(*written.retired, *around.retired),
         problems=(*written.problems, *around.problems),
         **sections,
-        **values,
+        **{name: values[name] for name in _WHOLE},
         **place,
     )
 
@@ -171,9 +180,14 @@ def again(config: Config, **given: str | None) -> Config:
     return load_config(config.home, overrides=kept | {name: each for name, each in given.items() if each is not None})
 
 
-def _taken(values: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The values of one section by their own names, taken out of all values."""
-    return {own: values.pop(name) for own, name in names.items() if name in values}
+def _section(name: str, values: Mapping[str, Any], changed: Set[str]) -> Any:
+    """The settings of a section: one object for all homes that have no others than the defaults."""
+    fields = _SECTION_FIELDS[name]
+    if not changed.isdisjoint(fields.values()):
+        return SECTIONS[name](**{own: values[each] for own, each in fields.items() if each in values})
+    if name not in _default_sections:
+        _default_sections[name] = _section(name, _DEFAULTS, {*fields.values()})
+    return _default_sections[name]
 
 
 def _check_order(decay: Decay) -> None:
@@ -194,6 +208,8 @@ def _cache_name(home: Path) -> str:
 
 def _from_file(path: Path, text: str | None) -> _Given:
     text = _read(path) if text is None else text
+    if text in _understood:
+        return _understood[text]
     table = _parse(text, path)
     # Looked at before the keys, which a newer version may have changed.
     version = table.get("format")
@@ -215,6 +231,9 @@ def _from_file(path: Path, text: str | None) -> _Given:
         elif len(found.problems) < MOST:
             what = f"{path.name}{_line_of(name, text)}: unknown key {_show(name)}"
             found.problems.append((what, _instead(name, _IN_FILE)))
+    if len(_understood) >= TEXTS:
+        _understood.clear()
+    _understood[text] = found
     return found
 
 
@@ -236,7 +255,7 @@ def _line_of(name: str, text: str) -> str:
 def _from_environment(environ: Mapping[str, str]) -> _Given:
     """Settings from `MEMFOLIO_…`; empty variables count as unset, and what is like none of ours is for others."""
     found = _Given()
-    for name in sorted(name for name, text in environ.items() if text and name.startswith("MEMFOLIO_")):
+    for name in sorted(name for name in environ if name.startswith("MEMFOLIO_") and environ[name]):
         if key := _VARIABLES.get(name):
             found.values[key.field] = _valid(key, environ[name], f"environment variable {name}", as_text=True)
         elif name in _RETIRED_VARIABLES:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -19,7 +20,9 @@ _TIMEZONE = Path("/etc/timezone")
 
 def expand(path: str | Path, environ: Environ) -> Path:
     """`path` made absolute, with a leading `~` replaced by the user's folder."""
-    first, *rest = Path(path).parts or (".",)
+    if not os.fspath(path).startswith("~"):
+        return Path(os.path.abspath(path))
+    first, *rest = Path(path).parts
     return Path(os.path.abspath(user_folder(environ).joinpath(*rest) if first == "~" else path))
 
 
@@ -52,6 +55,7 @@ def user_data(environ: Environ) -> Path:
     return Path(environ.get("XDG_DATA_HOME") or user / ".local" / "share") / "memfolio"
 
 
+@cache
 def machine_id() -> str:
     """A name for this machine that stays the same over restarts: a digest of its id, else its host name."""
     for path in _ID_FILES:

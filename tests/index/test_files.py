@@ -114,6 +114,38 @@ def journal(memory: Memory) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
+def beside(memory: Memory) -> set[str]:
+    path = index_file(memory)
+    return {each.name.removeprefix(path.name) for each in path.parent.iterdir()} - {""}
+
+
+def test_who_only_reads_makes_no_log_beside_the_index(home: Path) -> None:
+    with opened(home) as memory:
+        memory.remember("tea")
+        memory.recall("tea")
+        memory.remember("more tea")
+        memory.recall("tea")
+        assert beside(memory) == {"-wal", "-shm"}
+    for _ in range(2):
+        with opened(home) as memory:
+            assert len(memory.recall("tea")) == 2
+            assert beside(memory) == set()
+
+
+def test_writer_and_readers_share_an_index_that_was_at_rest(home: Path) -> None:
+    with opened(home) as first:
+        first.remember("tea")
+    with opened(home) as first, opened(home) as second:
+        assert len(first.recall("tea")) == len(second.recall("tea")) == 1
+        second.remember("more tea")
+        assert len(second.recall("tea")) == len(first.recall("tea")) == 2
+        second.close()
+        assert len(first.recall("tea")) == 2
+        assert_index_equals_rebuilt(first)
+    with opened(home) as memory:
+        assert len(memory.recall("tea")) == 2
+
+
 def write_pages(memory: Memory, count: int) -> None:
     """Have so many pages of the index changed, in transactions of a hundred."""
 

@@ -76,7 +76,7 @@ class Place:
             ("case", "store", "--context", f"Tests fail {long}", "--action", "rerun", "--success"),
             ("case", "delete", self.case),
             ("ontology", "add", "shop:Gift", "--definition", "A gift"),
-            ("ontology", "load", "business"),
+            ("ontology", "scaffold", "business", "business"),
             ("mind", "believe", "Sky is blue"),
             ("procedure", "add", "Test", "--step", "Run"),
             ("workflow", "done", self.run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,8 +153,8 @@ def notes_past_a_gap(self: Journal, line: dict[str, Any]) -> None:
     self._inode, self._offset = stamp.inode, stamp.size
 
 
-def commits_what_is_there_now(self: Committer, write: Written, before: bytes) -> bytes | None:
-    return None if write.state is None else self._journal.read(write.path)
+def commits_what_is_there_now(self: Committer, writes: Sequence[Written], content: bytes | None) -> bytes | None:
+    return None if writes[-1].state is None else self._journal.read(writes[-1].path)
 
 
 @contextmanager

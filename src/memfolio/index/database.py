@@ -152,6 +152,9 @@ def set_head(connection: apsw.Connection, head: Head, *, is_whole: bool) -> None
 #
 # Every index file has a number of its own, so a rebuilt index never meets the journal of the one before. Pages carry
 # checksums (SQLite's cksumvfs), so a flipped bit is an error when it is read and never a wrong answer.
+#
+# While anybody writes, the file has a write-ahead log, so that readers and the writer do not wait for each other. At
+# rest it has none: who only reads need not make the log and its shared memory, which costs more than a small answer.
 
 Connection = apsw.Connection
 T = TypeVar("T")
@@ -264,7 +267,7 @@ def _is_ours(match: re.Match[str]) -> bool:
 
 def discard(path: Path) -> None:
     """Remove an index file with its journal; readers in other processes keep it until they end."""
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
             os.unlink(f"{path}{suffix}")
 
@@ -305,6 +308,8 @@ class Database:
         database = cls(path)
         if database._inode == CUT_OFF:
             raise IndexDamagedError(f"{path.name} is cut off", hint="it is built again by itself")
+        if not os.access(path.parent, os.W_OK):  # it could be read, but not be kept up to date
+            raise unavailable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
         version, noted = database.ask(lambda db: (db.pragma("user_version"), _notes(db)))
         if version != VERSION:
             raise IndexDamagedError(f"{path.name} has the form of another version", hint="it is built again by itself")
@@ -336,7 +341,6 @@ class Database:
                     _create_tables(connection)
                 with connection:
                     fill(connection)
-                connection.pragma("journal_mode", "wal")
             _sync(path)
             unfinished.pop_all()
         return path
@@ -442,6 +446,9 @@ class Database:
         self._notice_fork()
         if self._writer is None:
             self._writer = self._connect()
+            # Without an fsync: until that of a later checkpoint, a power failure takes back whole changes, or damages
+            # a page, which its checksum shows. If somebody reads for too long, changes are written without a log.
+            self._writer.execute("PRAGMA synchronous = off; PRAGMA journal_mode = wal")
             self._writer.execute(f"PRAGMA synchronous = normal; PRAGMA journal_size_limit = {JOURNAL_BYTES}")
             # Folding takes an fsync or two, which no one who writes should wait for.
             self._writer.wal_autocheckpoint(0)
@@ -468,9 +475,12 @@ class Database:
         if self._process != os.getpid():
             return
         with self._lock, _gate, suppress(apsw.Error):
-            for connection in (*self._idle, *([self._writer] if self._writer else [])):
+            for connection in self._idle:
                 connection.close(True)
-            self._idle, self._writer = [], None
+            writer, self._idle, self._writer = self._writer, [], None
+            if writer is not None:
+                with closing(writer), suppress(*_BUSY):  # who else has it open goes on with the log
+                    writer.execute("PRAGMA journal_mode = delete")
 
 
 _URI = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI

@@ -468,6 +468,11 @@ class Index:
             return size < EASY_BYTES and not self.notes.roots()
         return self._opened().is_at(self._vault.newest)
 
+    def open(self) -> None:
+        """Open the file that is there, which nobody has asked yet; who first asks finds out what is wrong with it."""
+        with suppress(SearchIndexError):
+            self._database = self._open_newest()
+
     def catch_up(self) -> None:
         """File whatever changed since the index last followed."""
         self._refresh()
@@ -515,7 +520,7 @@ class Index:
     @property
     def is_open(self) -> bool:
         """Whether anything was asked of it in this process."""
-        return self._database is not None
+        return self._epoch >= 0
 
     def _refresh(self) -> None:
         """Learn of other processes' changes, unless one of them holds the home for too long."""

@@ -7,6 +7,8 @@ import os
 import re
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,8 +53,9 @@ class Watcher:
         """Why edits are not noticed, or are noticed late; None when all is well."""
         self._vault = vault
         self._indexes = indexes
-        self._root = os.path.realpath(vault.config.home)
+        self._root = ""
         self._stopping = threading.Event()
+        self._is_started = self._is_closed = False
         self._thread: threading.Thread | None = None
         self._pause = 0.0
         """Seconds before the next retry; 0 if nothing failed."""
@@ -60,12 +63,21 @@ class Watcher:
 
     def start(self) -> None:
         """Begin to watch a moment later; once."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="memfolio-watch", daemon=True)
-            self._thread.start()
+        if not self._is_started:
+            self._is_started = True
+            _beginnings.add(self)
+
+    def begin(self) -> None:
+        """Begin to watch, unless that was ended already."""
+        if self._is_closed:
+            return
+        self._root = os.path.realpath(self._vault.config.home)
+        self._thread = threading.Thread(target=self._run, name="memfolio-watch", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Stop watching."""
+        self._is_closed = True
         thread = self._thread
         if thread is None or not thread.is_alive():
             return  # which is so in a forked process, whose event may be in the hands of a thread that is not there
@@ -74,14 +86,12 @@ class Watcher:
             thread.join(timeout=JOIN_SECONDS)
 
     def _run(self) -> None:
-        if self._stopping.wait(DELAY):
-            return
         try:
             from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
         except (ImportError, OSError) as error:
             self._say(f"watchfiles cannot be loaded, so edits are noticed at the next start: {error}")
             return
-        while not self._stopping.wait(self._pause):
+        while not (self._is_closed or self._stopping.wait(self._pause)):
             try:
                 self._watch(RustNotify)
             except HomeMissingError as error:
@@ -223,6 +233,44 @@ class Watcher:
         if why != self._logged:
             logger.warning("watching %s: %s", self._root, why)
         self.trouble = self._logged = why
+
+
+class Beginnings:
+    """Starts the watchers of a process, each after `DELAY`, so that who opens a home does not wait for its thread."""
+
+    def __init__(self) -> None:
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._due = deque[tuple[float, Watcher]]()
+        self._is_running = False
+
+    def add(self, watcher: Watcher) -> None:
+        with self._lock:
+            self._due.append((time.monotonic() + DELAY, watcher))
+            if not self._is_running:
+                threading.Thread(target=self._run, name="memfolio-begin", daemon=True).start()
+                self._is_running = True
+
+    def _run(self) -> None:
+        while watcher := self._next():
+            watcher.begin()
+
+    def _next(self) -> Watcher | None:
+        """Wait for the next one; None when there is none, and the thread ends."""
+        with self._lock:
+            if not self._due:
+                self._is_running = False
+                return None
+            due, watcher = self._due.popleft()
+        time.sleep(max(0.0, due - time.monotonic()))
+        return watcher
+
+
+_beginnings = Beginnings()
 
 
 def _unless_expected(error: OSError) -> None:

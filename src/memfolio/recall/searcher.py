@@ -149,6 +149,7 @@ class Searcher:
         """The keys of the project that is worked on: what belongs to another is not looked for unless it is named."""
         self._scope = Scope(vault, agent)
         self.index = self._scope.own
+        self.index.open()
         self.vectorizer = Vectorizer(embedder or open_embedder(vault.config))
         self._vault = vault
         self._background = background

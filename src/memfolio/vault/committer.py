@@ -288,28 +288,25 @@ class Committer:
             return
         if path not in contents:
             contents[path] = self._history.read(path)
-        together = contents[path]
-        for write in writes:
-            together = write.after(together or b"")
-        if together is not None and self._home.hash(together) == writes[-1].now:
-            contents[path] = group.contents[path] = together
+        after = self._content_after(writes, contents[path])
+        if after is not None:
+            contents[path] = group.contents[path] = after
             return
-        for write in writes:  # the bytes of some are unknown
-            after = self._content_after(write, contents[path] or b"")
+        for write in writes:  # the bytes of one are lost, or the file is deleted: as far as each is known
+            after = self._content_after([write], contents[path])
             if after is not None or write.state is None:
                 contents[path] = group.contents[path] = after
 
-    def _content_after(self, write: Written, before: bytes) -> bytes | None:
+    def _content_after(self, writes: Sequence[Written], content: bytes | None) -> bytes | None:
         """Return the bytes that the writer wrote; if they are unknown, a file with the same hash serves."""
-        home = self._home
-        if write.state is None:
-            return None
-        if not write.is_unknown:
-            after = write.after(before)
-            if after is not None and home.hash(after) == write.state.hash:
-                return after
-        content = self._journal.read(write.path)
-        return content if content is not None and home.hash(content) == write.state.hash else None
+        path, now = writes[-1].path, writes[-1].now
+        for write in writes:
+            content = write.after(content or b"")
+        # One hash vouches for all of them: each was made on top of the one before.
+        if content is not None and self._home.hash(content) == now:
+            return content
+        there = self._journal.read(path)
+        return there if there is not None and self._home.hash(there) == now else None
 
     def _trail_behind(self, run: Sequence[Record], before: bytes | None) -> bytes:
         """The trail's file with the lines of these changes at its end."""

@@ -43,11 +43,11 @@ def look_over(root: Path, known: Mapping[str, FileState] | None = None) -> Surve
     """
     survey = Survey()
     for name in (CONFIG, GITIGNORE):
-        if (root / name).is_file():
+        if os.path.isfile(os.path.join(root, name)):
             survey.files.append(name)
             survey.altered[name] = None
     for top in TOP:
-        if (root / top).is_symlink():
+        if os.path.islink(os.path.join(root, top)):
             survey.problems[top] = LINKED
         else:
             _look_into(root, top, known or {}, survey, is_plain=True)

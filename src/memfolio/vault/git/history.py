@@ -207,6 +207,9 @@ NO_TREE = pygit2.Oid(hex="4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 """The tree that has nothing in it; git keeps no such folder."""
 ATTEMPTS = 5
 """How often objects are written that `git prune` deletes before they are safe."""
+UNLIKE = 8
+"""From how many files on it is left out to look for what they have in common, if they are all different ones."""
+_UNLIKE_CONFIG = Path(__file__).parent / "data" / "unlike.config"
 
 
 class GitFileState(NamedTuple):
@@ -291,7 +294,7 @@ class History:
             made: list[pygit2.Oid] = []
             try:
                 ids = self._create_commits(repo, drafts, base, made)
-                with kept(self.disk, repo, made):
+                with kept(self.disk, self._packing(repo, drafts), made):
                     self._move_branch(repo, base, ids[-1], drafts[-1])
             except (pygit2.GitError, KeyError):
                 # Somebody's `git prune` may have deleted what nothing refers to yet: it is written again.
@@ -303,6 +306,16 @@ class History:
                 break
         drop_loose(self.disk, repo, made)
         return ids
+
+    def _packing(self, repo: pygit2.Repository, drafts: Sequence[CommitDraft]) -> pygit2.Repository:
+        """The repository, set up for a pack of these: looking for what many different files share takes longest."""
+        paths = [path for draft in drafts for path in draft.writes]
+        # Beside the trail, which every commit has, no file comes twice.
+        if len(paths) < UNLIKE or len(paths) - len(set(paths)) >= len(drafts):
+            return repo
+        alone = repository.open_repo(self.home, self._ref)
+        alone.config.add_file(str(_UNLIKE_CONFIG), pygit2.enums.ConfigLevel.APP)
+        return alone
 
     def _create_commits(
         self, repo: pygit2.Repository, drafts: Sequence[CommitDraft], base: str | None, made: list[pygit2.Oid]
