@@ -41,10 +41,9 @@ from memfolio.vault.vault import OWNER, Vault
 
 if TYPE_CHECKING:  # a room is loaded when somebody asks for it
     from memfolio.govern.reflection.reflections import Pending
-    from memfolio.govern.undo import Undone
-    from memfolio.govern.update import Updated
+    from memfolio.govern.update import Undone, Updated
+    from memfolio.knowledge.ontology.document import Term
     from memfolio.knowledge.ontology.ontology import Added
-    from memfolio.knowledge.ontology.term import Term
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.verify import GuessedFact, Verification
     from memfolio.mind.heartbeat import BdiCycleResult
@@ -518,7 +517,7 @@ class Memory(Rooms):
 
         What was learned and undone is learned once more.
         """
-        from memfolio.govern.reflection.log import due
+        from memfolio.govern.reflection.page import due
         from memfolio.tend.sessions import Ended, hear_out
 
         session = check_token("session", check_string("session", session))
@@ -821,7 +820,7 @@ class Memory(Rooms):
         self, source: str, *, every_agent: bool = False, dry_run: bool = False, by: Attribution = FORGETTER
     ) -> Undone:
         """Take back everything that came from one source, and what was made of it; with `every_agent`, everywhere."""
-        from memfolio.govern.undo import undo_source
+        from memfolio.govern.update import undo_source
 
         self.searcher.prepare()
         by = replace(check_attribution(by), trigger="undo")

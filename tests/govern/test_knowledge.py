@@ -60,7 +60,7 @@ def test_rule_of_a_proposing_agent_is_made_when_it_is_approved(main: Memory, sco
 
 
 def test_term_is_proposed_with_what_there_is_to_think_of(main: Memory) -> None:
-    from memfolio.knowledge.ontology.term import new_term
+    from memfolio.knowledge.ontology.document import new_term
 
     main.scaffold("business", "business", by=PERSON)
     term = new_term("class", "business:Custommer", definition="Party that buys.", parents=("business:Party",))

@@ -13,8 +13,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, ContentError, InputError, PolicyError, RefusedError
-from memfolio.govern.reflection.log import due
-from memfolio.govern.reflection.page import Findings, Insights, ReflectionItem, ReflectionVerb
+from memfolio.govern.reflection.page import Findings, Insights, ReflectionItem, ReflectionVerb, due
 from memfolio.govern.reflection.reflections import Pending, Reflections
 from memfolio.types import Action, Approval, Attribution, MemoryItem, Origin, Type
 from memfolio.vault.fields import Draft

@@ -11,8 +11,7 @@ import pytest
 from memfolio.arguments import draft_of
 from memfolio.clock import SettableClock
 from memfolio.govern.reflection.gather import EPISODES, LINES, QUESTIONS, gather_findings
-from memfolio.govern.reflection.log import Reflected
-from memfolio.govern.reflection.page import Findings, Insights, ReflectionItem, ReflectionVerb
+from memfolio.govern.reflection.page import Findings, Insights, Reflected, ReflectionItem, ReflectionVerb
 from memfolio.memory import Memory
 from memfolio.stores.core import CorePage
 from memfolio.testing import ScriptedModel

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memfolio.govern.reflection.log import TITLE, Reflected, entry, evolve, in_short, read_log
+from memfolio.govern.reflection.page import LOG_TITLE, Reflected, entry, evolve, in_short, read_log
 from memfolio.text import estimate_tokens
 
 LIMIT = 600
@@ -49,7 +49,7 @@ def reflected(number: int) -> Reflected:
     )
 )
 def test_log_is_read_back(log: list[Reflected]) -> None:
-    assert read_log(TITLE + "\n".join(entry(each, "because") for each in log)) == log
+    assert read_log(LOG_TITLE + "\n".join(entry(each, "because") for each in log)) == log
     assert read_log("# Notes\n\n## Reflection 1 — 2026-99-99, approved\n## Lunch\n") == []
 
 

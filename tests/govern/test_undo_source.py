@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.clock import SettableClock
 from memfolio.errors import InputError, NotFoundError, PolicyError, UndoConflictError
-from memfolio.govern.undo import Undone
+from memfolio.govern.update import Undone
 from memfolio.memory import Memory
 from memfolio.tend.tend import JOBS
 from memfolio.types import Attribution, MemoryItem

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memfolio.graph.page import FACTS, RELATIONS, TIMELINE, EntityText, cited_line, relation_line
-from memfolio.graph.vocabulary import read_vocabulary
+from memfolio.graph.page import FACTS, RELATIONS, TIMELINE, EntityText, cited_line, read_vocabulary, relation_line
 from memfolio.index.read_files import read_entity
 from memfolio.vault.journal import to_bytes, to_text
 from tests.graph.world import ENTITIES, World, person

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from memfolio.knowledge.inference import Hypothesis, abduce
 from memfolio.knowledge.join import MemoryRelations
-from memfolio.knowledge.prove import Hypothesis, abduce
 from memfolio.knowledge.rule import Condition, render_part
 from tests.knowledge.world import atoms_of, rules_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memfolio.errors import InputError
-from memfolio.knowledge.inference import KnowledgeAnswer, KnownTerms, explain, understand
+from memfolio.knowledge.inference import KnowledgeAnswer, KnownTerms, Prover, explain, understand
 from memfolio.knowledge.join import Atom, MemoryRelations
-from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import Condition, render_part
 from tests.knowledge.world import atoms_of, rules_of
 

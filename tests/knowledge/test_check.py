@@ -8,8 +8,8 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.knowledge.engine import RuleFinding, WithContext, findings, with_values
+from memfolio.knowledge.inference import Prover
 from memfolio.knowledge.join import Atom, MemoryRelations
-from memfolio.knowledge.prove import Prover
 from memfolio.knowledge.rule import RuleType, Severity
 from tests.knowledge.world import atoms_of, rules_of
 

@@ -15,11 +15,9 @@ from memfolio.errors import InferenceLimitError, InputError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.engine import StoredRelations, WithContext
 from memfolio.knowledge.facts import Facts
-from memfolio.knowledge.inference import Inference
-from memfolio.knowledge.join import Relations
-from memfolio.knowledge.prove import ProofVerdict, Prover
+from memfolio.knowledge.inference import Inference, ProofVerdict, Prover
+from memfolio.knowledge.join import Relations, as_text
 from memfolio.knowledge.rules import Rules
-from memfolio.knowledge.tree import as_text
 from memfolio.vault.vault import OWNER
 
 RULES = (

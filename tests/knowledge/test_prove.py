@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.knowledge.engine import derive
-from memfolio.knowledge.join import Atom, MemoryRelations, Triple
+from memfolio.knowledge.inference import ProofVerdict, Prover, incomplete_rules, prove
+from memfolio.knowledge.join import Atom, MemoryRelations, Triple, as_document, as_text
 from memfolio.knowledge.literal import Operator
-from memfolio.knowledge.prove import ProofVerdict, Prover, incomplete_rules, prove
 from memfolio.knowledge.rule import Comparison, Condition, Part, Rule, RuleType
-from memfolio.knowledge.tree import as_document, as_text
 from tests.knowledge.brute import bind
 from tests.knowledge.world import atoms_of, rules_of
 

@@ -9,9 +9,8 @@ import pytest
 
 from memfolio.errors import NotFoundError
 from memfolio.index.facts import Fact
-from memfolio.knowledge.join import Atom, MemoryRelations
-from memfolio.knowledge.prove import Prover
-from memfolio.knowledge.tree import BranchEnd, as_document, as_mermaid, as_text, explain_fact
+from memfolio.knowledge.inference import Prover
+from memfolio.knowledge.join import Atom, BranchEnd, MemoryRelations, as_document, as_mermaid, as_text, explain_fact
 from tests.knowledge.world import atoms_of, rules_of
 
 RULES = rules_of("""

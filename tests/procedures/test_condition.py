@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.procedures.procedure import read_condition
+from memfolio.procedures.page import read_condition
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memfolio.procedures.procedure import Procedure, Refinement, Step
+from memfolio.procedures.page import Procedure, Refinement, Step
 from memfolio.procedures.runs import Run, RunOutcome, Tried, failing, findings, measure
 from memfolio.settings import Practising
 

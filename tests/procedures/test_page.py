@@ -11,8 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memfolio.procedures.page import ProcedurePage, read, render
-from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step
+from memfolio.procedures.page import (
+    Branch,
+    OnError,
+    Procedure,
+    ProcedureForm,
+    ProcedurePage,
+    Refinement,
+    Step,
+    read,
+    render,
+)
 
 PATH = "agents/main/memory/procedures/how-to-deploy.md"
 DEPLOY = """\

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.errors import InputError, NotFoundError
 from memfolio.memory import Memory
-from memfolio.procedures.procedure import ProcedureForm, Step
+from memfolio.procedures.page import ProcedureForm, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.types import HUMAN
 

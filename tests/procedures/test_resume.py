@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError
-from memfolio.procedures.procedure import Step
+from memfolio.procedures.page import Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.runs import Run, Runs, StepContext
 from memfolio.vault.vault import Vault

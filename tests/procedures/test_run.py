@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.clock import EPOCH
-from memfolio.procedures.procedure import OnError, Procedure, Step
+from memfolio.procedures.page import OnError, Procedure, Step
 from memfolio.procedures.runs import Call, Run, RunOutcome, Waiting, after, begin_line, fold, following
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)

@@ -13,7 +13,7 @@ import pytest
 from memfolio import Memory
 from memfolio.clock import SettableClock
 from memfolio.errors import ConflictError, DiskError, InputError, NotFoundError
-from memfolio.procedures.procedure import OnError, Step
+from memfolio.procedures.page import OnError, Step
 from memfolio.procedures.procedures import Procedures
 from memfolio.procedures.runs import LONG, Run, RunOutcome, Runs, StepContext, StepMode
 from memfolio.vault.vault import OWNER

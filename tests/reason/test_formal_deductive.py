@@ -1,4 +1,4 @@
-"""Deduction: the argument forms of the textbooks, and proofs from facts and rules."""
+"""Deduction: proofs from facts and rules."""
 
 from __future__ import annotations
 
@@ -10,47 +10,9 @@ import pytest
 
 from memfolio import Memory
 from memfolio.errors import InputError
-from memfolio.reason.methods.logic import deductive as reason
+from memfolio.reason.methods.formal import deductive as reason
 from memfolio.vault.vault import OWNER
-from tests.reason.asking import SHORT, ask, knowing
-
-
-# Copi & Cohen, Introduction to Logic (14th ed. 2011), section 9.2: the nine elementary valid argument forms,
-# and the two fallacies that resemble the first ones.
-@pytest.mark.parametrize(
-    ("premises", "conclusion", "valid"),
-    [
-        (["p implies q", "p"], "q", True),  # modus ponens
-        (["p implies q", "not q"], "not p", True),  # modus tollens
-        (["p implies q", "q implies r"], "p implies r", True),  # hypothetical syllogism
-        (["p or q", "not p"], "q", True),  # disjunctive syllogism
-        (["(p implies q) and (r implies s)", "p or r"], "q or s", True),  # constructive dilemma
-        (["p implies q"], "p implies (p and q)", True),  # absorption
-        (["p and q"], "p", True),  # simplification
-        (["p", "q"], "p and q", True),  # conjunction
-        (["p"], "p or q", True),  # addition
-        (["p implies q", "q"], "p", False),  # affirming the consequent
-        (["p implies q", "not p"], "not q", False),  # denying the antecedent
-        ([], "((p implies q) implies p) implies p", True),  # Peirce's law, American Journal of Mathematics 7 (1885)
-        # Carroll, Symbolic Logic (1896), book VIII, sorites 1: babies cannot manage crocodiles.
-        (["baby -> ~logical", "crocodile -> ~despised", "~logical -> despised"], "baby -> ~crocodile", True),
-    ],
-)
-def test_argument_forms(premises: list[str], conclusion: str, valid: bool) -> None:
-    result = ask(reason, premises=premises, conclusion=conclusion)
-    assert result.answer["follows"] is valid
-    assert (result.answer["countermodel"] is None) is valid
-    assert len(result.would_change) == len(premises) or not valid  # all of them are needed
-
-
-def test_countermodel_and_what_would_mend_it() -> None:
-    result = ask(reason, premises=["p implies q", "q"], conclusion="p")
-    assert result.answer["countermodel"] == {"p": False, "q": True}
-    assert result.would_change == ("if also p",)
-    broken = ask(reason, premises=["p", "not p"], conclusion="anything")
-    assert broken.answer["consistent"] is False
-    assert "contradict each other" in broken.notes[0]
-
+from tests.reason.asking import ask, knowing
 
 # Russell & Norvig, Artificial Intelligence (3rd ed. 2010), section 9.3.1, p. 330: Colonel West is a criminal.
 CRIME = [
@@ -145,11 +107,9 @@ def test_contradiction_is_told(memory: Memory) -> None:
         ({"goal": "a ?p c"}, "goal is no fact: .* for a predicate"),
         ({"goal": "a b c", "facts": ["?x b c"]}, r"facts\[0\] has a variable"),
         ({"goal": "a b c", "fakts": []}, "there is no 'fakts'"),
-        ({"premises": ["p"], "conclusion": "p ->"}, "conclusion: a name"),
-        ({"premises": [" and ".join(f"p{each}" for each in range(40))], "conclusion": "p"}, "more than 1,0"),
         ({}, "goal is missing"),
     ],
 )
 def test_senseless_input_is_named(values: dict[str, Any], says: str, memory: Memory) -> None:
     with pytest.raises(InputError, match=says):
-        ask(reason, SHORT if "premises" in values else knowing(memory), **values)
+        ask(reason, knowing(memory), **values)

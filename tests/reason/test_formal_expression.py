@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.errors import InputError
-from memfolio.reason.expression import evaluate, expression, formula
+from memfolio.reason.expression import MODAL, evaluate, expression, formula
 
 VALUES = {"x": 2.0, "y": -1.0, "z": 3.0}
 leaves = st.sampled_from(["x", "y", "z", "2", "1.5", "7e-1"])
@@ -61,12 +63,12 @@ def test_signs_bind_as_they_should(text: str, read: str) -> None:
 @pytest.mark.parametrize("text", ["", "²", "9" * 4900, "1e999", "p q", "p and", "(p", "()", '""', "p.q", "p + 1"])
 def test_what_is_no_formula_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="it"):
-        formula(text, "it")
+        formula(text, "it", MODAL)
 
 
 @given(st.text(alphabet="pq01.()<>=!&|~-+*/%, andortiflmsx[]'\"²", max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for read in (formula, expression):
+    for read in (partial(formula, modal=MODAL), expression):
         try:
             read(text, "it")
         except InputError as error:

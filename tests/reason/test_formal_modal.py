@@ -11,27 +11,34 @@ from hypothesis import strategies as st
 
 from memfolio.errors import InputError
 from memfolio.reason.expression import MODAL, Expression, formula
-from memfolio.reason.methods.logic import KripkeModel, bits
-from memfolio.reason.methods.logic import modal as reason
+from memfolio.reason.methods.formal import KripkeModel
+from memfolio.reason.methods.formal import modal as reason
 from tests.reason.asking import SHORT, ask
 
 REFLEXIVE = ["T", "B", "S4", "S5"]
 
 
 def _model(worlds: int, arrows: int, atoms: dict[str, int]) -> KripkeModel:
-    sees = [arrows >> place * worlds & (1 << worlds) - 1 for place in range(worlds)]
-    return KripkeModel(worlds=[f"w{each}" for each in range(worlds)], sees=sees, atoms=atoms)
+    """The model whose arrows and truths are the bits of these numbers."""
+    seen = {place: _worlds(arrows >> place * worlds, worlds) for place in range(worlds)}
+    return KripkeModel(
+        sees={f"w{place}": each for place, each in seen.items()},
+        atoms={name: _worlds(mask, worlds) for name, mask in atoms.items()},
+    )
+
+
+def _worlds(mask: int, worlds: int) -> frozenset[str]:
+    return frozenset(f"w{place}" for place in range(worlds) if mask >> place & 1)
 
 
 def _systems(model: KripkeModel) -> set[str]:
     """The logics whose frames a model has."""
-    size = range(len(model.worlds))
-    arrows = {(one, other) for one in size for other in bits(model.sees[one])}
+    arrows = {(one, other) for one, seen in model.sees.items() for other in seen}
     pairs = list(itertools.product(arrows, repeat=2))
     traits = {
         "": True,
-        "serial": all(model.sees),
-        "reflexive": all((each, each) in arrows for each in size),
+        "serial": all(model.sees.values()),
+        "reflexive": all((each, each) in arrows for each in model.sees),
         "symmetric": all((other, one) in arrows for one, other in arrows),
         "transitive": all((a, d) in arrows for (a, b), (c, d) in pairs if b == c),
         "euclidean": all((b, d) in arrows for (a, b), (c, d) in pairs if a == c),

@@ -9,7 +9,7 @@ import pytest
 
 from memfolio.errors import InputError
 from memfolio.reason.inputs import Chances, Matrix, Share, between, input_types, read, sized
-from memfolio.reason.registry import code_of, methods
+from memfolio.reason.reason import code_of, methods
 
 
 def test_data_names_the_inputs_that_the_code_reads() -> None:

@@ -13,8 +13,7 @@ from memfolio import Memory
 from memfolio.config import load_config
 from memfolio.errors import InputError, NotFoundError
 from memfolio.llm.model import open_model
-from memfolio.reason.reason import Judgements, Reasoner
-from memfolio.reason.registry import methods
+from memfolio.reason.reason import Judgements, Reasoner, methods
 from memfolio.testing import ScriptedModel
 from memfolio.types import Kind, Type
 from tests.reason.asking import knowing
@@ -30,12 +29,10 @@ BETS = {"payoffs": {"risk": {"good": 10, "bad": -5}, "safe": {"good": 2, "bad": 
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("deductive", {"goal": "acme isTaxable true", "facts": ["acme isTaxable true"], "only_given": True}),
-    ("deductive", {"conclusion": "wet", "premises": ["rain", "rain implies wet"]}),
     ("inductive", {"instances": [{"sky": "red", "rain": "yes"}, {"sky": "red", "rain": "yes"}]}),
     ("inductive", {"subjects": "*"}),
     ("abductive", {"observation": "lawn isWet true", "only_given": True}),
     ("modal", {"formula": "necessarily p implies p", "worlds": ["w"]}),
-    ("deontic", {"norms": ["O pay"]}),
     ("deontic", {"formula": "O p", "worlds": ["a", "b"], "ideal": {"a": ["b"], "b": ["b"]}, "true": {"b": ["p"]}}),
     ("temporal", {"intervals": {"a": {"start": 1, "end": 2}, "b": {"start": 3, "end": 4}}}),
     ("temporal", {"constraints": ["a before b"]}),

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from memfolio.errors import InputError, NotFoundError
-from memfolio.reason.registry import (
+from memfolio.reason.reason import (
     DIMENSIONS,
     WEIGHTS,
     Method,

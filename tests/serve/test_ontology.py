@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memfolio.errors import ProposedError
-from memfolio.knowledge.ontology.term import new_term
+from memfolio.knowledge.ontology.document import new_term
 from memfolio.memory import Memory
 from memfolio.types import Attribution
 from tests.serve.calls import Run, RunJson
@@ -73,7 +71,6 @@ MISTAKES = [
     ("sparql SELECT", 2, "the query cannot be answered: error at 1:7: expected one of"),
     ("sparql ASK{?x<a:b>/nope:a?y}", 2, "Prefix not found"),
     ("sparql ASK{} --limit 0", 2, "--limit"),
-    ("import nowhere.ttl shop", 2, "nowhere.ttl cannot be read"),
 ]
 
 
@@ -94,29 +91,8 @@ def test_added_term_is_shown_as_a_difference_and_undone(shop: Run, cli_json: Run
     assert (home / PAGE).read_bytes() == before
 
 
-def test_document_of_others_is_imported(shop: Run, cli_json: RunJson, type_in: Callable[[bytes], None]) -> None:
-    shop("ontology", "export", "--format", "jsonld")
-    type_in(json.dumps({"@context": "https://schema.org/"}).encode())
-    assert "would have to be fetched" in shop("ontology", "import", "-", "web", status=2)
-    node = {"@id": "http://x.org/web_page", "@type": "http://www.w3.org/2002/07/owl#Class"}
-    type_in(json.dumps(node | {"http://www.w3.org/2000/01/rdf-schema#comment": "Page."}).encode())
-    assert cli_json("ontology", "import", "-", "web")["terms"] == ["web:WebPage"]
-
-
-def test_labels_are_enough_to_be_imported_and_people_see_what_is_missing(
-    shop: Run, cli_json: RunJson, type_in: Callable[[bytes], None]
-) -> None:
-    turtle = b"<http://x.org/A> a <http://www.w3.org/2002/07/owl#Class> . <http://x.org/B> a <http://x.org/A> ."
-    for name in ("ttl", "turtle"):
-        type_in(turtle)
-        said = shop("ontology", "import", "-", "web", "--format", name, "--dry-run")
-        assert "no definition: web:A\n" in said
-        assert "no label: web:A\n" in said
-    type_in(turtle)
-    document = cli_json("ontology", "import", "-", "web", "--format", "turtle")
-    assert (document["terms"], document["lacking"]) == (["web:A"], {"label": ["web:A"], "definition": ["web:A"]})
-    exported = shop("ontology", "export", "--format", "jsonld")
-    assert shop("ontology", "export", "--format", "json-ld") == exported
+def test_a_format_has_two_names(shop: Run) -> None:
+    assert shop("ontology", "export", "--format", "json-ld") == shop("ontology", "export", "--format", "jsonld")
 
 
 def test_facts_and_terms_that_do_not_fit_end_with_one(shop: Run, cli_json: RunJson, home: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.reason.registry import methods
+from memfolio.reason.reason import methods
 from tests.serve.calls import Run, RunJson
 
 TEST = {"prior": {"ill": 0.01, "well": 0.99}, "likelihoods": {"ill": {"test": 0.8}, "well": {"test": 0.096}}}

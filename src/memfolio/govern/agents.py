@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -55,14 +54,9 @@ from memfolio.vault.vault import Vault
 # What an agent is told about its memory: Markdown for AGENTS.md or a system prompt, as the home is set up.
 
 
-@cache
-def _told() -> Mapping[str, Any]:
-    return packaged_table("govern/data/instructions.toml")
-
-
 def instructions(settings: AgentSettings, config: Config) -> str:
     """Return the instructions for an agent: the short version if it may only propose, else the full one."""
-    words, policy = _told(), Policy.of(config.policy.preset, config.policy.rows)
+    words, policy = packaged_table("govern/data/instructions.toml"), Policy.of(config.policy.preset, config.policy.rows)
     role = Role.SUBAGENT if settings.policy == PROPOSES else Role.AGENT
     template: str = words["sub" if role is Role.SUBAGENT else "main"] + (words["retired"] if settings.retired else "")
     is_reviewer = policy.decide(Deed.REVIEW, Role.AGENT).verdict is Verdict.APPLY

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 from inspect import Parameter
 from itertools import dropwhile, takewhile
 from operator import attrgetter
@@ -26,7 +26,8 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import FOREIGN, OWNER, Gate
-from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words
+from memfolio.learn.contradict import contradict
+from memfolio.learn.resolve import plain_words
 from memfolio.policy import Deed, Role
 from memfolio.recall.searcher import Searcher
 from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
@@ -397,10 +398,6 @@ def _line(path: str, number: int) -> Iterator[None]:
 
 CLAIMS = frozenset({"remember", "correct", "core.add", "core.replace", "core.pin"})
 KEEPING = frozenset({"confirm", "pin"})
-_IS = re.compile(
-    r"(?:[Tt]he )?(?P<subject>\w[^.,;]{2,60}?) (?:is|are|will be) (?:on |at |due )?(?P<object>[A-Z\d][^.;]*)\.?"
-)
-"""A thing and its value, which begins with a capital or a digit."""
 
 
 def content_of(intent: ProposedCall) -> str:
@@ -420,7 +417,9 @@ def _clash(one: ProposedCall, other: ProposedCall) -> bool:
         return False
     if one.verb != other.verb and {one.verb, other.verb} <= KEEPING:
         return False
-    return bool(_things(one, other) & _things(other, one)) or _contradict(one, other)
+    # Two texts that give one thing two values.
+    is_contradicted = {one.verb, other.verb} <= CLAIMS and contradict(one.text, other.text)
+    return bool(_things(one, other) & _things(other, one)) or bool(is_contradicted)
 
 
 def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
@@ -433,21 +432,6 @@ def _things(intent: ProposedCall, other: ProposedCall) -> set[tuple[str, ...]]:
         return {(block,)}
     line = given.get("text" if intent.verb == "core.remove" else "old")
     return {(block, plain_words(line))} if line else set()
-
-
-def _contradict(one: ProposedCall, other: ProposedCall) -> bool:
-    """Whether two texts give one thing two values."""
-    return {one.verb, other.verb} <= CLAIMS and bool(Knowledge([_claim(one.text)]).detect(_claim(other.text)))
-
-
-@lru_cache(maxsize=1024)
-def _claim(text: str) -> KnownStatementAbout:
-    """Return the claim of a text by the rules or, if they find none, as `this is that`."""
-    found: dict[str, Any] = about(text[:LONG])
-    match = _IS.fullmatch(text[:LONG])
-    if match and not found.get("is_single"):
-        found = {**match.groupdict(), "predicate": "is", "is_single": True}
-    return KnownStatementAbout(ref="", text=text, at=datetime.min.replace(tzinfo=UTC), **found)
 
 
 def carry_out(memory: object, intent: ProposedCall) -> object:

@@ -13,8 +13,8 @@ from memfolio.govern.proposals import Proposal, Proposals
 from memfolio.index.facts import Fact
 from memfolio.knowledge.facts import Facts
 from memfolio.knowledge.inference import Inference
+from memfolio.knowledge.ontology.document import Term, TermFields, as_fields, term_from
 from memfolio.knowledge.ontology.ontology import TERMER, Added, Ontology
-from memfolio.knowledge.ontology.term import Term, TermFields, as_fields, term_from
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import Rules, as_rule
 from memfolio.knowledge.verify import Evidence, related_memories

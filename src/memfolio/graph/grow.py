@@ -18,12 +18,14 @@ from memfolio.graph.page import (
     SUMMARY,
     TIMELINE,
     EntityText,
+    RelationVocabulary,
     beginning,
     cited_line,
+    default_page,
     mark_of,
+    read_vocabulary,
     relation_line,
 )
-from memfolio.graph.vocabulary import RelationVocabulary, default_page, read_vocabulary
 from memfolio.index.graph import EntityFact, EntityRelation, Material, Mention, Node, as_list, material, mentions
 from memfolio.index.index import Index
 from memfolio.learn.clauses import is_made_up, is_question, readable
@@ -322,8 +324,9 @@ def overview(
 
 def registry(nodes: Iterable[Node], ties: Iterable[EntityRelation], pairs: Iterable[Pair]) -> str:
     """All entities with the names of their files, all relations, and who may be the same."""
+    counts = ("mentions", "last_updated")
     entities = [
-        (node.id, node.type, node.name, f"entities/{node.path.rpartition('/')[2]}", *_kept(node))
+        (node.id, node.type, node.name, f"entities/{node.path.rpartition('/')[2]}", *map(node.properties.get, counts))
         for node in sorted(nodes, key=lambda node: node.id)
     ]
     alike = "".join(f"- [[{pair.one}]] and [[{pair.other}]]: {pair.why}, {pair.score:.2f}\n" for pair in pairs)
@@ -332,10 +335,6 @@ def registry(nodes: Iterable[Node], ties: Iterable[EntityRelation], pairs: Itera
         f"\n## Edges\n\n{_table(('From', 'Relation', 'To'), sorted(ties))}"
         + (f"\n## Possibly the same\n\n{alike}" if alike else "")
     )
-
-
-def _kept(node: Node) -> list[str | None]:
-    return [node.properties.get(name) for name in ("mentions", "last_updated")]
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
@@ -447,13 +446,16 @@ class _Growth:
 
     def _add(self, page: EntityText, draft: EntityDraft) -> None:
         self._drop(page, draft)
-        there, related = set(page.cites), page.relations()
+        there, related, here = set(page.cites), page.relations(), self._changes.vault.home.zone
         for alias in draft.aliases:
             page.add_alias(alias)
             self._wrote["aliases"].append([draft.id, alias, draft.named_by.get(alias, "")])
         facts = [fact for fact in draft.facts if fact.id not in there]
         lasting = [fact for fact in facts if not _is_event(fact)]
-        self._write(page, FACTS, [cited_line(self._dated(fact), fact.id) for fact in lasting])
+        # With dates for days, as on the day on which it was said.
+        self._write(
+            page, FACTS, [cited_line(self._present(fact, fact.at, here) or fact.text, fact.id) for fact in lasting]
+        )
         events = sorted((fact for fact in facts if _is_event(fact)), key=lambda fact: fact.at)
         self._write(page, TIMELINE, [cited_line(fact.text, fact.id, self._date(fact)) for fact in events])
         relations = {tie: given for tie, given in draft.relations.items() if tie not in related}
@@ -462,7 +464,7 @@ class _Growth:
         self._quote(page, draft)
         cited = [self._facts[each] for each in page.cites if each in self._facts]
         is_due = draft.weight >= self._learning.mentions
-        here, now = self._changes.vault.home.zone, self._changes.now
+        now = self._changes.now
         current = [fact for fact in cited if self._present(fact, now, here)]
         page.summarise(summary(current) if is_due else "", {_words(fact) for fact in cited})
 
@@ -471,7 +473,9 @@ class _Growth:
         # A fact says it better than the sentence it was learned from.
         there, seen = page.cites, draft.seen - self._given.strange
         found = self._index.read(lambda db: mentions(db, seen, there, self._given.user))
-        told = {each.id: _by(each.user, words) for each in found if (words := naming(each.content, draft))}
+        named = ((each, naming(each.content, draft)) for each in found)
+        # With who says it, where that is known: it may speak of `me`.
+        told = {each.id: f"{each.user}: {words}" if each.user else words for each, words in named if words}
         # Small talk is quoted only where nothing else tells of them.
         serious = {ref: words for ref, words in told.items() if not is_made_up(words)}
         news = [(ref, words) for ref, words in serious.items() if is_news(words)]
@@ -497,10 +501,6 @@ class _Growth:
     def _write(self, page: EntityText, section: str, lines: list[str]) -> None:
         page.add(section, lines)
         self._wrote["lines"] += map(mark_of, lines)
-
-    def _dated(self, fact: EntityFact) -> str:
-        """What it says with dates for days, as on the day on which it was said."""
-        return self._present(fact, fact.at, self._changes.vault.home.zone) or fact.text
 
     def _date(self, fact: EntityFact | Mention) -> str:
         return f"{local(fact.at, self._changes.vault.home.zone):%Y-%m-%d}"
@@ -562,11 +562,6 @@ def naming(content: str, draft: EntityDraft) -> str:
     told = (sentence for line in readable(content) for sentence in sentences(line) if not is_question(sentence))
     telling = (each for each in told if _in_words(each) not in names)
     return next((each for each in telling if any(name in _in_words(each) for name in names)), "")
-
-
-def _by(user: str | None, words: str) -> str:
-    """A sentence with who says it, where that is known: it may speak of `me`."""
-    return f"{user}: {words}" if user else words
 
 
 def _in_words(text: str) -> str:

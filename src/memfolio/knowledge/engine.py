@@ -25,6 +25,7 @@ from memfolio.knowledge.join import (
     MemoryRelations,
     Relations,
     Triple,
+    rule_label,
     solve,
 )
 from memfolio.knowledge.rule import (
@@ -38,7 +39,6 @@ from memfolio.knowledge.rule import (
     variables,
     variables_in,
 )
-from memfolio.knowledge.tree import rule_label
 from memfolio.types import frozen
 
 if TYPE_CHECKING:
@@ -541,7 +541,7 @@ class Revision(Forward):
             self._budget.left -= WITHDRAWAL
             self._budget.held -= 1
             self._stored.withdraw(atom)
-            self._keys[atom.triple, _order(atom)] = atom.key
+            self._keys[atom.triple, (-atom.confidence, atom.start, -atom.end)] = atom.key
             self.gone[atom.key] = atom
             self.drawn.pop(atom.key, None)
             lost.add(atom.triple)
@@ -576,10 +576,6 @@ class Revision(Forward):
         atom = self._conclude(self._stored.fresh(), triple, order, rule, premises)
         self.drawn[atom.key] = atom
         return atom
-
-
-def _order(atom: Atom) -> Order:
-    return -atom.confidence, atom.start, -atom.end
 
 
 # Which constraints are violated, and which policies ask for something. Pure.

@@ -718,8 +718,9 @@ class Facts:
 
     def _grounds(self, fact: Fact) -> str:
         """By which rule and from which facts a conclusion follows."""
-        found = (index.read(partial(_premises, fact=fact, agent=index.agent)) for index in self._searcher.indexes())
-        premises = next((each for each in found if each is not None), ())
+        indexes = self._searcher.indexes()
+        owners = (each for each in indexes if each.read(partial(fact_named, id=fact.id, agent=each.agent)))
+        premises = next((each.read(partial(premises_of, fact=fact)) for each in owners), [])
         return f"{fact} follows by rule {fact.source} from {'; '.join(premises) or 'other facts'}"
 
     def history(self, id: str) -> list[FactHistoryEntry]:
@@ -767,8 +768,3 @@ def _found(index: Index, wanted: FactFilter, *, is_caught_up: bool = False) -> l
 
 def _retraction(fact: Fact) -> dict[str, Any]:
     return {"op": RETRACT, "fact": fact.id, **triple_of(fact)}
-
-
-def _premises(db: Connection, fact: Fact, agent: str) -> list[str] | None:
-    """Return the premises of a conclusion if it belongs to this agent."""
-    return premises_of(db, fact) if fact_named(db, fact.id, agent) else None

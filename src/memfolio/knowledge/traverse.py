@@ -20,10 +20,9 @@ from memfolio.index.facts import fact_id, read_moment
 from memfolio.index.rows import from_us, to_us
 from memfolio.knowledge.engine import StoredRelations
 from memfolio.knowledge.facts import When, derived_named, fact_of, is_mentioned, triple_named
-from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, solve
+from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, solve, span_text
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import bound, is_variable, parse_conditions
-from memfolio.knowledge.tree import span_text
 from memfolio.types import frozen
 from memfolio.vault.vault import Vault
 

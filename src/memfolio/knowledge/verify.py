@@ -15,11 +15,10 @@ from memfolio.index.facts import VERIFY, Fact, in_words, linked
 from memfolio.index.rows import from_us
 from memfolio.index.search import Filter
 from memfolio.knowledge.facts import ANY, Facts
-from memfolio.knowledge.join import Atom, MemoryRelations, Triple
+from memfolio.knowledge.inference import abduce
+from memfolio.knowledge.join import Atom, MemoryRelations, Triple, rule_label
 from memfolio.knowledge.literal import LiteralKind, read_literal
-from memfolio.knowledge.prove import abduce
 from memfolio.knowledge.rule import Condition, Rule, is_variable, variables
-from memfolio.knowledge.tree import rule_label
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import are_words_of, is_grounded, occurs
 from memfolio.recall.query import Query, check_number

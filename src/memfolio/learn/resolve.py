@@ -138,7 +138,7 @@ class Knowledge:
         known = near | {id(each): each for slot in slots for each in self._slots.get(slot, ())}
         current = {key: each for key, each in known.items() if _is_current(each)}
         # Of one subject there may be thousands: only those that are near are compared by their words, too.
-        contradicting = [each for key, each in current.items() if _contradict(each, new, by_words=key in near)]
+        contradicting = [each for key, each in current.items() if contradicts(each, new, by_words=key in near)]
         return [each for each in contradicting if not (each.is_archived and each.is_protected)]
 
     def _near(self, new: KnownStatementAbout) -> Iterable[KnownStatementAbout]:
@@ -238,7 +238,7 @@ def _plain_subject(text: str) -> str:
     return _plain(text).removeprefix("the ")
 
 
-def _contradict(one: KnownStatementAbout, other: KnownStatementAbout, *, by_words: bool) -> bool:
+def contradicts(one: KnownStatementAbout, other: KnownStatementAbout, *, by_words: bool = True) -> bool:
     """Whether they contradict each other: by their values if about the same attribute, else by their words."""
     if one.subject and other.subject and _plain_subject(one.subject) != _plain_subject(other.subject):
         return False

@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
-from functools import cache
-from itertools import chain, combinations, count, pairwise
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any, TypeVar
 
 from memfolio.index.mind_pages import ItemStatus, MindItem, cues
-from memfolio.learn.contradict import Opposition, contradict
+from memfolio.learn.contradict import Opposition, contradict, without_values
 from memfolio.mind.mind import LEXICON
 from memfolio.settings import Minding
 from memfolio.text import counted, sentences
@@ -144,132 +143,21 @@ def _told(doubt: str, items: Sequence[MindItem]) -> str:
     return f"beliefs {doubt}: {named}{f' and {len(items) - ITEMS_NAMED} more' if len(items) > ITEMS_NAMED else ''}"
 
 
-# What a belief claims, sentence by sentence, in a form in which claims can be compared. Pure.
-
-LONGEST = 2000
-"""Characters of the title and of the text of a belief that are read."""
-_TOKEN = re.compile(
-    r"«[^«»]+»|\d{4}-\d\d-\d\d|\d\d?:\d\d|[$€£]?\d[\d,]*(?:\.\d+)?%?|v(?=\d)|[^\W\d_][^\W_]*(?:'[^\W\d_]+)?"
-)
-_NAMED = re.compile(r"^(\S+ [^\n]*\w is (?:in |at )?)([A-Z]\w+(?: [A-Z]\w+)*)(?=\W*$)")
-"""A sentence that says who or where something is: Our lawyer is Petra Vogt."""
-_COLON = re.compile(r":(?:\s+|$)")
-_KINDS_OF_VALUES = {"«": "<name>", ":": "<clock>", "-": "<date>", "$": "<$>", "€": "<€>", "£": "<£>", "%": "<%>"}
-"""The kind of value that a sign in a word marks."""
-_TIMES = ("<number>", "<month>", "<weekday>")
-
-Words = tuple[str, ...]
-
-
-@cache
-def _same() -> Mapping[str, str]:
-    """Verb forms and number words, each with its normal form."""
-    same: dict[str, str] = LEXICON.table("words")["same"]
-    return same | {word: str(number) for word, number in zip(LEXICON.listed("numbers"), count(2))}
-
-
-@cache
-def _states() -> Mapping[str, tuple[str, str]]:
-    """Words for states, each with the kind of state and the first synonym."""
-    groups = [(kind, row.split()) for kind, rows in LEXICON.table("words")["states"].items() for row in rows]
-    return {word: (f"<{kind}>", words[0]) for kind, words in groups for word in words}
-
-
-class Claim(NamedTuple):
-    """A sentence without its values and negations: claims with the same frame are about the same matter."""
-
-    item: MindItem
-    frame: Words
-    values: Words
-    is_denied: bool
-
-    @property
-    def is_past(self) -> bool:
-        return not LEXICON.words("past").isdisjoint(self.frame)
-
-    @property
-    def is_vague(self) -> bool:
-        """Whether it may be true beside one with another value."""
-        return self.is_past or not LEXICON.words("vague").isdisjoint(self.frame)
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether its value is a time: other values may be true at other times."""
-        return any(one in LEXICON.words("when") and two in _TIMES for one, two in pairwise(self.frame))
-
-
-def subject_of(item: MindItem) -> tuple[str, str]:
-    """Return the subject of a belief and what it says about it; the latter is empty if the title says it all."""
-    head, *rest = _COLON.split(item.title, maxsplit=1)
-    return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
-
-
-def claims_of(item: MindItem) -> Iterator[Claim]:
-    """Yield the claims of a belief; its text is about its subject."""
-    subject, content = subject_of(item)
-    yield from _claims(item, (), _words(item.title[:LONGEST]))
-    about = _words(subject[:LONGEST])
-    for sentence in sentences(content[:LONGEST]):
-        words = _words(sentence)
-        words = words[1:] if words and words[0] in LEXICON.words("pronouns") else words
-        yield from _claims(item, about, words[len(about) :] if words[: len(about)] == about else words)
-
-
-def _words(text: str) -> list[str]:
-    text = _NAMED.sub(_quoted, text.strip()).casefold()
-    for old, new in LEXICON.table("words")["spoken"].items():
-        text = text.replace(old, new)
-    return [_stem(word) for word in _TOKEN.findall(text) if word not in LEXICON.words("fillers")]
-
-
-def _quoted(named: re.Match[str]) -> str:
-    return named[0] if named[2].casefold() in _states() else f"{named[1]}«{named[2]}»"
-
-
-def _stem(word: str) -> str:
-    if word in _same() or word in _states():
-        return _same().get(word, word)
-    word = word.removesuffix("'s")
-    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word
-
-
-def _claims(item: MindItem, about: Sequence[str], words: Sequence[str]) -> Iterator[Claim]:
-    """A sentence as a claim, if it is one: values count behind its verb or subject; states also at its end."""
-    verb = next((at for at, word in enumerate(words) if (at or about) and word in LEXICON.words("verbs")), None)
-    start = verb + 1 if verb is not None else 0 if about else len(words)
-    # The frame keeps the place of each value, so that `5 of 7` and `7 of 5` differ.
-    frame, values, denials = list(about), list[str](), 0
-    for at, (word, following) in enumerate(zip(words, (*words[1:], ""), strict=False)):
-        is_last_state = word in _states() and not following
-        if word in LEXICON.words("denials") and following:
-            denials += 1
-        elif (at >= start or is_last_state) and (found := _value(word, is_last=not following)):
-            frame.append(found[0])
-            values.append(found[1])
-        else:
-            frame.append(word)
-    if words and len(frame) > 1:
-        # Two denials are none.
-        yield Claim(item, tuple(frame), tuple(values), denials % 2 == 1)
-
-
-def _value(word: str, *, is_last: bool) -> tuple[str, str] | None:
-    """Return the kind of value that a word is, and the value; None for other words."""
-    if word in _states() and (is_last or word not in LEXICON.words("at_the_end")):
-        return _states()[word]
-    if kind := next((kind for sign, kind in _KINDS_OF_VALUES.items() if sign in word), None):
-        return kind, word.replace(",", "")
-    return ("<number>", word.replace(",", "")) if word[0].isdecimal() else None
-
-
 # Beliefs that cannot, or may not, be true together. Pure, and near-linear: only what shares a key is compared.
 
-FEW = 4
-"""Up to so many versions of the same are compared with each other; of more, each with the surest."""
 CROWD = 8
-"""How many subjects may differ from each other by one letter; more are numbered rather than mistyped."""
+"""Up to so many are compared each with each: a word that more beliefs share tells little, and more subjects that differ
+by a letter are numbered rather than mistyped."""
 LONG_ENOUGH = 6
 """Words of at least this many letters can be compared for typing errors."""
+LONGEST = 2000
+"""Characters of the title and of the text of a belief that are read."""
+_TOKEN = re.compile(r"\d[\d.,:-]*\d|\d|[^\W\d_]+")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
+"""Times that are no more than what is said: the release is on 2026-11-20."""
+_COLON = re.compile(r":(?:\s+|$)")
+Words = tuple[str, ...]
+T = TypeVar("T")
 
 
 class ConflictKind(StrEnum):
@@ -292,8 +180,6 @@ _REASONS = {
 }
 
 Clash = tuple[ConflictKind, bool, MindItem, MindItem | Ground]
-Versions = dict[object, Claim]
-"""Different values for the same frame, each with its most certain belief, most certain first."""
 
 
 @frozen
@@ -326,11 +212,9 @@ def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], thresh
     `gone` holds the grounds of these beliefs that no longer hold.
     """
     held = [item for item in items if item.is_live and item.says and item.certainty > threshold]
-    # The surest first, so that setdefault keeps the surest version of each claim.
+    # The surest first: of many that say the same of something, each is compared with that one.
     held.sort(key=lambda item: (item.certainty, _age(item), item.id), reverse=True)
-    claims = {item.id: list(claims_of(item)) for item in held}
-    by_frame = _by_frame(chain.from_iterable(claims.values()))
-    clashes = [*by_frame, *_by_words(held), *_by_subject(held, claims), *_by_ground(held, gone)]
+    clashes = [*_by_words(held), *_by_subject(held), *_by_ground(held, gone)]
     # The gravest last: of several clashes of one pair, it is the one that stays.
     clashes.sort(key=lambda clash: (clash[1], -_KINDS.index(clash[0])))
     gravest = {frozenset((clash[2].id, clash[3].id)): clash for clash in clashes}
@@ -338,50 +222,69 @@ def find_conflicts(items: Iterable[MindItem], gone: Mapping[str, Ground], thresh
     return sorted(found, key=lambda each: (not each.is_certain, -each.severity, each.one.id, each.other.id))
 
 
-def _by_frame(claims: Iterable[Claim]) -> Iterator[Clash]:
-    """Compare claims that have the same frame, or one that differs by a slip of the pen."""
-    groups: defaultdict[Words, Versions] = defaultdict(dict)
-    for claim in claims:
-        groups[claim.frame].setdefault((claim.values, claim.is_denied), claim)
-    for versions in groups.values():
-        yield from filter(None, (_clash(*pair) for pair in _pairs(versions)))
-    # Without a value there is nothing in which near frames could differ.
-    for one, other in near(frame for frame, some in groups.items() if any(each.values for each in some.values())):
-        if clash := _clash(_surest(groups[one]), _surest(groups[other])):
-            yield ConflictKind.SIMILAR, False, *clash[2:]
-
-
 def _by_words(held: Iterable[MindItem]) -> Iterator[Clash]:
-    """Compare the sentences of beliefs that share a telling word, as memories and facts are compared."""
-    groups: defaultdict[tuple[str, str], list[tuple[MindItem, str]]] = defaultdict(list)
+    """Compare sentences of beliefs, as those of memories are compared, that share a telling word or all but a value."""
+    sharing, alike = (defaultdict[tuple[str, str], list[tuple[MindItem, str]]](list) for _ in range(2))
     for item in held:
         subject, content = subject_of(item)
-        # What the text says is about the subject: the rents of two towns may differ.
-        said = [("", item.title), *((subject.casefold(), each) for each in sentences(content[:LONGEST]))]
+        # What the text says is about the subject: the rents of two towns may differ. `TTL`, and below it `12 hours`.
+        told = (each if each[:1].isupper() else f"{subject} {each}" for each in sentences(content[:LONGEST]))
+        said = [("", item.title[:LONGEST]), *((subject.casefold(), each) for each in told)]
         for about, sentence in said:
-            for word in {each for each in _words(sentence[:LONGEST]) if len(each) > 2}:
-                groups[about, word].append((item, sentence))
-    # A word that many beliefs have tells little, and would make this take long.
-    pairs = chain.from_iterable(combinations(some, 2) for some in groups.values() if len(some) <= CROWD)
+            alike[about, without_values(sentence).casefold()].append((item, sentence))
+            for word in {each for each in _words(sentence) if len(each) > 2}:
+                sharing[about, word].append((item, sentence))
+    pairs = [pair for some in sharing.values() if len(some) <= CROWD for pair in combinations(some, 2)]
+    # A word that all of them share tells little, but what they say of it may differ in a value alone.
+    pairs += [pair for (_, rest), some in alike.items() if rest for pair in _pairs(some)]
     for (one, a), (other, b) in pairs:
         if one is not other and (found := contradict(a, b)):
             kind = ConflictKind.NEGATION if found is Opposition.NEGATION else ConflictKind.VALUES
-            yield kind, found is not Opposition.VALUES, one, other
+            yield kind, found is not Opposition.VALUES or _differ_in_a_number(a, b), one, other
 
 
-def _by_subject(held: Iterable[MindItem], claims: Mapping[str, Sequence[Claim]]) -> Iterator[Clash]:
+def _differ_in_a_number(one: str, other: str) -> bool:
+    """Whether two sentences are the same but for one number, and it says neither roughly how many nor when."""
+    ours, theirs = (_TOKEN.findall(each.casefold()) for each in (one, other))
+    differing = [at for at, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b]
+    if len(ours) != len(theirs) or len(differing) != 1 or not LEXICON.words("vague").isdisjoint(ours):
+        return False
+    at, values = differing[0], (ours[differing[0]], theirs[differing[0]])
+    # Other values may be true at other times: the meeting is on Monday, and on Friday.
+    is_timed = at > 0 and ours[at - 1] in LEXICON.words("when") and not _DATED.fullmatch(values[0])
+    return not is_timed and all(without_values(f"it {each}") == "it" for each in values)
+
+
+def _by_subject(held: Iterable[MindItem]) -> Iterator[Clash]:
     """Compare what is said below the same heading, or one that differs by little; what was and what is go together."""
-    groups: defaultdict[tuple[Words, bool], Versions] = defaultdict(dict)
+    groups: defaultdict[tuple[Words, bool], dict[Words, MindItem]] = defaultdict(dict)
     for item in held:
         subject, content = subject_of(item)
-        if content and (key := tuple(sorted(_words(subject[:LONGEST])))):
-            is_past = any(claim.is_past for claim in claims[item.id])
-            says = frozenset(claim[1:] for claim in claims[item.id]) or content
-            groups[key, is_past].setdefault(says, Claim(item, key, (), is_denied=False))
+        if content and (key := tuple(sorted(_words(subject)))):
+            words = tuple(_words(content))
+            groups[key, not LEXICON.words("past").isdisjoint(words)].setdefault(words, item)
     for versions in groups.values():
-        yield from (_apart(one.item, other.item) for one, other in _pairs(versions))
+        yield from (_apart(*pair) for pair in _pairs([*versions.values()]))
     for one, other in near(key for key, is_past in groups if not is_past):
-        yield _apart(_surest(groups[one, False]).item, _surest(groups[other, False]).item)
+        # The surest of each stands for all that is said there.
+        yield _apart(*(next(iter(groups[key, False].values())) for key in (one, other)))
+
+
+def subject_of(item: MindItem) -> tuple[str, str]:
+    """Return the subject of a belief and what it says about it; the latter is empty if the title says it all."""
+    head, *rest = _COLON.split(item.title, maxsplit=1)
+    return head.strip(), "\n".join(filter(None, (*(each.strip() for each in rest), item.text)))
+
+
+def _words(text: str) -> list[str]:
+    """The words that tell something, without a plural s."""
+    words = (word for word in _TOKEN.findall(text[:LONGEST].casefold()) if word not in LEXICON.words("fillers"))
+    return [word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else word for word in words]
+
+
+def _pairs(some: Sequence[T]) -> Iterator[tuple[T, T]]:
+    """What is compared of several that are about the same: each with each, or of many with the first."""
+    return combinations(some, 2) if len(some) <= CROWD else ((some[0], each) for each in some[1:])
 
 
 def _by_ground(held: Iterable[MindItem], gone: Mapping[str, Ground]) -> Iterator[Clash]:
@@ -407,33 +310,9 @@ def near(keys: Iterable[Words]) -> Iterator[tuple[Words, Words]]:
     return (pair for pair in pairs if len({*pair[0]} ^ {*pair[1]}) == 2)
 
 
-def _clash(one: Claim, other: Claim) -> Clash | None:
-    """How two claims with the same frame are in conflict, if they are."""
-    differing = sum(a != b for a, b in zip(one.values, other.values, strict=True))
-    is_firm = not (one.is_vague or other.is_vague)
-    if one.item is other.item or (one.is_denied and other.is_denied):
-        return None
-    if one.is_denied != other.is_denied:
-        return None if differing else (ConflictKind.NEGATION, is_firm, one.item, other.item)
-    if not differing or (differing > 1 and one.is_timed):
-        return None  # what was at another time may well have been otherwise
-    is_certain = is_firm and differing == 1 and not one.is_timed and "<name>" not in one.frame
-    return ConflictKind.VALUES, is_certain, one.item, other.item
-
-
 def _apart(one: MindItem, other: MindItem) -> Clash:
     is_same = subject_of(one)[0].casefold() == subject_of(other)[0].casefold()
     return ConflictKind.SUBJECT if is_same else ConflictKind.SIMILAR, False, one, other
-
-
-def _pairs(versions: Versions) -> Iterator[tuple[Claim, Claim]]:
-    """What is compared of the versions of the same."""
-    surest, *others = versions.values()
-    return combinations(versions.values(), 2) if len(versions) <= FEW else ((surest, each) for each in others)
-
-
-def _surest(versions: Versions) -> Claim:
-    return next(iter(versions.values()))
 
 
 def _age(item: MindItem) -> float:

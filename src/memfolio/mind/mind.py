@@ -291,7 +291,9 @@ class Mind:
 
     def links(self, item: MindItem) -> list[Link]:
         """Return what an item refers to, each with whether it still holds."""
-        known = _by_name(self.items(live=False))
+        every = self.items(live=False)
+        # Ids last: they win over a title that looks like one.
+        known = {item.title.casefold(): item for item in every} | {item.id.casefold(): item for item in every}
         named = [(field, name) for field in item.kind.links for name in item.links(field)]
         return [self._link(field, name, known.get(name.casefold())) for field, name in named]
 
@@ -384,10 +386,3 @@ class Mind:
                 f"{name} is {link.why_not}", hint="name a memory, a fact or an item of the mind that holds"
             )
         return link.id
-
-
-def _by_name(items: Iterable[MindItem]) -> dict[str, MindItem]:
-    """Items by their titles and their ids, both in small letters."""
-    found = list(items)
-    # Ids last: they win over a title that looks like one.
-    return {item.title.casefold(): item for item in found} | {item.id.casefold(): item for item in found}

@@ -1,22 +1,214 @@
-"""The page of a procedure: Markdown that people write, read section by section, and edited line by line. Pure."""
+"""A procedure and its page: Markdown that people write, read section by section, and edited line by line. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from difflib import SequenceMatcher
+from enum import StrEnum
 from typing import Any
 
 from memfolio.clock import format_duration, parse_duration
 from memfolio.errors import ComparisonError, InputError
-from memfolio.expression import Reader
+from memfolio.expression import Expressions, Infix, Reader
 from memfolio.knowledge.literal import SIGNS, Operator, compare
-from memfolio.procedures.procedure import Branch, OnError, Procedure, ProcedureForm, Refinement, Step, read_condition
 from memfolio.text import packaged_table
 from memfolio.types import frozen
 from memfolio.vault.sections import LineEdit, PageHeading, PageText, Span, closed_fences, front_matter
+
+# When something is done: `urgent is yes and (disk < 10 or not tests passed)`. Read and compared, never run. Pure.
+#
+# A name is any words up to `is` or a sign; case, `_` and `-` make no difference. A value in quotes may have any
+# words.
+
+_TOKEN = re.compile(r"\s*(\"[^\"]*\"|<=|>=|!=|==|[<>=≤≥≠()]|(?:[^\s()<>=!≤≥≠\"]|!(?!=))+)")
+_JOINTS = {"or": Infix("or", 1), "and": Infix("and", 2)}
+_RESERVED = frozenset({*SIGNS, *_JOINTS, "not", "is", "(", ")", ""})
+_SAME = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_UNTRUE = frozenset({"", "false", "0", "none", "null"})
+_HINT = "write it like `urgent is yes`, `disk < 10 and not tested` or `(a or b) and c`; put other words in quotes"
+
+
+@frozen
+class StepCondition:
+    """A test of one value, or parts that are put together by `and`, `or` or `not`."""
+
+    how: str = "test"
+    parts: tuple[StepCondition, ...] = ()
+    name: str = ""
+    operator: Operator | None = None
+    """None asks whether the value is a true one."""
+    value: str = ""
+
+    def holds(self, values: Mapping[str, Any]) -> bool | None:
+        """Whether it holds; None if that depends on a value that is unknown or cannot be compared."""
+        return self._holds({_name(str(name)): value for name, value in values.items()})
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The values that it asks for, in small letters with single spaces."""
+        return frozenset({self.name} if self.name else ()).union(*(part.names for part in self.parts))
+
+    def _holds(self, values: Mapping[str, Any]) -> bool | None:
+        if self.how == "test":
+            return self._tested(values.get(self.name))
+        found = [part._holds(values) for part in self.parts]
+        if self.how == "not":
+            return None if found[0] is None else not found[0]
+        # Kleene's logic: one true part decides an `or`, one false part an `and`, whatever is unknown beside it.
+        decisive = self.how == "or"
+        return decisive if decisive in found else None if None in found else not decisive
+
+    def _tested(self, value: Any) -> bool | None:
+        if value is None:
+            return None
+        if self.operator is None:
+            return _shown(value).casefold() not in _UNTRUE
+        try:
+            return compare(_shown(value), self.operator, self.value)
+        except ComparisonError:
+            return None
+
+
+def read_condition(text: str) -> StepCondition:
+    """Parse a condition; InputError says what is wrong with it."""
+    return _Conditions(text, f"the condition {text.strip()[:60]!r}").whole()
+
+
+class _Conditions(Expressions[StepCondition]):
+    token, hint, prefixes, infixes = _TOKEN, _HINT, {"not": Infix("not", 3)}, _JOINTS
+
+    def joined(self, op: str, parts: tuple[StepCondition, ...], before: StepCondition | None) -> StepCondition:
+        return StepCondition(how=op, parts=parts)
+
+    def operand(self) -> StepCondition:
+        name = _name(self._words("a name"))
+        if not name:
+            self.fail("a name with letters")
+        if self.take("is"):
+            operator: Operator | None = Operator.NE if self.take("not") else Operator.EQ
+        else:
+            operator = SIGNS.get(self.take(*SIGNS))
+        value = self._words("a value") if operator else ""
+        return StepCondition(name=name, operator=operator, value=_SAME.get(value.casefold(), value))
+
+    def _words(self, what: str) -> str:
+        """Words up to a sign or a word of the language; those in quotes are taken as they are."""
+        taken: list[str] = []
+        while self.peek().lower() not in _RESERVED:
+            taken.append(self.take().strip('"'))
+        if not taken:
+            self.fail(what)
+        return " ".join(taken)
+
+
+def _name(name: str) -> str:
+    return " ".join(re.sub(r"[\s_-]+", " ", name).casefold().split())
+
+
+def _shown(value: Any) -> str:
+    """A value as a page would say it."""
+    if isinstance(value, timedelta):
+        return format_duration(abs(value))
+    text = value.isoformat() if isinstance(value, date) else str(value).strip()
+    return _SAME.get(text.casefold(), text)
+
+
+# A way to do something, as its page tells it: a skill, a workflow or a decision tree. Values only.
+
+
+class ProcedureForm(StrEnum):
+    """The form of a procedure: a skill, a fixed sequence, or questions that lead to an answer."""
+
+    SKILL = "skill"
+    WORKFLOW = "workflow"
+    DECISION = "decision"
+
+
+class OnError(StrEnum):
+    """What happens when a step has failed as often as it may."""
+
+    ABORT = "abort"
+    SKIP = "skip"
+    FALLBACK = "fallback"
+
+
+@frozen
+class Step:
+    """One step: `text` is for the person or agent who does it, the rest says how it is run.
+
+    `action` and `undo` name functions that a program has registered; a page never contains code to run.
+    """
+
+    number: int
+    text: str
+    action: str | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    condition: str | None = None
+    """The condition of the step, such as `urgent is yes`; without one, it is always done."""
+    expect: str | None = None
+    timeout: timedelta | None = None
+    retries: int | None = None
+    """How often the step is retried; None if the page does not say."""
+    on_error: OnError = OnError.ABORT
+    fallback: str | None = None
+    """What to do instead: a registered function, or an instruction in words."""
+    undo: str | None = None
+    """The function that reverts the step if a later one aborts the run."""
+    repeatable: bool = True
+    """Whether it may be done again when nobody knows whether it was done, as after a crash."""
+
+
+@frozen
+class Refinement:
+    """One line of a procedure's history."""
+
+    at: str
+    version: str
+    kind: str
+    """`optimization`, `bugfix`, `adaptation`, `learned`, `retired` or `restored`."""
+    text: str
+
+
+@frozen
+class Branch:
+    """A question of a decision tree and where its answers lead, or a conclusion, which has no answers."""
+
+    text: str
+    answers: Mapping[str, Branch] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+
+
+@frozen
+class Procedure:
+    """A procedure as described by its page `memory/procedures/<name>.md`."""
+
+    name: str
+    """The name of its page without the ending: `how-to-deploy`."""
+    path: str
+    title: str
+    form: ProcedureForm = ProcedureForm.SKILL
+    version: str = "1.0"
+    is_retired: bool = False
+    description: str = ""
+    triggers: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+    postconditions: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    tree: Branch | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """What to do about each error, in words."""
+    notes: tuple[str, ...] = ()
+    learned_from: tuple[str, ...] = ()
+    history: tuple[Refinement, ...] = ()
+    timeout: timedelta | None = None
+    """How long a whole run may take."""
+    hash: str = field(default="", compare=False)
+    problems: tuple[str, ...] = ()
+    """What could not be understood on its page, with line numbers."""
+
 
 _TABLE = packaged_table("procedures/data/page.toml")
 
@@ -28,7 +220,6 @@ _ANSWER = re.compile(r"(.+?)(?:->|→|=>|:(?=[ \t]|$))(.*)")
 _BOUND = re.compile(rf"(<=|>=|<|>|≤|≥|{'|'.join(_TABLE['bounds'])})\s*(.+)", re.IGNORECASE)
 _RANGE = re.compile(r"(\W?\d.*?)\s*(?:-|–|\.\.|\bto\b)\s*(\W?\d.*)")
 _ELSE = frozenset(_TABLE["else"]["words"].split(", "))
-_GO_TO = re.compile(r"(?:go (?:back )?to|back to|see)[: ]\s*", re.IGNORECASE)
 
 Line = tuple[int, str]
 """A line of a page: its number from 0, and its text."""
@@ -60,14 +251,8 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
     """Follow the answers, given by the words of the questions or in the order in which they are asked."""
     named = {_folded(str(name)): value for name, value in answers.items()} if isinstance(answers, Mapping) else None
     left = iter(() if isinstance(answers, Mapping) else answers)
-    questions = {_folded(each.text): each for each in _questions(tree)}
-    path: list[AnsweredQuestion] = []
-    at, seen = tree, list[Branch]()
+    path, at = list[AnsweredQuestion](), tree
     while at.answers:
-        # By identity: two questions may have the same words.
-        if any(at is each for each in seen):
-            return TreeDecision(path=tuple(path), question=at.text, unfit="the tree leads back to this question")
-        seen.append(at)
         given = next(left, None) if named is None else named.get(_folded(at.text))
         fitting = None if given is None else next((each for each in at.answers if fits(given, each)), None)
         if fitting is None:
@@ -75,7 +260,7 @@ def decide(tree: Branch, answers: Mapping[str, Any] | Sequence[Any]) -> TreeDeci
             unfit = None if given is None else f"{str(given)[:60]!r} is none of {', '.join(known)}"
             return TreeDecision(path=tuple(path), question=at.text, answers=known, unfit=unfit)
         path.append(AnsweredQuestion(question=at.text, given=str(given), answer=fitting))
-        at = _target(at.answers[fitting], questions)
+        at = at.answers[fitting]
     return TreeDecision(path=tuple(path), conclusion=at.text)
 
 
@@ -132,7 +317,9 @@ def read_tree(lines: Iterable[Line]) -> tuple[Branch | None, list[str]]:
     if not (root.text or root.below):
         return None, problems
     tree = _branch(root, problems)
-    return tree, [*problems, *_flaws(tree)]
+    if not tree.answers:
+        problems.append(f"line {tree.line}: {tree.text[:60]!r} leads nowhere")
+    return tree, [*problems, *_dead_ends(tree)]
 
 
 def tree_lines(branch: Branch, indent: str = "") -> Iterator[str]:
@@ -165,40 +352,12 @@ def _branch(node: _Node, problems: list[str]) -> Branch:
     return Branch(text=node.text, answers=answers, line=node.line)
 
 
-def _questions(tree: Branch) -> Iterator[Branch]:
-    """Yield the questions of a tree, the first one last, so that it wins if two have the same words."""
-    for below in reversed([*tree.answers.values()]):
-        yield from _questions(below)
-    if tree.answers:
-        yield tree
-
-
-def _target(branch: Branch, questions: Mapping[str, Branch]) -> Branch:
-    """Return the target of a branch: a conclusion that names a question of the tree continues there."""
-    return branch if branch.answers else questions.get(_folded(_GO_TO.sub("", branch.text)), branch)
-
-
-def _flaws(tree: Branch) -> Iterator[str]:
-    """Yield branches that lead nowhere, or back to a question on the way to them."""
-    questions = {_folded(each.text): each for each in _questions(tree)}
-    if not tree.answers:
-        yield f"line {tree.line}: {tree.text[:60]!r} leads nowhere"
-    is_open: dict[int, bool] = {}
-    """The questions that were reached, by identity, and whether the way that is followed goes through them."""
-    way = [(tree, iter(tree.answers.values()))]
-    while way:
-        is_open[id(way[-1][0])] = True
-        below = next(way[-1][1], None)
-        if below is None:
-            is_open[id(way.pop()[0])] = False
-            continue
-        target = _target(below, questions)
-        if not target.answers and (not below.text or below.text.endswith("?")):
+def _dead_ends(branch: Branch) -> Iterator[str]:
+    """Yield answers below a branch that lead neither to a conclusion nor to a question that has answers."""
+    for below in branch.answers.values():
+        if not below.answers and (not below.text or below.text.endswith("?")):
             yield f"line {below.line}: {below.text[:60] or 'an answer'!r} leads nowhere"
-        elif is_open.get(id(target)):
-            yield f"line {below.line}: {below.text[:60]!r} leads back to a question that led there"
-        elif target.answers and id(target) not in is_open:
-            way.append((target, iter(target.answers.values())))
+        yield from _dead_ends(below)
 
 
 def _folded(text: str) -> str:

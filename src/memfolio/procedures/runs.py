@@ -27,7 +27,7 @@ from memfolio.arguments import check_string
 from memfolio.clock import EPOCH
 from memfolio.errors import ConflictError, HomeBusyError, HomeError, IndexBusyError, InputError, NotFoundError
 from memfolio.index.lookup import records
-from memfolio.procedures.procedure import OnError, Procedure, Step, read_condition
+from memfolio.procedures.page import OnError, Procedure, Step, read_condition
 from memfolio.procedures.procedures import Procedures
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Practising

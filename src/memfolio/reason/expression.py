@@ -62,12 +62,12 @@ def negation(term: Expression) -> Expression:
     return term.parts[0] if term.op == "not" else Expression("not", (term,))
 
 
-def formula(text: str, place: str, modal: Mapping[str, str] | None = None) -> Expression:
+def formula(text: str, place: str, modal: Mapping[str, str]) -> Expression:
     """A formula of propositional logic, with the modal operators that are spelled so; only `box` is left of them.
 
     What stands in quotes is a name here, of several words.
     """
-    read = _Formula(text, place, modal=modal or {}).whole()
+    read = _Formula(text, place, modal=modal).whole()
     # One grammar reads formulas and arithmetic; here arithmetic is refused.
     strange = (each for each in read.within() if each.op not in LOGICAL or type(each.value) in (int, float))
     if alien := next(strange, None):

@@ -24,7 +24,7 @@ from memfolio.learn.ask import Beside, ModelStatement, learn_from
 from memfolio.learn.learned import Learned, Statement, moment
 from memfolio.learn.resolve import Reference, Resolution
 from memfolio.llm.prompt import gives_orders
-from memfolio.mind.reminders import Ending, intentions
+from memfolio.mind.heartbeat import Ending, intentions
 from memfolio.recall.dates import moment_of
 from memfolio.recall.searcher import Searcher
 from memfolio.stores.flush import turn_of

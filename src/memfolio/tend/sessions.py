@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from memfolio.errors import HomeBusyError, MemfolioError, PolicyError
-from memfolio.govern.reflection.log import is_unwanted, refused
+from memfolio.govern.reflection.page import is_unwanted, refused
 from memfolio.graph.entities import is_user
 from memfolio.index.graph import Node, nodes
 from memfolio.index.index import Index
@@ -27,7 +27,7 @@ from memfolio.learn.rules import learn
 from memfolio.learn.words import pattern
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import gives_orders
-from memfolio.mind.reminders import Ending, endings, intentions, reminder_page
+from memfolio.mind.heartbeat import Ending, endings, intentions, reminder_page
 from memfolio.recall.query import Query
 from memfolio.recall.searcher import Searcher
 from memfolio.settings import Learning

@@ -172,8 +172,8 @@ def _graph(context: JobContext) -> str:
 
 def _classes(context: JobContext) -> list[str]:
     """The classes of the ontology as types of entities: `sales-order`."""
+    from memfolio.knowledge.ontology.document import TermKind, spoken
     from memfolio.knowledge.ontology.ontology import Ontology
-    from memfolio.knowledge.ontology.term import TermKind, spoken
 
     terms = Ontology(context.changes.vault, context.searcher, context.changes.agent).terms()
     return [spoken(each.name, each.kind).lower().replace(" ", "-") for each in terms if each.kind is TermKind.CLASS]
@@ -230,7 +230,7 @@ def _proposals(context: JobContext) -> str:
 
 
 def _reflect(context: JobContext) -> str:
-    from memfolio.govern.reflection.log import due
+    from memfolio.govern.reflection.page import due
 
     changes = context.changes
     is_due = due(changes.vault, context.index, changes.agent, changes.now) is not None

@@ -290,7 +290,7 @@ def rule(value: Rule) -> dict[str, Any]:
 
 def knowledge(value: object) -> dict[str, Any]:
     """Return a finding, proof or explanation with its premises."""
-    from memfolio.knowledge.tree import as_document
+    from memfolio.knowledge.join import as_document
 
     return cast("dict[str, Any]", as_document(value))
 

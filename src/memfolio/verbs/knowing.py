@@ -9,8 +9,8 @@ from typing import Any, Literal, TypedDict, Unpack
 from memfolio.errors import InputError
 from memfolio.knowledge.engine import as_triple
 from memfolio.knowledge.model import seed_goals
+from memfolio.knowledge.ontology.document import Term, term_from
 from memfolio.knowledge.ontology.ontology import Report
-from memfolio.knowledge.ontology.term import Term, term_from
 from memfolio.memory import Memory
 from memfolio.recall.query import check_number
 from memfolio.types import Attribution

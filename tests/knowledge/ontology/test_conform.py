@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memfolio.index.facts import Fact
+from memfolio.knowledge.ontology.document import Vocabulary, new_term
 from memfolio.knowledge.ontology.ontology import Flaw, conform
-from memfolio.knowledge.ontology.term import Vocabulary, new_term
 
 KNOWN = Vocabulary(
     [

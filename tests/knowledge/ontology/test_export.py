@@ -11,8 +11,8 @@ import pytest
 from memfolio.errors import InputError, OntologyError
 from memfolio.index.facts import Fact
 from memfolio.knowledge.ontology import document as export
+from memfolio.knowledge.ontology.document import new_term
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.knowledge.ontology.term import new_term
 from tests.knowledge.ontology.conftest import Web
 from tests.knowledge.ontology.test_conform import fact
 

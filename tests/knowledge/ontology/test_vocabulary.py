@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from memfolio.knowledge.literal import read_literal
-from memfolio.knowledge.ontology.document import read_page, write_page
-from memfolio.knowledge.ontology.term import LITERALS
+from memfolio.knowledge.ontology.document import LITERALS, read_page, write_page
 from memfolio.knowledge.rule import Condition, RuleType, check_rule, is_variable, parse, render
 
 Node = dict[str, Any]

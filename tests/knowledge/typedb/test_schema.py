@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memfolio.knowledge.model import NODES
-from memfolio.knowledge.ontology.term import Term, TermKind
+from memfolio.knowledge.ontology.document import Term, TermKind
 from memfolio.knowledge.typedb.mirror import RESERVED, Schema, kebab
 from tests.knowledge.typedb.typeql import Database
 

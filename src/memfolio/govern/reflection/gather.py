@@ -13,7 +13,6 @@ from itertools import chain, combinations, zip_longest
 from typing import NamedTuple
 
 from memfolio.errors import ModelError
-from memfolio.govern.reflection.log import Reflected
 from memfolio.govern.reflection.page import (
     ARCHIVE,
     CONNECT,
@@ -24,19 +23,19 @@ from memfolio.govern.reflection.page import (
     WORDS,
     Findings,
     Insights,
+    Reflected,
     ReflectionItem,
     ReflectionVerb,
     quote,
 )
 from memfolio.graph.entities import is_user, propose
-from memfolio.graph.vocabulary import ANY
+from memfolio.graph.page import ANY
 from memfolio.index.graph import Material, Node
 from memfolio.index.index import Index
 from memfolio.index.maintenance import IMPORTANT, ReflectionMaterial, conversations, look, rests
 from memfolio.learn.clauses import asks_for_help, is_question, is_secret
-from memfolio.learn.contradict import contradict
 from memfolio.learn.learned import Statement, Turn, moment
-from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, plain_words, resolve
+from memfolio.learn.resolve import LONG, Knowledge, KnownStatementAbout, about, contradicts, plain_words, resolve
 from memfolio.learn.rules import learn
 from memfolio.llm.model import Model
 from memfolio.llm.prompt import is_grounded
@@ -362,16 +361,6 @@ class KnownFact(NamedTuple):
         """Whether newer words may take its place: nobody said it in order to have it remembered."""
         return not self.is_kept and self.item.source in (*OVERHEARD, REFLECTION)
 
-    def contradicts(self, other: KnownFact) -> bool:
-        """Whether both cannot be so; that somebody lives in Berlin and in Berlin with Ana can."""
-        if contradict(self.item.content, other.item.content):
-            return True
-        if self.known.slot != other.known.slot:
-            return False
-        if self.words == other.words:
-            return self.known.negated != other.known.negated
-        return not (self.words <= other.words or other.words <= self.words)
-
 
 def read(episodes: Iterable[MemoryItem]) -> list[Sourced]:
     """What the rules read in episodes, conversation by conversation, in the order in which it was said."""
@@ -487,7 +476,9 @@ def contradictions(facts: Iterable[KnownFact]) -> list[ContradictingFacts]:
     clashes = []
     for group in groups.values():
         best = max(group, key=lambda each: (each.is_kept, each.known.at, each.item.id))
-        clashes += [_clash(best, each) for each in group if each.contradicts(best)]
+        # That somebody lives in Berlin, and in Berlin with Ana, can both be so.
+        others = [each for each in group if not (each.words < best.words or best.words < each.words)]
+        clashes += [_clash(best, each) for each in others if contradicts(best.known, each.known)]
     return sorted(clashes, key=lambda each: (each.new.importance, moment(each.new)), reverse=True)
 
 

@@ -18,12 +18,23 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.govern.gate import Gate
-from memfolio.govern.reflection.log import (
+from memfolio.govern.reflection.page import (
+    ARCHIVE,
+    CONNECT,
+    CORE,
     KEPT,
     KIND,
+    LEARN,
+    LOG_TITLE,
+    MERGE,
     NOTHING,
-    TITLE,
+    RESOLVE,
+    Findings,
     Reflected,
+    ReflectionItem,
+    ReflectionPage,
+    ReflectionVerb,
+    arranged,
     due_hour,
     entry,
     evolve,
@@ -31,25 +42,12 @@ from memfolio.govern.reflection.log import (
     is_unanswered,
     looked,
     next_number,
+    parse,
     read_log,
     refused,
+    render,
     reviews,
     waiting,
-)
-from memfolio.govern.reflection.page import (
-    ARCHIVE,
-    CONNECT,
-    CORE,
-    LEARN,
-    MERGE,
-    RESOLVE,
-    Findings,
-    ReflectionItem,
-    ReflectionPage,
-    ReflectionVerb,
-    arranged,
-    parse,
-    render,
 )
 from memfolio.graph.graph import merged
 from memfolio.graph.grow import overview
@@ -444,7 +442,8 @@ class Reflections:
         def compose() -> tuple[str, Change]:
             old = self.pending()
             aside: list[Mapping[str, Any]] = []
-            if old and old.shown != old.made and self._stands_aside(now):
+            waits = waiting(self._reviews())
+            if old and old.shown != old.made and waits and is_unanswered(waits, now):
                 aside, old = [_line(old, verdict=UNANSWERED)], None
             elif old and old.shown != old.made:
                 hint = "`memfolio approve --edit` or `memfolio reject` first, or delete the page"
@@ -462,10 +461,6 @@ class Reflections:
             with suppress(ConflictError, RefusedError):  # then it waits for a person, as it would anyway
                 decided = self.approve(shown=made.shown, by=by)
         return replace(made, decided=decided)
-
-    def _stands_aside(self, now: datetime) -> bool:
-        line = waiting(self._reviews())
-        return line is not None and is_unanswered(line, now)
 
     def _page(self, findings: Findings, now: datetime) -> Pending:
         number, here = next_number(self._reviews()), local(now, self._vault.home.zone)
@@ -588,7 +583,7 @@ class Reflections:
         )
         # A remark, so that the page still parses.
         yield self._put(pending.path, f"> **{', '.join(_told(of, pending, decided))}**\n\n{pending.text}")
-        yield self._put(self._log, f"{(self._read(self._log) or TITLE).rstrip()}\n\n{entry(of, reason)}")
+        yield self._put(self._log, f"{(self._read(self._log) or LOG_TITLE).rstrip()}\n\n{entry(of, reason)}")
         path, limit = f"{self._meta}/evolution.md", self._vault.config.reflection.evolution
         before = self._read(path)
         after = evolve(before, [*self.past(), of], limit, self._summarise)

@@ -1,4 +1,4 @@
-"""Pages of an ontology: read from JSON-LD and other forms of RDF, and written as these, as text and as diagrams.
+"""Terms of an ontology, and its pages: read from JSON-LD, and written as that, as Turtle, as text and as diagrams.
 
 The RDF library is an extra; a page in our normal form needs none. SPARQL is answered in a process of its own.
 """
@@ -9,33 +9,301 @@ import json
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from enum import StrEnum
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 from memfolio.clock import iso
-from memfolio.errors import InputError, OntologyError
+from memfolio.errors import InputError, NotFoundError, OntologyError
+from memfolio.graph.entities import distance
 from memfolio.index.facts import Fact
 from memfolio.knowledge.literal import LiteralKind, read_literal
-from memfolio.knowledge.ontology.term import (
-    BASE,
-    LITERAL_NAMES,
-    LITERALS,
-    PROPERTIES,
-    TYPE_PREDICATES,
-    Term,
-    TermKind,
-    Vocabulary,
-)
 from memfolio.machine import install_command
 from memfolio.text import packaged_table, packaged_text
 from memfolio.types import frozen
+
+# A term of an ontology: a class, a property or a business rule, with what it means. Pure.
+
+BASE = "https://memfolio.dev/ontology/"
+"""Begins the identifiers of all terms; there is nothing to be fetched."""
+DOMAIN_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
+LITERALS = {
+    "xsd:string": LiteralKind.TEXT,
+    "xsd:decimal": LiteralKind.NUMBER,
+    "xsd:integer": LiteralKind.NUMBER,
+    "xsd:double": LiteralKind.NUMBER,
+    "mf:money": LiteralKind.MONEY,
+    "mf:percent": LiteralKind.PERCENT,
+    "xsd:date": LiteralKind.DATE,
+    "xsd:dateTime": LiteralKind.DATE,
+    "xsd:duration": LiteralKind.DURATION,
+    "xsd:boolean": LiteralKind.BOOLEAN,
+}
+"""The types of values, and what a value of each is."""
+TYPE_PREDICATES = frozenset({"isA", "is-a", "is_a", "type", "rdf:type", "instanceOf"})
+LITERAL_NAMES = {kind.value: name for name, kind in reversed(LITERALS.items())}
+"""How a person says the type of a value: text, number, money, percent, date, duration, boolean."""
+_TEXTS = ("label", "definition", "domain_class", "range", "rule")
+
+
+class TermKind(StrEnum):
+    """What a term is."""
+
+    CLASS = "class"
+    OBJECT = "object_property"
+    DATATYPE = "datatype_property"
+    RULE = "rule"
+
+    @property
+    def is_property(self) -> bool:
+        return self in PROPERTIES
+
+
+PROPERTIES = (TermKind.OBJECT, TermKind.DATATYPE)
+
+
+@frozen
+class Term:
+    """A term; `id` and whatever it refers to are written `domain:Name`."""
+
+    kind: TermKind
+    id: str
+    label: str = ""
+    definition: str = ""
+    parents: tuple[str, ...] = ()
+    domain_class: str = ""
+    """The class of things that have the property."""
+    range: str = ""
+    """The class or the type of value that the property leads to."""
+    synonyms: tuple[str, ...] = ()
+    functional: bool = False
+    """Whether a thing has the property at most once at a time."""
+    rule: str = ""
+    """A business rule in its text form."""
+    more: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What its page says beside that."""
+
+    @property
+    def domain(self) -> str:
+        return self.id.partition(":")[0] if ":" in self.id else ""
+
+    @property
+    def name(self) -> str:
+        """Its name in facts: the id without its domain."""
+        return self.id.partition(":")[2]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The ids of the terms that it names."""
+        return tuple(filter(None, (*self.parents, self.domain_class, self.range)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All by which it is found, as they are written."""
+        return tuple(dict.fromkeys(filter(None, (self.name, self.label, *self.synonyms))))
+
+
+def new_term(kind: TermKind | str, id: str, **fields: Any) -> Term:
+    """A term as a person names it: literal types by their words, label made of the name."""
+    try:
+        chosen = TermKind(kind)
+    except ValueError as error:
+        raise OntologyError(f"{str(kind)[:40]!r} is no kind of term", hint=f"use {', '.join(TermKind)}") from error
+    parents, synonyms = (_several(fields.pop(name, ())) for name in ("parents", "synonyms"))
+    fields = {name: value for name, value in fields.items() if value}
+    fields["range"] = LITERAL_NAMES.get(fields.get("range", ""), fields.get("range", ""))
+    fields.setdefault("label", spoken(id.partition(":")[2], chosen))
+    return Term(kind=chosen, id=id, parents=parents, synonyms=synonyms, **fields)
+
+
+class NamedTerm(TypedDict):
+    """The fields that every term has."""
+
+    node_id: str
+    node_type: str
+
+
+class TermFields(NamedTerm, total=False):
+    """The fields of a term in a proposal."""
+
+    domain: str
+    label: str
+    parent_class: str
+    domain_class: str
+    range: str
+    synonyms: list[str]
+    functional: bool
+    rule: str
+    rationale: str
+    definition: str
+
+
+def as_fields(term: Term) -> dict[str, Any]:
+    """A term as plain values, in the words of a proposal; `term_from` reads them."""
+    named = {"domain": term.domain, "node_type": term.kind.value, "node_id": term.id}
+    several = {"parent_class": ", ".join(term.parents), "synonyms": list(term.synonyms)}
+    fields = named | several | {name: getattr(term, name) for name in (*_TEXTS, "functional")}
+    return {name: value for name, value in fields.items() if value}
+
+
+def term_from(fields: Mapping[str, Any]) -> Term:
+    """The term that a proposal is about; OntologyError where it names no kind or no id."""
+    named = str(fields.get("node_id", ""))
+    return new_term(
+        str(fields.get("node_type", "")),
+        named if ":" in named or not fields.get("domain") else f"{fields['domain']}:{named}",
+        parents=fields.get("parent_class") or (),
+        synonyms=fields.get("synonyms") or (),
+        **{name: fields.get(name) for name in (*_TEXTS, "functional")},
+    )
+
+
+def spoken(name: str, kind: TermKind) -> str:
+    """A name as words: `SalesOrder` is Sales Order, `placesOrder` places order."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+", name)
+    return " ".join(words if kind is TermKind.CLASS else [word if word.isupper() else word.lower() for word in words])
+
+
+def _several(given: str | Iterable[str]) -> tuple[str, ...]:
+    parts = given.split(",") if isinstance(given, str) else given
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+# All terms that can be used together: found by any of their names, with what is above and below them. Pure.
+
+LONG_ENOUGH = 5
+"""Letters that a name needs to be taken for another one with a typing error: MRR is not ARR."""
+CLOSE = 0.2
+"""The share of letters in which two such names may differ."""
+
+
+class Vocabulary:
+    """Terms by their ids; a term that is given twice counts as it is given first."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self.terms: dict[str, Term] = {}
+        for term in terms:
+            self.terms.setdefault(term.id, term)
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.terms.values())
+
+    @cached_property
+    def domains(self) -> set[str]:
+        return {each.domain for each in self}
+
+    def of_kind(self, *kinds: TermKind) -> list[Term]:
+        return [each for each in self if each.kind in kinds]
+
+    @cached_property
+    def _named(self) -> dict[str, list[Term]]:
+        """Terms by their names; a term's own name comes before what is only a synonym of another."""
+        found: dict[str, list[Term]] = defaultdict(list)
+        for rank in (lambda term: (term.id, term.name), lambda term: (term.label,), lambda term: term.synonyms):
+            for term in self:
+                for name in rank(term):
+                    if term not in found[key(name)]:
+                        found[key(name)].append(term)
+        return found
+
+    def find(self, name: str, *kinds: TermKind) -> Term | None:
+        """The first term of an id, name, label or synonym."""
+        return next(iter(self.named(name, *kinds)), None)
+
+    def named(self, name: str, *kinds: TermKind) -> list[Term]:
+        """All terms of an id, name, label or synonym, of the kinds that are asked for; several domains may have one."""
+        # An id is exact; everything else is compared without case, spaces and dashes.
+        found = [self.terms[name]] if name in self.terms else self._named.get(key(name), [])
+        return [each for each in found if not kinds or each.kind in kinds]
+
+    def get(self, name: str) -> Term:
+        """The same; NotFoundError with the nearest name where there is none."""
+        if found := self.find(name):
+            return found
+        near = self.nearest(name)
+        hint = f"did you mean {near.id}?" if near else "`memfolio ontology list` shows all"
+        raise NotFoundError(f"there is no term {name[:80]!r}", hint=hint)
+
+    def nearest(self, name: str, *kinds: TermKind) -> Term | None:
+        """The term whose name is written most like this one, if any is."""
+        close = self.close(name.rpartition(":")[2], share=2 * CLOSE)
+        scored = [(apart, term.id, term) for apart, term in close if not kinds or term.kind in kinds]
+        return min(scored, key=lambda each: each[:2])[2] if scored else None
+
+    def close(self, name: str, share: float = CLOSE) -> Iterator[tuple[int, Term]]:
+        """Terms with a name that differs from this one by a typing error or less, and by how many letters."""
+        wanted = key(name)
+        pairs = _pairs(wanted)
+        for known, (others, terms) in self._written.items():
+            most = int(max(len(wanted), len(known)) * share)
+            if known == wanted:
+                yield from ((0, term) for term in terms)
+            elif (  # the cheapest first: that rules out nearly all
+                (pairs ^ others).bit_count() <= 4 * most
+                and abs(len(wanted) - len(known)) <= most
+                and min(len(wanted), len(known)) >= LONG_ENOUGH
+                and (apart := distance(wanted, known)) <= most
+            ):
+                yield from ((apart, term) for term in terms)
+
+    @cached_property
+    def _written(self) -> dict[str, tuple[int, list[Term]]]:
+        """Terms by their names as these are compared, with the pairs of letters of each."""
+        found: dict[str, tuple[int, list[Term]]] = {}
+        for term in self:
+            for name in dict.fromkeys(map(key, term.names)):
+                found.setdefault(name, (_pairs(name), []))[1].append(term)
+        return found
+
+    def above(self, *ids: str) -> list[str]:
+        """Terms and all that is above them, the nearest first; a cycle is gone round once."""
+        found, waiting = dict[str, None](), list(ids)
+        while waiting:
+            name = waiting.pop(0)
+            if name not in found:
+                found[name] = None
+                waiting += self.terms[name].parents if name in self.terms else ()
+        return list(found)
+
+    def ancestors(self, id: str) -> list[str]:
+        """All that is above a term, the nearest first."""
+        return self.above(*self.terms[id].parents) if id in self.terms else []
+
+    def is_a(self, id: str, other: str) -> bool:
+        """Whether a term is another one, or stands below it."""
+        return other == "owl:Thing" or other in self.above(id)
+
+    @cached_property
+    def children(self) -> dict[str, list[Term]]:
+        found: dict[str, list[Term]] = defaultdict(list)
+        for term in self:
+            for parent in term.parents:
+                found[parent].append(term)
+        return found
+
+
+@lru_cache(maxsize=65536)
+def key(name: str) -> str:
+    """A name as it is compared: case, spaces, dashes and the humps of camel case do not matter."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+def _pairs(name: str) -> int:
+    """A bit for each two letters that follow each other; one typing error changes four of them at most."""
+    bits = 0
+    for one, other in pairwise(name):
+        bits |= 1 << ((ord(one) * 31 + ord(other)) & 1023)
+    return bits
+
 
 # Pages of an ontology: JSON-LD in a normal form that is read without any library, and terms made of it. Pure.
 #
@@ -50,7 +318,6 @@ LOCAL: dict[str, str] = _TABLES["local"]
 RESERVED = frozenset({*PREFIXES, *LOCAL, "urn", "mailto", "tag", "doi", "http", "https"})
 """Words before a colon that are not domains."""
 HEADER = "owl:Ontology"
-LABELS = ("rdfs:label", "skos:prefLabel")
 FUNCTIONAL = "owl:FunctionalProperty"
 TYPES = {
     "owl:Class": TermKind.CLASS,
@@ -94,7 +361,7 @@ def read_page(content: bytes, domain: str) -> Document:
         nodes, context = given["@graph"], given["@context"]
     else:
         context = prefixes_of(given, domain)
-        nodes = nodes_in(content, "jsonld", context)
+        nodes = nodes_in(content, domain, context)
     terms = tuple(terms_in(nodes, domain))
     return Document(domain=domain, nodes=tuple(nodes), terms=terms, context=context)
 
@@ -175,7 +442,7 @@ def term_of(node: Node) -> Term | None:
     return Term(
         kind=kind,
         id=str(node["@id"]),
-        label=_text(node, *LABELS),
+        label=_text(node, "rdfs:label"),
         definition=_text(node, "skos:definition"),
         parents=_references(node, _above(kind)),
         domain_class=next(iter(_references(node, "rdfs:domain")), ""),
@@ -246,14 +513,13 @@ def _is_flat(node: Node, prefixes: set[str]) -> bool:
     )
 
 
-def _texts(node: Node, *names: str) -> tuple[str, ...]:
-    values = (value for name in names for value in listed(node.get(name)))
-    texts = (each.get("@value") if isinstance(each, dict) else each for each in values)
+def _texts(node: Node, name: str) -> tuple[str, ...]:
+    texts = (each.get("@value") if isinstance(each, dict) else each for each in listed(node.get(name)))
     return tuple(each.strip() for each in texts if isinstance(each, str) and each.strip())
 
 
-def _text(node: Node, *names: str) -> str:
-    return next(iter(_texts(node, *names)), "")
+def _text(node: Node, name: str) -> str:
+    return next(iter(_texts(node, name)), "")
 
 
 def _references(node: Node, name: str) -> tuple[str, ...]:
@@ -276,14 +542,7 @@ def _check_contexts(given: Any, where: str, depth: int = 0) -> None:
         _check_contexts(value, f"{where}/{name}", depth + 1)
 
 
-# The RDF library, which is an extra: documents of other forms are read as nodes of ours, and written in its forms.
-
-FORMATS: dict[str, list[str]] = _TABLES["formats"]
-_PROPERTIES = ("rdf:Property", FUNCTIONAL)
-"""Types that only declare a property; its range decides of which kind it is."""
-_VALUES = {name: ours for ours, names in _TABLES["values"].items() for name in names.split()}
-"""Foreign types of values, each with ours."""
-_WHERE = "the document"
+# The RDF library, which is an extra: it reads pages that are not in normal form, and writes Turtle.
 
 
 def searcher() -> Any:
@@ -296,38 +555,21 @@ def searcher() -> Any:
         ) from error
 
 
-def format_named(name: str) -> str:
-    """Return the format with this name or alias, such as jsonld for `JSON-LD`; unknown names are returned unchanged."""
-    plain = re.sub(r"[\W_]+", "", name.casefold())
-    return next((ours for ours, others in FORMATS.items() if plain in (ours, *others)), name)
-
-
-def nodes_in(content: bytes, format: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
-    """A document of any form as the nodes of a graph in normal form."""
+def nodes_in(content: bytes, domain: str, context: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The nodes of a JSON-LD document of any form, as the normal form has them."""
     nodes: dict[str, dict[str, Any]] = {}
-    for quad in _statements(content, format):
-        named = _called(quad.subject, context)
-        node = nodes.setdefault(named, {"@id": named})
-        if (key := _called(quad.predicate, context)) == "rdf:type":
-            node.setdefault("@type", []).append(_called(quad.object, context))
-        else:
-            node.setdefault(key, []).append(_value(quad.object, context))
+    rdf = searcher()
+    try:
+        for quad in rdf.parse(content, rdf.RdfFormat.JSON_LD, base_iri="urn:document:"):
+            named = _called(quad.subject, context)
+            node = nodes.setdefault(named, {"@id": named})
+            if (key := _called(quad.predicate, context)) == "rdf:type":
+                node.setdefault("@type", []).append(_called(quad.object, context))
+            else:
+                node.setdefault(key, []).append(_value(quad.object, context))
+    except SyntaxError as error:
+        raise OntologyError(f"{domain} is no jsonld: {error.msg}", hint="correct it there") from error
     return list(nodes.values())
-
-
-def adopted(content: bytes, format: str, domain: str) -> list[Term]:
-    """Convert the classes and properties of a document to terms of `domain`; `skos:exactMatch` names the originals."""
-    chosen = format_named(format)
-    given = parse_json(content, _WHERE) if chosen == "jsonld" else {}
-    if is_normal(given, domain):
-        return list(terms_in(given["@graph"], domain))
-    context = prefixes_of(given, domain)
-    defined = {node["@id"]: node for node in nodes_in(content, chosen, context) if node["@id"][:2] != "_:"}
-    for node in defined.values():
-        _decide_kind(node)
-    terms = {name: term for name, node in defined.items() if (term := term_of(node))}
-    names = {name: f"{domain}:{_name_here(name, term)}" for name, term in terms.items()}
-    return [_adopt(term, defined[name], names, context) for name, term in terms.items()]
 
 
 def compact(name: str, context: Mapping[str, str]) -> str:
@@ -336,24 +578,6 @@ def compact(name: str, context: Mapping[str, str]) -> str:
     fitting = [prefix for prefix, start in context.items() if name.startswith(start)]
     best = max(fitting, key=lambda prefix: len(context[prefix]), default=None)
     return f"{best}:{name[len(context[best]) :]}" if best else name
-
-
-def _statements(content: bytes, format: str) -> Iterator[Any]:
-    """Yield the statements of a document; OntologyError names the place that cannot be read."""
-    if len(content) > MOST_BYTES:
-        raise OntologyError(f"{_WHERE} has more than {MOST_BYTES:,} bytes", hint="split it into several")
-    if format == "xml" and b"<!ENTITY" in content:  # a few lines of these can stand for more than any memory holds
-        raise OntologyError(f"{_WHERE} declares entities, which are not read", hint="save it as Turtle")
-    try:
-        yield from searcher().parse(content, _format(format), base_iri="urn:document:")
-    except SyntaxError as error:
-        raise OntologyError(f"{_WHERE} is no {format}: {error.msg}", hint="correct it there") from error
-
-
-def _format(name: str) -> Any:
-    if name not in FORMATS:
-        raise OntologyError(f"{name[:40]!r} is no format", hint=f"use {', '.join(FORMATS)}")
-    return getattr(searcher().RdfFormat, FORMATS[name][0])
 
 
 def _called(term: Any, context: Mapping[str, str]) -> str:
@@ -367,52 +591,6 @@ def _value(term: Any, context: Mapping[str, str]) -> Any:
         return {"@value": term.value, "@language": term.language}
     kind = _called(term.datatype, context)
     return term.value if kind == "xsd:string" else {"@value": term.value, "@type": kind}
-
-
-def _decide_kind(node: dict[str, Any]) -> None:
-    """Decide whether a plain property leads to things or to values; without a range, it leads to values."""
-    if term_of(node) is None and not {*_PROPERTIES}.isdisjoint(listed(node.get("@type"))):
-        ranges = [str(each.get("@id")) for each in listed(node.get("rdfs:range")) if isinstance(each, dict)]
-        leads_to_things = any(each not in _VALUES and not each.startswith("xsd:") for each in ranges)
-        node["@type"] += ["owl:ObjectProperty" if leads_to_things else "owl:DatatypeProperty"]
-
-
-def _name_here(name: str, term: Term) -> str:
-    """Return a name in our form: `http://x.org/#sales_order` is the class SalesOrder or the property salesOrder.
-
-    If the name would not begin with a letter, as for `http://x.org/#4711`, the label is used.
-    """
-    local, label = (_joined(each) for each in (re.split(r"[#/:]", name.rstrip("#/"))[-1], term.label))
-    joined = label if label[:1].isalpha() and not local[:1].isalpha() else local
-    return joined if term.kind is TermKind.CLASS else joined[:1].lower() + joined[1:]
-
-
-def _joined(text: str) -> str:
-    return "".join(word[0].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", text) if word)
-
-
-def _adopt(term: Term, node: Node, names: Mapping[str, str], context: Mapping[str, str]) -> Term:
-    """Rename a term and its neighbours, and keep the properties that define its meaning."""
-
-    def whole(name: str) -> str:
-        prefix, _, rest = name.partition(":")
-        return name if prefix in PREFIXES or prefix not in context else f"{context[prefix]}{rest}"
-
-    def named(name: str) -> str:
-        return names.get(name) or _VALUES.get(name) or whole(name)
-
-    by_name = {re.split(r"[#/:]", key)[-1]: value for key, value in node.items()}
-    return replace(
-        term,
-        id=names[term.id],
-        definition=_text(by_name, *_TABLES["keys"]["definition"]),
-        parents=tuple(map(named, term.parents)),
-        domain_class=named(term.domain_class),
-        range=named(term.range),
-        synonyms=next((_texts(by_name, key) for key in _TABLES["keys"]["synonyms"] if key in by_name), ()),
-        rule="",
-        more={} if names[term.id] == term.id else {"skos:exactMatch": {"@id": whole(term.id)}},
-    )
 
 
 # The vocabularies that come with the package: one for business in general, and beginnings for kinds of business.
@@ -436,6 +614,8 @@ def template(name: str, domain: str = "") -> Document:
 # A fact is a triple, and a `rdf:Statement` about that triple with its confidence, validity and source: that form can
 # be written in JSON-LD as well as in Turtle.
 
+FORMATS = {"turtle": "TURTLE", "jsonld": "JSON_LD", "ttl": "TURTLE", "json-ld": "JSON_LD"}
+"""What ontology and facts are exported as, each with its name in the RDF library."""
 ROWS = 1000
 SECONDS = 10.0
 LOADED = 4 * 1024 * 1024
@@ -459,13 +639,12 @@ class Answers:
 
 def export_ontology(pages: Iterable[Document], facts: Iterable[Fact], format: str) -> bytes:
     """Pages and facts as one text."""
-    chosen = format_named(format)
-    if chosen not in ("turtle", "jsonld"):
-        raise InputError(f"{format[:40]!r} is no format to export to", hint="use turtle or jsonld")
+    if (chosen := FORMATS.get(format.casefold())) is None:
+        raise InputError(f"{format[:40]!r} is no format to export to", hint=f"use {', '.join(FORMATS)}")
     given, rdf = list(pages), searcher()
     quads = (quad for text in documents(given, facts) for quad in rdf.parse(text, rdf.RdfFormat.JSON_LD))
     triples = (rdf.Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    text: bytes = rdf.serialize(triples, format=_format(chosen), prefixes=prefixes(given))
+    text: bytes = rdf.serialize(triples, format=getattr(rdf.RdfFormat, chosen), prefixes=prefixes(given))
     return text
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import Any
 
 from memfolio.errors import NotFoundError, OntologyError, RuleError
 from memfolio.graph.grow import Readable
@@ -19,30 +18,26 @@ from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, k
 from memfolio.knowledge.ontology import document
 from memfolio.knowledge.ontology.document import (
     BUSINESS,
+    DOMAIN_PATTERN,
+    LITERALS,
+    PROPERTIES,
     RESERVED,
     ROWS,
     SECONDS,
+    TYPE_PREDICATES,
     Answers,
     Document,
-    adopted,
+    Term,
+    TermKind,
+    Vocabulary,
     ask,
     export_ontology,
+    key,
     node_of,
     read_page,
     template,
     term_of,
     write_page,
-)
-from memfolio.knowledge.ontology.term import (
-    DOMAIN_PATTERN,
-    LITERALS,
-    PROPERTIES,
-    TYPE_PREDICATES,
-    Term,
-    TermKind,
-    Vocabulary,
-    key,
-    spoken,
 )
 from memfolio.knowledge.rule import check_rule, parse
 from memfolio.types import Attribution, frozen
@@ -216,7 +211,7 @@ def problems(known: Vocabulary) -> dict[str, Report]:
 
 def _errors(term: Term, known: Vocabulary) -> tuple[str, ...]:
     """Why a term cannot stand among those that are known."""
-    return tuple(dict.fromkeys((*flaws(term), *(why for *_, why in _misplaced(term, known)))))
+    return tuple(dict.fromkeys((*_flaws(term), *_misplaced(term, known))))
 
 
 def _undefined(term: Term) -> Iterator[str]:
@@ -225,7 +220,7 @@ def _undefined(term: Term) -> Iterator[str]:
         yield "it has no definition"
 
 
-def flaws(term: Term) -> Iterator[str]:
+def _flaws(term: Term) -> Iterator[str]:
     """What is wrong with a term whatever else is known."""
     name, is_class = (term.name or term.id)[:60], term.kind is TermKind.CLASS
     if not _is_domain(term.domain) or not term.name:
@@ -242,36 +237,19 @@ def flaws(term: Term) -> Iterator[str]:
             yield f"its rule cannot be used: {error.message}"
 
 
-def fitted(term: Term, known: Vocabulary) -> tuple[Term, tuple[str, ...]]:
-    """A term without those of its parents, domain and range that are wrong, and what is wrong with them."""
-    wrong = list(_misplaced(term, known))
-    named = {(field, name) for field, name, _ in wrong}
-    parents = tuple(each for each in term.parents if ("parents", each) not in named)
-    without: dict[str, Any] = {field: "" for field, _ in named if field != "parents"}
-    return replace(term, parents=parents, **without), tuple(why for *_, why in wrong)
+def _misplaced(term: Term, known: Vocabulary) -> Iterator[str]:
+    """Why what a term names cannot be its parent, domain or range."""
+    parents = (("parent", each) for each in term.parents)
+    named = (*parents, ("domain", term.domain_class), ("range", term.range))
+    return filter(None, (_why_not(role, name, term, known) for role, name in named if name))
 
 
-def lacking(term: Term) -> Iterator[str]:
-    """The parts that a term does not have, and that others have."""
-    parts = {"label": term.label, "definition": term.definition}
-    parts |= {"domain": term.domain_class, "range": term.range} if term.kind.is_property else {}
-    return (name for name, value in parts.items() if not value.strip())
-
-
-def _misplaced(term: Term, known: Vocabulary) -> Iterator[tuple[str, str, str]]:
-    """The references of a term that are wrong: by which field, what it names, and why."""
-    parents = (("parents", each) for each in term.parents)
-    for role, name in (*parents, ("domain_class", term.domain_class), ("range", term.range)):
-        if name and (why := _why_not(role, name, term, known)):
-            yield role, name, why
-
-
-def _why_not(field: str, name: str, term: Term, known: Vocabulary) -> str:
-    """Why a term cannot name another one for its parent, domain or range; nothing where it can."""
-    role, is_parent = {"parents": "parent", "domain_class": "domain"}.get(field, field), field == "parents"
+def _why_not(role: str, name: str, term: Term, known: Vocabulary) -> str:
+    """Why a term cannot have another one in this role; nothing where it can."""
+    is_parent = role == "parent"
     if not is_parent and not term.kind.is_property:
         return f"a {term.kind} has neither domain nor range"
-    if field == "range" and term.kind is TermKind.DATATYPE:
+    if role == "range" and term.kind is TermKind.DATATYPE:
         return "" if name in LITERALS else f"its range {name[:60]!r} is no type of value: {', '.join(LiteralKind)}"
     # Before it is asked whether the parent exists: the term itself may be the one that is missing.
     if is_parent and term.id in known.above(name):
@@ -342,8 +320,6 @@ class Added:
     report: Report
     diff: str
     receipt: Receipt | None = None
-    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The ids of the imported terms that have no label, definition, domain or range, by the part that they lack."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -439,37 +415,6 @@ class Ontology:
     def load_business(self, *, by: Attribution = TERMER, dry_run: bool = False) -> Added:
         """Add what is missing of the business vocabulary; `rules` has the texts of its rules."""
         return self.scaffold(BUSINESS, BUSINESS, by=by, dry_run=dry_run)
-
-    def import_(
-        self, content: bytes, format: str, domain: str, *, by: Attribution = TERMER, dry_run: bool = False
-    ) -> Added:
-        """Add the classes and properties of an RDF document to a domain: `turtle`, `jsonld`, `xml` or `ntriples`.
-
-        What does not fit is left out, as little as possible, and the report tells of it; `lacking` lists what terms are
-        without. Needs the RDF library unless the document is a page in normal form.
-        """
-        found = adopted(content, format, check_domain(domain))
-        if not found:
-            raise OntologyError("the document defines no class and no property", hint="name one that does")
-        warnings, once = list[str](), dict[str, Term]()
-        for each in found:
-            if wrong := tuple(flaws(each)):
-                warnings.append(f"{each.id} was left out: {'; '.join(wrong)}")
-            elif once.setdefault(each.id, each) is not each:
-                name = each.more.get("skos:exactMatch", {}).get("@id", each.id)
-                warnings.append(f"{name} was left out: another term of the document is called {each.id}, too")
-        # With the new terms: they may refer to each other in any order.
-        known = Vocabulary([*self.vocabulary(), *once.values()])
-        kept, lacks = list[Term](), dict[str, list[str]]()
-        for each in once.values():
-            term, wrong = fitted(each, known)
-            warnings += [f"{each.id} came in without a part: {why}" for why in wrong]
-            kept.append(replace(term, label=term.label or spoken(term.name, term.kind)))
-            lacks[each.id] = list(lacking(term))
-        added = self._add(kept, by, dry_run=dry_run, report=Report(warnings=tuple(warnings)))
-        parts = dict.fromkeys(part for each in added.terms for part in lacks[each.id])
-        without = {part: tuple(each.id for each in added.terms if part in lacks[each.id]) for part in parts}
-        return replace(added, lacking=without)
 
     def tree(self, domain: str | None = None) -> str:
         """The classes below each other, with their properties, as text."""

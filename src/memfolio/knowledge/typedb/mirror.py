@@ -35,8 +35,8 @@ from memfolio.index.search import Filter
 from memfolio.knowledge.cases import Cases
 from memfolio.knowledge.facts import FactFilter, find_facts
 from memfolio.knowledge.model import ATTRIBUTES, NODES, PREDICATES, RELATIONS, kind_named
+from memfolio.knowledge.ontology.document import Term, TermKind
 from memfolio.knowledge.ontology.ontology import Ontology
-from memfolio.knowledge.ontology.term import Term, TermKind
 from memfolio.knowledge.rule import Rule, render
 from memfolio.knowledge.rules import Rules
 from memfolio.recall.searcher import Searcher

@@ -14,8 +14,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 from memfolio.errors import InputError
 from memfolio.reason.expression import evaluate
 from memfolio.reason.inputs import (
-    LARGEST,
-    Amount,
     Chances,
     Computed,
     Effort,
@@ -303,67 +301,9 @@ def _joined(values: Iterable[Value]) -> str:
     return ", ".join(each if isinstance(each, str) else f"{each:g}" for each in values)
 
 
-# Observed rows, counted: the mean of an outcome at two levels of a treatment, plain and adjusted.
+# Whether an effect can be told from data, given a graph of causes, and what has to be adjusted for.
 
-SHOWN_STRATA = 50
-Rows = Several[Mapping[str, Any]]
-Cells = dict[Value, tuple[float, float]]
-"""For each level of the treatment the number of rows, and the sum of their outcomes."""
-
-
-def estimate(data: Any, named: Sequence[Any] | None, x: str, y: str, by: Names) -> tuple[dict[str, float], list[str]]:
-    """The means at two levels, and their difference: in each stratum of some variables, weighted by its size.
-
-    The second is how it was reached, stratum by stratum.
-    """
-    names, strata = sorted(by), _strata(read(Rows, data, "data"), x, y, sorted(by))
-    levels = _levels(named, x, list(dict.fromkeys(level for cells in strata.values() for level in cells)))
-    # Where one level was never seen, nothing can be compared.
-    shared = {key: cells for key, cells in strata.items() if all(level in cells for level in levels)}
-    sizes = {key: math.fsum(count for count, _ in cells.values()) for key, cells in shared.items()}
-    if not shared:
-        raise InputError(f"data has both levels of {x} in no stratum of {', '.join(names)}", hint="give rows for both")
-    high = low = 0.0
-    left = len(strata) - len(shared)
-    steps = [f"Left out: {left} strata of {', '.join(names)} with one level only."] if left else []
-    for key, cells in shared.items():
-        share = sizes[key] / math.fsum(sizes.values())
-        one, other = (cells[level][1] / cells[level][0] for level in levels)
-        high, low = high + share * one, low + share * other
-        where = (
-            f"Where {event_text(dict(zip(names, key, strict=True)))} ({share:.1%})" if names else "Without adjusting"
-        )
-        first, second = (event_text({x: level}) for level in levels)
-        steps.append(f"{where}: {y} is {one:.4g} with {first}, {other:.4g} with {second}.")
-    return {"high": high, "low": low, "effect": high - low}, steps[:SHOWN_STRATA]
-
-
-def _strata(rows: Sequence[Inputs], x: str, y: str, names: list[str]) -> dict[Key, Cells]:
-    strata: dict[Key, Cells] = defaultdict(dict)
-    for at, row in enumerate(rows):
-        *key, level, found = (as_value(f"data[{at}].{name}", row.get(name)) for name in (*names, x, y))
-        outcome = read(Amount, found, f"data[{at}].{y}")
-        count = number_in(f"data[{at}].count", row.get("count", 1), 0, LARGEST)
-        if count:
-            before, total = strata[tuple(key)].get(level, (0.0, 0.0))
-            strata[tuple(key)][level] = before + count, total + outcome * count
-    return strata
-
-
-def _levels(named: Sequence[Any] | None, x: str, seen: list[Value]) -> list[Value]:
-    # The higher level first, as treated against untreated.
-    ordered = sorted(seen, key=lambda each: (isinstance(each, str), each), reverse=True)
-    levels = ordered if named is None else [as_value("levels", each) for each in named]
-    if len(levels) != 2 or levels[0] == levels[1] or not set(levels) <= set(seen):
-        raise wrong("levels", named or ordered, f"name two of the {len(seen)} values of {x} in data")
-    return levels
-
-
-# Whether an effect can be told from data, given a graph of causes; with data, how large it is.
-
-NO_ERROR = "The numbers are those of the rows that were given: how far chance moves them is not reckoned."
 OTHER_WAYS = "No observed set closes the back doors; a front door, an instrument or an experiment may still tell it."
-SIMPSON = "Simpson's paradox: the association turns round once it is adjusted."
 
 
 class CausalInputs(NamedTuple):
@@ -372,13 +312,11 @@ class CausalInputs(NamedTuple):
     outcome: str
     hidden: Texts = ()
     given: Texts = ()
-    data: Any = None
-    levels: Sequence[Any] | None = None
 
 
 @method
 def causal(given: CausalInputs, world: World) -> Computed:
-    """The roles of the variables, the sets that serve, and the effect beside the plain association."""
+    """The roles of the variables, and the smallest sets to adjust for that leave the effect alone."""
     graph, unseen = read_graph(given.edges)
     x, y, known = given.treatment, given.outcome, frozenset(given.given)
     for place, names in {"hidden": given.hidden, "given": known, "treatment": [x], "outcome": [y]}.items():
@@ -391,30 +329,26 @@ def causal(given: CausalInputs, world: World) -> Computed:
     free, cost = graph.above({x, y}) - hidden - graph.below({x}) - {y}, 10 * len(graph.parents)
     sets = minimal_sets(free, lambda each: graph.is_back_door(x, y, each), world.effort(), cost)
     roles, separated = _roles(graph, x, y, sets), graph.separated({x}, {y}, known)
-    by = [frozenset[str](), *sets[:1]] if given.data is not None else []
-    found = [estimate(given.data, given.levels, x, y, each) for each in by]
-    estimates, effects = [each for each, _ in found], [each["effect"] for each, _ in found]
+    conclusion = f"The effect of {x} on {y} cannot be told by adjusting."
+    if y not in graph.below({x}):
+        conclusion = f"{x} has no effect on {y} in this graph."
+    elif sets:
+        conclusion = f"The effect of {x} on {y} can be told by adjusting for {_listed(sets[0])}."
     return Computed(
-        _conclusion(graph, x, y, sets, effects),
-        confidence=None if estimates else 1.0,
+        conclusion,
+        confidence=1.0,
         steps=[
             *(f"{role.capitalize()}: {_listed(names)}." for role, names in roles.items()),
             f"Sets that close every back door: {_sets(sets)}.",
             f"Given {_listed(known)}, {x} and {y} are {'' if separated else 'not '}separated.",
-            *(step for _, steps in found for step in steps),
         ],
         would_change=[f"A hidden cause of both {x} and {y} would spoil every one of these sets."] if sets else [],
         answer={
             "separated": separated,
             "back_door": [sorted(each) for each in sets],
             **{role: sorted(names) for role, names in roles.items()},
-            "estimates": estimates,
         },
-        notes=[
-            "" if sets else OTHER_WAYS,
-            NO_ERROR if estimates else "",
-            SIMPSON if min(effects, default=0) < 0 < max(effects, default=0) else "",
-        ],
+        notes=["" if sets else OTHER_WAYS],
     )
 
 
@@ -429,17 +363,6 @@ def _roles(graph: CausalGraph, x: str, y: str, sets: list[Names]) -> dict[str, N
         "mediators": (graph.below({x}) & graph.above({y})) - {x, y},
         "colliders": ((graph.below({x}) & graph.below({y})) - {x, y}) | opening,
     }
-
-
-def _conclusion(graph: CausalGraph, x: str, y: str, sets: list[Names], effects: list[float]) -> str:
-    if y not in graph.below({x}):
-        return f"{x} has no effect on {y} in this graph."
-    if not sets:
-        return f"The effect of {x} on {y} cannot be told by adjusting."
-    text = f"The effect of {x} on {y} can be told by adjusting for {_listed(sets[0])}"
-    if not effects:
-        return f"{text}."
-    return f"{text}: it is {effects[1]:+.4g}; the plain association is {effects[0]:+.4g}."
 
 
 def _listed(names: Collection[str]) -> str:

@@ -204,7 +204,8 @@ def decision_theory(given: PayoffTable, world: World) -> Computed:
     choices = {name: leaders(each, scale) for name, each in scores.items()}
     best = choices[criterion]
     others = {name: each for name, each in choices.items() if each != best}
-    worth = _perfect_information(payoffs, chances) if chances else None
+    best_known = _expected(_best_by_state(payoffs), chances)
+    worth = best_known - max(scores["expected-value"].values()) if chances else None
     agreeing = len(choices) - len(others)
     return Computed(
         f"Take {either(best)} by {criterion}; {agreeing} of {len(choices)} criteria agree.",
@@ -250,10 +251,6 @@ def _scores(payoffs: Payoffs, chances: Mapping[str, float], optimism: float) -> 
 
 def _best_by_state(payoffs: Payoffs) -> dict[str, float]:
     return {state: max(row[state] for row in payoffs.values()) for state in next(iter(payoffs.values()))}
-
-
-def _perfect_information(payoffs: Payoffs, chances: Mapping[str, float]) -> float:
-    return _expected(_best_by_state(payoffs), chances) - max(_expected(row, chances) for row in payoffs.values())
 
 
 def _probability_flips(payoffs: Payoffs, chances: Mapping[str, float], best: str) -> list[str]:

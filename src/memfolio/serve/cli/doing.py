@@ -20,9 +20,8 @@ from memfolio.verbs.documents import mind_item
 if TYPE_CHECKING:
     from memfolio.index.mind_pages import MindItem
     from memfolio.memory import Memory
-    from memfolio.procedures.learn import ProcedureChange
-    from memfolio.procedures.page import TreeDecision
-    from memfolio.procedures.procedure import Procedure
+    from memfolio.procedures.page import Procedure, TreeDecision
+    from memfolio.procedures.procedures import ProcedureChange
     from memfolio.procedures.runs import Run
     from memfolio.serve.tokens import Tokens
 

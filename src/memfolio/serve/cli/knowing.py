@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import InputError, NotFoundError
@@ -24,15 +23,13 @@ if TYPE_CHECKING:
     from memfolio.graph.graph import Entity, GraphStep
     from memfolio.knowledge.cases import Case
     from memfolio.knowledge.engine import RuleFinding
-    from memfolio.knowledge.inference import Drawn, RuleFindings
-    from memfolio.knowledge.join import Atom
+    from memfolio.knowledge.inference import Drawn, Hypothesis, Proof, RuleFindings
+    from memfolio.knowledge.join import Atom, ProofNode
+    from memfolio.knowledge.ontology.document import Term
     from memfolio.knowledge.ontology.ontology import Added
-    from memfolio.knowledge.ontology.term import Term
-    from memfolio.knowledge.prove import Hypothesis, Proof
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Groups, Impact, Misfit, Paths
     from memfolio.knowledge.traverse import Path as FactPath
-    from memfolio.knowledge.tree import ProofNode
     from memfolio.knowledge.typedb.mirror import MirrorStatus
     from memfolio.memory import Memory
     from memfolio.reason.reason import Reasoned
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def fact_explain(node: ProofNode, mermaid: bool = False) -> str:
-    from memfolio.knowledge.tree import as_mermaid, as_text
+    from memfolio.knowledge.join import as_mermaid, as_text
 
     return as_mermaid(node) if mermaid else as_text(node)
 
@@ -142,7 +139,7 @@ def rule_check(options: Options, text: Text) -> Answer:
 
 
 def infer_forward(drawn: Drawn, persist: bool) -> Lines:
-    from memfolio.knowledge.tree import rule_label
+    from memfolio.knowledge.join import rule_label
 
     lines = [f"{_sentence(each.atom)} by {rule_label(each.rule)}" for each in drawn.conclusions]
     lines += _more(drawn.total - len(lines))
@@ -156,7 +153,7 @@ def infer_forward(drawn: Drawn, persist: bool) -> Lines:
 
 
 def infer_backward(proof: Proof) -> Lines:
-    from memfolio.knowledge.tree import as_text
+    from memfolio.knowledge.join import as_text
 
     proved = [as_text(each.proof) for each in proof.answers]
     missing = [f"missing: {gap}" for gap in proof.gaps]
@@ -164,8 +161,8 @@ def infer_backward(proof: Proof) -> Lines:
 
 
 def infer_abduce(found: Sequence[Hypothesis]) -> Lines:
+    from memfolio.knowledge.join import rule_label
     from memfolio.knowledge.rule import render_part
-    from memfolio.knowledge.tree import rule_label
 
     lines = []
     for each in found:
@@ -187,7 +184,7 @@ def infer_policy(checked: RuleFindings) -> Lines:
 
 def _findings(checked: RuleFindings, none: str, label: Callable[[RuleFinding], str]) -> list[Line]:
     """What rules found, each with the premises and the rule behind it."""
-    from memfolio.knowledge.tree import rule_label, sentence
+    from memfolio.knowledge.join import rule_label, sentence
 
     lines: list[Line] = []
     for each in checked.findings:
@@ -202,7 +199,7 @@ def _more(number: int) -> list[str]:
 
 
 def _sentence(atom: Atom) -> str:
-    from memfolio.knowledge.tree import sentence, span_text
+    from memfolio.knowledge.join import sentence, span_text
 
     return f"{sentence(atom.triple)} ({', '.join(filter(None, (f'{atom.confidence:.2f}', span_text(*atom[5:]))))})"
 
@@ -215,13 +212,13 @@ def case_show(case: Case, memory: Memory) -> Answer:
 
 
 def reason_methods(options: Options) -> Answer:
-    from memfolio.reason.registry import methods
+    from memfolio.reason.reason import methods
 
     return Answer({"methods": list(methods().values())})
 
 
 def reason_show(options: Options, method: str) -> Answer:
-    from memfolio.reason.registry import method_named
+    from memfolio.reason.reason import method_named
 
     return Answer(fields_of(method_named(method)))
 
@@ -275,7 +272,7 @@ def ontology_add(
     functional: bool = False,
     dry_run: bool = False,
 ) -> Answer:
-    from memfolio.knowledge.ontology.term import LITERAL_NAMES, new_term
+    from memfolio.knowledge.ontology.document import LITERAL_NAMES, new_term
 
     # Who gives a range or a class to which it belongs means a property, and the range says which kind of it.
     leads_to = "datatype_property" if range in (*LITERAL_NAMES, *LITERAL_NAMES.values()) else "object_property"
@@ -324,19 +321,13 @@ def ontology_sparql(memory: Memory, query: str, limit: int = 1000, seconds: floa
     return Answer(fields_of(found), [shown, *more])
 
 
-def ontology_import(memory: Memory, file: str, domain: str, format: str | None = None, dry_run: bool = False) -> Answer:
-    content = read_bytes(file, "name a file")
-    kind = format or Path(file).suffix or "jsonld"
-    return _added(memory.ontology.import_(content, kind, domain, by=PERSON, dry_run=dry_run))
-
-
 def _added(added: Added, rules: Sequence[Rule] = (), further: Sequence[int] = ()) -> Answer:
     """Describe what was added, or would be, with the numbers of its changes."""
     seqs = [*([added.receipt.seq] if added.receipt else []), *further]
     document = {
         "terms": [each.id for each in added.terms if not each.rule],
         "rules": [each.name or each.id for each in rules],
-        **picked(added, "report diff lacking"),
+        **picked(added, "report diff"),
         "seqs": seqs,
         "seq": seqs[0] if seqs else None,
     }

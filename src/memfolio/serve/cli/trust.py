@@ -21,7 +21,7 @@ from memfolio.vault.paths import CONFIG, GITIGNORE, Form, form_of
 
 if TYPE_CHECKING:
     from memfolio.govern.account import Changes
-    from memfolio.govern.undo import Undone
+    from memfolio.govern.update import Undone
     from memfolio.memory import Memory
     from memfolio.vault.change import UndoResult
     from memfolio.vault.journal import TrailLine
