@@ -27,8 +27,8 @@ from memfolio.index.lookup import (
 from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Filter, TurnColumns, frequencies, size
 from memfolio.recall.candidates import APART, Candidates, gather, join
-from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
+from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, is_statement, states, tells_several
+from memfolio.recall.hit import WRITTEN, Hit, Reason, asks, is_short_question, names_something
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -79,6 +79,8 @@ AS_WELL = 0.5
 """The part of an outdated turn's score from which on what replaced it is taken to answer the same question."""
 DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
 """The digests of each level, with the least time that one of them is about."""
+TOLD_TWICE = 3.0
+"""How much likelier it is that what changed is meant by a question, as a factor of the odds."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 TELLING = 2_000
@@ -87,6 +89,14 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
+
+
+class Replacement(NamedTuple):
+    """Two rows about the same matter, of which the newer one takes the place of the older; sure or only likely."""
+
+    new: int
+    old: int
+    is_sure: bool
 
 
 class IndexSurvey(NamedTuple):
@@ -208,10 +218,14 @@ class Search:
         newer: dict[str, tuple[str, ...]] = {}
         if not hits and not asks_before(self.query.text):
             newer = _put_before_outdated(weighing, looks, candidates.outdated)
-        if not hits and not newer:
-            newer = self._newer(weighing, looks, coverage, rarity, candidates.vector)
+        pair = self._newer(weighing, looks, coverage, rarity, candidates.vector) if not hits and not newer else None
         order = self._ordered(weighing, looks, phases, candidates.sure)
         fit = fits(order, weighing, candidates.vector, coverage, rarity)
+        if pair:
+            fit |= _fits_of_pair(pair, fit)
+            # Parts of one text hold together, whichever of them answers better.
+            if pair.is_sure and not _are_parts_of_one(pair.new, pair.old, candidates.turns):
+                newer = {candidates.turns[pair.new].id: (candidates.turns[pair.old].id,)}
         order = [row for row in order if fit[row] >= self.query.min_fit]
         return self._hits(order[: self.query.limit], weighing, phases, fit, newer, question)
 
@@ -222,43 +236,45 @@ class Search:
         coverage: Mapping[int, Coverage],
         rarity: Rarity,
         near: Mapping[int, float],
-    ) -> dict[str, tuple[str, ...]]:
-        """Put what holds now before what it replaces, or behind it where the question is about the past.
-
-        Returns the ids of what replaces, each with those of what it replaces.
-        """
+    ) -> Replacement | None:
+        """Put what holds now before what it replaces, or behind it where the question is about the past."""
         asked, scores, turns = self.query.text, weighing.scores, weighing.turns
         is_past = asks_before(asked)
-        if not (is_past or asks_now(asked)):
-            return {}
         told = [row for row in looks if row not in weighing.echoing and not is_machine(looks[row].life.role)]
         told = [row for row in told if not (turns[row].id.startswith("P-") and tells_several(looks[row].content))]
         # Summaries repeat what was said, and reminders what is to be done.
         told = [row for row in told if looks[row].source not in SUMMARIES and not turns[row].id.startswith("I-")]
-        order = weighing.best(len(told), told)
-        # What has no word of the question came by its company, and states nothing that could be replaced.
-        order.sort(key=lambda row: not coverage[row].words)
-        is_stated = len(order) > 1 and coverage[order[0]].words and not is_short_question(looks[order[0]].content)
-        if not is_stated:
-            return {}
+        order = [row for row in weighing.best(len(told), told) if not is_short_question(looks[row].content)]
+        # What only names something states nothing that could be replaced, and what has no word of the question may have
+        # come by its company.
+        order.sort(key=lambda row: (not states(looks[row].content), not coverage[row].words))
+        if len(order) < 2 or not states(looks[order[0]].content):
+            return None
         matter = Matter(asked, rarity.weights, rarity.size)
-        order.insert(0, order.pop(matter.best([looks[row].content for row in order if coverage[row].words])))
-        stated = sum(1 for row in order if coverage[row].words)
-        # What was so before need not be what answers best: the next ones are tried as well.
+        stated = [row for row in order if coverage[row].words and states(looks[row].content)]
+        if not (asks_now(asked) if not stated else is_past or asks(asked)):
+            return None
+        if stated:
+            order.insert(0, order.pop(matter.best([looks[row].content for row in stated])))
+        # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
+        # as well.
+        tried = min(len(stated), TRIED) if is_past else 1 if stated else min(len(order), TRIED)
         found = (
             self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, near, is_past)
-            for nth in range(min(stated, TRIED) if is_past else 1)
+            for nth in range(tried)
         )
         pair = next(filter(None, found), None)
-        if pair is None:
-            return {}
-        new, old = pair
-        wanted = old if is_past else new
+        # Longer texts say much else, which a question that is not about the present may be about.
+        if pair is None or not (
+            is_past or asks_now(asked) or all(is_statement(looks[row].content) for row in pair[:2])
+        ):
+            return None
+        wanted = pair.old if is_past else pair.new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
-        if wanted != weighing.best(1, told)[0]:
-            weighing.add("older" if is_past else "newer", {wanted: max(scores.values()) - scores[wanted] + LEAST})
-        # Parts of one text hold together, whichever of them answers better.
-        return {} if _are_parts_of_one(new, old, turns) else {turns[new].id: (turns[old].id,)}
+        if not is_past or wanted != weighing.best(1, told)[0]:
+            lift = max(scores.values()) - scores[wanted] + LEAST
+            weighing.add("older" if is_past else "newer", {wanted: lift})
+        return pair
 
     def _pair(
         self,
@@ -268,12 +284,18 @@ class Search:
         weighing: Weighing,
         near: Mapping[int, float],
         is_past: bool,
-    ) -> tuple[int, int] | None:
-        """The first of these with what replaces it, or that it replaces: the newer and the older one."""
+    ) -> Replacement | None:
+        """The first of these with what replaces it, or that it replaces."""
         said = self._said(order, looks, weighing, near)
-        later = matter.newest(said)
-        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
-        return None if earlier is None else (order[later or 0], order[earlier])
+        if later := matter.newest(said):
+            pair = Replacement(order[later.nth], order[0], later.is_sure)
+        elif earlier := matter.replaced(said, 0.0 if is_past else SURE):
+            pair = Replacement(order[0], order[earlier.nth], earlier.is_sure)
+        else:
+            return None
+        # Pages say what holds as it is.
+        is_written = any(weighing.turns[row].id.startswith(WRITTEN) for row in (pair.new, pair.old))
+        return pair if pair.is_sure or not is_written else None
 
     def _said(
         self,
@@ -474,6 +496,20 @@ class Search:
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
+
+
+def _are_statements(pair: Replacement, looks: Mapping[int, MemoryColumns]) -> bool:
+    return is_statement(looks[pair.new].content) and is_statement(looks[pair.old].content)
+
+
+def _fits_of_pair(pair: Replacement, fit: Mapping[int, float]) -> dict[int, float]:
+    """What answers a question as it was and as it is answers it equally well.
+
+    What somebody came back to is asked for more often than what was said once.
+    """
+    best = max(fit.get(pair.new, 0.0), fit.get(pair.old, 0.0))
+    best = best * TOLD_TWICE / (1 + best * (TOLD_TWICE - 1))
+    return {row: best for row in (pair.new, pair.old) if row in fit}
 
 
 def _put_before_outdated(
