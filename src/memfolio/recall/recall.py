@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -79,8 +80,8 @@ AS_WELL = 0.5
 """The part of an outdated turn's score from which on what replaced it is taken to answer the same question."""
 DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
 """The digests of each level, with the least time that one of them is about."""
-TOLD_TWICE = 3.0
-"""How much likelier it is that what changed is meant by a question, as a factor of the odds."""
+TOLD_TWICE, MANY_MEMORIES = 4.0, 250
+"""How much likelier it is that what changed is meant by a question, as a factor of the odds, and where no more so."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 TELLING = 2_000
@@ -222,7 +223,7 @@ class Search:
         order = self._ordered(weighing, looks, phases, candidates.sure)
         fit = fits(order, weighing, candidates.vector, coverage, rarity)
         if pair:
-            fit |= _fits_of_pair(pair, fit)
+            fit |= _fits_of_pair(pair, fit, rarity.size)
             # Parts of one text hold together, whichever of them answers better.
             if pair.is_sure and not _are_parts_of_one(pair.new, pair.old, candidates.turns):
                 newer = {candidates.turns[pair.new].id: (candidates.turns[pair.old].id,)}
@@ -252,10 +253,16 @@ class Search:
             return None
         matter = Matter(asked, rarity.weights, rarity.size)
         stated = [row for row in order if coverage[row].words and states(looks[row].content)]
-        if not (asks_now(asked) if not stated else is_past or asks(asked)):
+        is_now = asks_now(asked)
+        if not is_now and not (stated and (is_past or asks(asked))):
             return None
         if stated:
             order.insert(0, order.pop(matter.best([looks[row].content for row in stated])))
+        if not (is_now or is_past):
+            # Longer texts say much else, which such a question may be about.
+            order = [row for row in order if row == order[0] or is_statement(looks[row].content)]
+            if not is_statement(looks[order[0]].content):
+                return None
         # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
         # as well.
         tried = min(len(stated), TRIED) if is_past else 1 if stated else min(len(order), TRIED)
@@ -264,10 +271,7 @@ class Search:
             for nth in range(tried)
         )
         pair = next(filter(None, found), None)
-        # Longer texts say much else, which a question that is not about the present may be about.
-        if pair is None or not (
-            is_past or asks_now(asked) or all(is_statement(looks[row].content) for row in pair[:2])
-        ):
+        if pair is None or not (is_now or is_past or pair.is_sure):
             return None
         wanted = pair.old if is_past else pair.new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
@@ -498,18 +502,14 @@ class Search:
         ]
 
 
-def _are_statements(pair: Replacement, looks: Mapping[int, MemoryColumns]) -> bool:
-    return is_statement(looks[pair.new].content) and is_statement(looks[pair.old].content)
-
-
-def _fits_of_pair(pair: Replacement, fit: Mapping[int, float]) -> dict[int, float]:
+def _fits_of_pair(pair: Replacement, fit: Mapping[int, float], size: int) -> dict[int, float]:
     """What answers a question as it was and as it is answers it equally well.
 
-    What somebody came back to is asked for more often than what was said once.
+    Where little is remembered, what somebody came back to is asked for more often than what was said once.
     """
     best = max(fit.get(pair.new, 0.0), fit.get(pair.old, 0.0))
-    best = best * TOLD_TWICE / (1 + best * (TOLD_TWICE - 1))
-    return {row: best for row in (pair.new, pair.old) if row in fit}
+    more = (TOLD_TWICE - 1) * max(0.0, 1 - math.log(max(size, 1)) / math.log(MANY_MEMORIES))
+    return {row: best * (1 + more) / (1 + best * more) for row in (pair.new, pair.old) if row in fit}
 
 
 def _put_before_outdated(
