@@ -11,7 +11,7 @@ import pytest
 from memfolio import Memory, NotFoundError
 from memfolio.clock import SettableClock
 from memfolio.types import Attribution
-from memfolio.vault.past.view import TrailFilter
+from memfolio.vault.past.past import TrailFilter
 from tests.serve.calls import program
 
 PERSON = Attribution(actor="human:ann", trigger="cli")

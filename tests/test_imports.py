@@ -80,7 +80,7 @@ EXCEPTIONS = {
     "exchange/restore.py": frozenset({"workspace.symlink_to"}),
     HOOK: frozenset({"os.write", "os.open"}),
     "llm/host.py": frozenset({"tempfile.TemporaryDirectory", "tempfile.TemporaryFile", "place.write_text"}),
-    "serve/cli/agent.py": frozenset({"memory.agents.rename"}),
+    "serve/cli/doing.py": frozenset({"memory.agents.rename"}),
     "serve/cli/demo.py": frozenset({"tempfile.mkdtemp", "shutil.rmtree", "story.day.write_text", "soul.write_text"}),
 }
 """The index lies in the cache, outside every home; measuring happens in a folder that is thrown away; the demo plays
@@ -129,7 +129,7 @@ OTHER_SIGNS = {
     "index/read_files.py": "takes the lines of an entity's page that name or describe it",
     "serve/page/show.py": "takes marks out of what is shown",
     "vault/past/undo.py": "looks for the title of a log",
-    "vault/past/view.py": "shows entries without their headings",
+    "vault/past/past.py": "shows entries without their headings",
     "vault/reconcile.py": "tells the torn heading of an entry",
 }
 """Who else looks for the signs of a heading, and why that reads no sections."""

@@ -222,7 +222,7 @@ def test_9_purge_leaves_no_byte_behind(home: Path) -> None:
         memory.end_session("s-1")
         memory.tend(jobs=[job.name for job in JOBS])
         memory.vault.commit()
-        assert memory.purge(item.id, quotes="purge").is_clean
+        assert memory.purge(item.id).is_clean
         cache = memory.vault.config.cache
     left = [path for root in (home, cache) for path in root.rglob("*") if path.is_file()]
     assert not [path for path in left if b"spice market" in path.read_bytes()]

@@ -61,6 +61,11 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
+def is_ambiguous(moment: datetime) -> bool:
+    """Whether the clock shows this local time twice because it is set back."""
+    return moment.replace(fold=1 - moment.fold).utcoffset() != moment.utcoffset()
+
+
 # Durations in ISO 8601, such as `PT10M` or `P90D`.
 
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"

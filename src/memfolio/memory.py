@@ -458,19 +458,18 @@ class Memory(Rooms):
         self,
         *what: str,
         dry_run: bool = False,
-        quotes: str = "refuse",
         by: Attribution = PURGER,
         on_progress: OnProgress | None = None,
     ) -> Purged:
         """Destroy memories, named by id or description: in files, archive, history and index; nothing undoes it.
 
-        `quotes` says what happens to other memories that have the same words: "refuse", "purge" or "keep". What is
-        left anywhere is in the proof of the answer. To an agent a description only shows what would go.
+        Refused if other memories have the same words and are not named. What is left anywhere is in the proof of the
+        answer. To an agent a description only shows what would go.
         """
         self.gate.check(Deed.PURGE, check_attribution(by))
         # What cannot be undone is never left to a guess of an agent.
         is_shown = self.gate.acts_as_agent and not all(ANY_ID.fullmatch(one_id(each)) for each in what)
-        purged = partial(edit.purge, self.vault, self.searcher, what, by, quotes=quotes)
+        purged = partial(edit.purge, self.vault, self.searcher, what, by)
         return purged(dry_run=dry_run or is_shown, on_progress=on_progress)
 
     def used(self, ids: Iterable[str] | str, *, by: Attribution = USER) -> None:
@@ -543,6 +542,7 @@ class Memory(Rooms):
         next_steps: Iterable[str] = (),
         open_questions: Iterable[str] = (),
         session: str | None = None,
+        by: Attribution | None = None,
     ) -> str:
         """Note where work stands, so that it can be taken up again; returns the path of the page."""
         from memfolio.stores.checkpoint import BY, Checkpoint, write
@@ -550,7 +550,7 @@ class Memory(Rooms):
         lists = {"decisions": decisions, "findings": findings, "next_steps": next_steps}
         checkpoint = Checkpoint.from_args(context, **lists, open_questions=open_questions)
         checkpoint = replace(checkpoint, project=self.project.id if self.project else "")
-        now, by = self.vault.home.now(), replace(BY, session=session)
+        now, by = self.vault.home.now(), replace(by or BY, session=session)
         return write(self.vault, self.agent, checkpoint, now=now, by=by).path
 
     @for_owner

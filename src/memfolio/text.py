@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memfolio.errors import InputError
+from memfolio.errors import ContentError, InputError
 
 MAX_TERM = 64
 MAX_QUERY = 8_192
@@ -375,3 +375,14 @@ def _others(word: str) -> Iterator[str]:
 def name_key(name: str) -> str:
     """A name as it is looked up: without regard to case, blanks and ways to write the same letters."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def encoded(text: str) -> bytes:
+    """`text` in UTF-8; raises ContentError for lone surrogates, which no file can hold."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ContentError(
+            f"character {error.start} is half of a surrogate pair and cannot be stored as UTF-8",
+            hint="decode the text properly, or replace such characters before remembering it",
+        ) from error

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memfolio.bench.ablation import RECALL, ablated, table, variants, weighed
 from memfolio.bench.retrieval import measure, recalled
-from memfolio.serve.cli.app import run
 from memfolio.settings import Ranking
 from tests.bench.examples import SESSIONS, TALK, question, turns, written
 from tools import ablation
+from tools.ablation import RECALL, ablated, table, variants, weighed
 
 MARKS = ablation.BEGIN + ablation.END
 AIR = {
@@ -75,14 +74,6 @@ def test_table_shows_what_changes_and_names_the_rest(tmp_path: Path) -> None:
     ]
 
 
-def test_command_prints_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bench", "retrieval", str(written(tmp_path, AIR)), "--ablate"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert "| words only | 0.000 (-1.000) |" in out
-    assert "without vector" in out
-
-
 def test_page_gets_its_figures_between_the_marks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +82,7 @@ def test_page_gets_its_figures_between_the_marks(
     monkeypatch.setattr(ablation, "PAGE", page)
     ablation.main([str(written(tmp_path, AIR))])
     once = page.read_text()
-    assert once.startswith(f"before\n{ablation.BEGIN}\n```sh\nmemfolio bench retrieval cases.jsonl")
+    assert once.startswith(f"before\n{ablation.BEGIN}\n```sh\npython -m tools.ablation cases.jsonl")
     assert once.endswith(f"\n{ablation.END}after\n")
     assert "| all | 1 | 1.000 | 1.000 | 1.000 | 0.000 | 0.000 | 0.000 |" in once
     assert "| words only | 0.000 (-1.000) |" in once

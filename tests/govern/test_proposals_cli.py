@@ -38,7 +38,7 @@ def test_proposals_at_the_command_line(
         assert "has no proposal" in said(capsys, *of_agent, "proposals", "P-1-00000000", status=3)
         assert "confidence 'huge' is not" in said(capsys, "propose", "x", "--confidence", "huge", status=2)
     listed = said(capsys, "proposals")
-    assert listed == f"Remember: Kim sings\n  {made['id']}, hash {made['hash']}\n  from researcher, 0m ago, pending\n"
+    assert listed == f"Remember: Kim sings\n  {made['id']}, hash {made['shown']}\n  from researcher, 0m ago, pending\n"
     assert said(capsys, "proposals", made["id"]).startswith("# Remember: Kim sings\n\n- **Do**: remember\n")
     assert f"`memfolio approve {made['id']}` takes it up again" in said(capsys, "proposals", "--defer", made["id"])
     assert run(["proposals", made["id"], "--defer", "--json"]) == 2

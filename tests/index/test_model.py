@@ -72,7 +72,7 @@ def told(home: Path) -> OnProgress:
     forgotten, superseded = set[str](), set[str]()
     for path in sorted((home / STATE).glob("*.jsonl")):
         for line in read_lines(path.read_bytes()).records:
-            op, memory = line.record.get("op"), str(line.record.get("memory"))
+            op, memory = line.get("op"), str(line.get("memory"))
             if op == "supersede":
                 superseded.add(memory)
             elif op == "tombstone":

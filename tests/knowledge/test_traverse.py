@@ -242,20 +242,6 @@ def test_narrower_kinds_count_as_their_wider_ones() -> None:
     assert Agents(main=atoms(facts.replace("subClassOf Belief", "subClassOf Plan"))).validate()
 
 
-def test_mermaid_draws_each_fact_once_and_nothing_escapes_from_a_label() -> None:
-    found = walk('x"]-->y p b\nb q c\nb q d', 'x"]-->y', "p", "q")
-    assert graph.as_mermaid(found.paths).splitlines() == [
-        "graph LR",
-        '  n0["x#34;#93;--#62;y"]',
-        '  n1["b"]',
-        '  n2["c"]',
-        '  n3["d"]',
-        '  n0 -->|"p 1.00"| n1',
-        '  n1 -->|"q 1.00"| n2',
-        '  n1 -->|"q 1.00"| n3',
-    ]
-
-
 def write_facts(home: Path, agent: str, *lines: dict[str, object]) -> None:
     file = home / "agents" / agent / "knowledge" / "facts.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def test_programs_get_documents(stored: Json, cli_json: RunJson, type_in: Callab
     failed = cli_json("case", "store", "-", "--failed", "--importance", "0.9")
     assert (failed["outcome"]["success"], failed["importance"]) == (False, 0.9)
     found = cli_json("case", "retrieve", "a build", "--belief", "B-1", "-n", "2")
-    assert [(each["case"]["id"], each["warning"]) for each in found["cases"]] == [
+    assert [(each["case"]["id"], each["is_warning"]) for each in found["cases"]] == [
         (stored["id"], False),
         (failed["id"], True),
     ]

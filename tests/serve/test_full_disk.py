@@ -45,7 +45,7 @@ class Place:
         cli("core", "add", "Active Context", "Working on the launch")
         self.token = cli("token", "create", "phone")["id"]
         self.reflection = cli("reflect")["hash"]
-        self.proposed = cli("proposals", self.proposal)["hash"]
+        self.proposed = cli("proposals", self.proposal)["shown"]
 
     def writes(self) -> list[tuple[object, ...]]:
         """Every command that writes to a home, with something that takes room."""

@@ -28,11 +28,13 @@ def test_preview_of_a_backup_writes_nothing(cli: Run, cli_json: RunJson, tmp_pat
     assert not (tmp_path / "backups").exists()
 
 
-def test_backups_are_made_and_listed(cli: Run, cli_json: RunJson, tmp_path: Path) -> None:
+def test_backup_says_what_it_copied_and_removed(cli: Run, cli_json: RunJson, tmp_path: Path) -> None:
     cli("remember", "Alex drinks tea")
     made = cli_json("backup", tmp_path / "backups")
-    listed = cli_json("backup", tmp_path / "backups", "--list")["backups"]
-    assert [(each["path"], each["size"]) for each in listed] == [(made["path"], made["size"])]
+    assert Path(made["path"]).stat().st_size == made["size"]
+    said = cli("backup", tmp_path / "backups", "--keep", "1")
+    assert f"{made['path']} removed\n" in said
+    assert said.endswith("B, and read back\n")
 
 
 def test_what_becomes_uncertain_is_shown_with_what_to_do(cli: Run, home: Path) -> None:

@@ -29,7 +29,7 @@ def shop(cli: Run) -> Run:
 
 
 ANSWERS = [
-    ("list", "shop  1        1           shop"),
+    ("list", "shop  1        1           0      shop"),
     ("list shop", "shop:price    datatype_property  What it costs."),
     ("show goods", "definition    What is sold."),
     ("tree", "   · price → money (one)"),
@@ -41,7 +41,7 @@ ANSWERS = [
     ("sparql SELECT?c{?c,a,owl:Class}", "shop:Product"),
     ("proposals", "No term waits for a decision."),
     ("scaffold acme saas --dry-run", "31 terms and 1 rule would be added. Nothing was changed."),
-    ("load --dry-run", "301 terms and 8 rules would be added. Nothing was changed."),
+    ("scaffold business business --dry-run", "301 terms and 8 rules would be added. Nothing was changed."),
 ]
 
 
@@ -61,9 +61,13 @@ MISTAKES = [
     ("add Gift --definition x", 2, "write it as domain:Gift, such as business:Gift"),
     ("add shop:x --definition x --range text --domain-class Prodct", 2, "does not exist; near is shop:Product"),
     ("add shop:Gift --kind thing", 2, "'thing' is no kind of term"),
-    ("add shop:Gift --definition x --parent Nope --propose", 2, "its parent Nope does not exist"),
+    (
+        "propose-concept shop class shop:Gift why --sbvr-definition x --parent-class Nope",
+        2,
+        "its parent Nope does not exist",
+    ),
     ("scaffold acme nope", 2, "there is no template 'nope'"),
-    ("load nope", 2, "there is no template 'nope'"),
+    ("scaffold nope nope", 2, "there is no template 'nope'"),
     ("scaffold A saas", 2, "'A' is no name of a domain"),
     ("export --format csv", 2, "'csv' is no format"),
     ("sparql SELECT", 2, "the query cannot be answered: error at 1:7: expected one of"),
@@ -124,17 +128,19 @@ def test_facts_and_terms_that_do_not_fit_end_with_one(shop: Run, cli_json: RunJs
 
 
 def test_proposed_term_is_added_as_it_was_shown_or_not_at_all(shop: Run, cli_json: RunJson, home: Path) -> None:
-    [proposed] = cli_json(*GIFT[:2], "shop:Produkt", *GIFT[3:], "--propose", "--why", "we give")["proposals"]
+    propose = ("ontology", "propose-concept", "shop", "class")
+    told = ("--parent-class", "Product", "--sbvr-definition", "Product that is given away.")
+    proposed = cli_json(*propose, "shop:Produkt", "we give", *told)["result"]
     assert proposed["note"] == ""
-    [other] = cli_json("ontology", "add", "shop:Prodact", "--definition", "Typo.", "--propose")["proposals"]
+    other = cli_json(*propose, "shop:Prodact", "why not", "--sbvr-definition", "Typo.")["result"]
     assert other["note"] == "may be shop:Product: it is written alike"
     shown = shop("proposals", proposed["id"])
     for line in ("# Add a term: shop:Produkt", "Product that is given away.", "- **Rationale**: we give"):
         assert line in shown
     [page] = home.glob(f"agents/main/memory/meta/proposals/{proposed['id']}.md")
     page.write_text(page.read_text("utf-8").replace("given away", "sold dearly"), encoding="utf-8")
-    shop("approve", proposed["id"], "--hash", proposed["hash"], status=4)
-    listed = {each["id"]: each["hash"] for each in cli_json("ontology", "proposals")["proposals"]}
+    shop("approve", proposed["id"], "--hash", proposed["shown"], status=4)
+    listed = {each["id"]: each["shown"] for each in cli_json("ontology", "proposals")["proposals"]}
     assert listed.keys() == {proposed["id"], other["id"]}
     shop("approve", proposed["id"], "--hash", listed[proposed["id"]])
     shop("reject", other["id"])

@@ -397,7 +397,7 @@ def test_cost_says_what_hooks_added_and_when_that_is_counted(
     cli("init")
     told = DayTold(day=date(2026, 11, 15), conversations=2, times=3, silent=1, tokens=90, told=5, cited=1)
     with Memory.open(home, background=False) as memory:
-        cost(Cost(told=(told,)), memory).show(Screen())
+        Screen().show(cost(Cost(told=(told,)), memory))
     said = capsys.readouterr().out
     assert "counted when a conversation ends" in said
     assert (

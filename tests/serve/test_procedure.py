@@ -54,7 +54,9 @@ def test_programs_get_documents(cli_json: RunJson, type_in: Callable[[bytes], No
     made = cli_json("procedure", "add", "Restart", "--type", "workflow", "--step", "-")
     assert (made["form"], made["steps"][0]["arguments"]) == ("workflow", {"hard": "yes"})
     assert cli_json("procedure", "show", "restart")["steps"] == made["steps"]
-    assert [each["name"] for each in cli_json("procedure", "match", "restart it")["procedures"]] == ["restart"]
+    assert [each["procedure"]["name"] for each in cli_json("procedure", "match", "restart it")["procedures"]] == [
+        "restart"
+    ]
     assert cli_json("procedure", "decide", "which-way", "yes")["conclusion"] == "Call"
     assert cli_json("procedure", "retire", "restart", "--reason", "x")["history"][0]["kind"] == "retired"
     assert len(cli_json("procedure", "list")["procedures"]) == 2

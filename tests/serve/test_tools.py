@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from memfolio.errors import InputError, RuleError
 from memfolio.memory import Memory
 from memfolio.serve.cli.app import run
+from memfolio.verbs.documents import as_json
 from memfolio.verbs.verb import tools_of
+from tests.serve.calls import RunJson
 
 TOOLS = tools_of("all")
 NAMED = """
@@ -48,6 +51,43 @@ def test_every_tool_says_what_it_does_and_what_it_takes(name: str) -> None:
     assert tool.description.endswith(".")
     assert tool.schema["type"] == "object"
     assert set(tool.schema["required"]) <= set(tool.schema["properties"])
+
+
+ALIKE: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "fact_query": (("fact", "query", "acme"), {"subject": "acme"}),
+    "fact_explain": (("fact", "explain"), {}),
+    "fact_traverse": (("fact", "traverse", "acme", "owns"), {"start": "acme", "path": ["owns"]}),
+    "fact_impact": (("fact", "impact", "acme"), {"what": "acme"}),
+    "rule_list": (("rule", "list"), {}),
+    "infer_backward": (
+        ("infer", "backward", "acme", "isRich", "true"),
+        {"subject": "acme", "predicate": "isRich", "object": "true"},
+    ),
+    "knowledge_explain": (("infer", "explain", "is acme rich"), {"question": "is acme rich"}),
+    "constraint_check": (("infer", "check"), {}),
+    "cbr_retrieve": (("case", "retrieve", "the build"), {"context": "the build"}),
+    "mind_due": (("mind", "due"), {}),
+    "core_read": (("core", "show"), {}),
+    "why": (("why", "Alex drinks tea"), {"text": "Alex drinks tea"}),
+}
+"""Tools, each with the command that help lists for it and its arguments."""
+
+
+def test_a_listed_command_answers_with_the_document_of_its_tool(memory: Memory, cli_json: RunJson) -> None:
+    fact = memory.facts.assert_("acme", "owns", "bakery")
+    memory.rules.create("?x owns ?y => ?x isRich true", name="rich")
+    memory.cases.store({"context": "the build fails"}, {"actions": ["revert"]}, {"success": True})
+    memory.mind.add("commitment", "Send it", deadline_="2020-01-01")
+    memory.core.add("Identity", "Alex likes tea")
+    memory.remember("Alex drinks tea")
+    for name, (words, arguments) in ALIKE.items():
+        by_id = ((fact.id,), {"fact_id": fact.id}) if name == "fact_explain" else ((), {})
+        told = json.loads(as_json({"result": TOOLS[name](memory, {**arguments, **by_id[1]})}))["result"]
+        said = cli_json(*words, *by_id[0])
+        # A list stands under a name at the command line, which may add what its files have that makes no sense.
+        whole = told if isinstance(told, dict) else {next(iter(said)): told}
+        assert {each: said[each] for each in whole} == whole, name
+        assert said.keys() - whole.keys() <= {"problems"}, name
 
 
 def test_what_a_tool_stores_another_finds(memory: Memory) -> None:

@@ -91,7 +91,7 @@ class Life:
         self.memory.sync()
 
     def purge(self) -> None:
-        done = self.memory.purge(self.some(), quotes="purge")
+        done = self.memory.purge(self.some())
         self.purged |= {each.id for each in done.plan.memories}
 
     def check(self) -> None:

@@ -432,7 +432,7 @@ def test_command_refuses_half_of_a_score(memory: Memory, home: Path, given: dict
 
 def test_command_archives_one_memory(memory: Memory, home: Path) -> None:
     item = memory.remember("We met at the lake")
-    assert archive(Options(home=str(home)), item.id).document["archived"] == [item.id]
+    assert archive(Options(home=str(home)), item.id).document["memories"] == [item]
     assert is_archived(memory, item)
 
 

@@ -118,7 +118,7 @@ def _entries_of(path: str, data: bytes) -> list[tuple[str, str]]:
     if "/conflicts/" in path or "/archive/" in path:
         return []
     if form_of(path) is Form.LINES:
-        records = [line.record for line in read_lines(data).records]
+        records = read_lines(data).records
         return [(str(record["id"]), json.dumps(record.get("note"))) for record in records if "id" in record]
     if form_of(path) is Form.PAGE:
         return []

@@ -168,7 +168,7 @@ def test_only_an_access_and_the_vault_itself_allow_a_change() -> None:
     )
     # A new home gets its configuration, and what a sync program left beside a file is merged into it.
     # A purge asks about all of it before it begins, and goes on once it has begun.
-    allowing = ["vault/change.py", "vault/change.py", "vault/copies.py", "vault/purge/purge.py", "vault/vault.py"]
+    allowing = ["vault/change.py", "vault/change.py", "vault/purge/purge.py", "vault/reconcile.py", "vault/vault.py"]
     assert sorted(calls) == allowing
 
 

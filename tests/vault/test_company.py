@@ -13,9 +13,8 @@ from memfolio import Memory, MemoryItem
 from memfolio.clock import SettableClock
 from memfolio.types import Action
 from memfolio.vault.fields import text_id
-from memfolio.vault.move import memories_in
+from memfolio.vault.move import memories_in, without
 from memfolio.vault.past.merge import ledger_blocks
-from memfolio.vault.past.rollback import without
 from memfolio.vault.vault import OWNER
 from tests.conftest import many
 from tests.vault.test_move import NOTE, WHOLE

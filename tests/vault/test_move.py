@@ -77,7 +77,7 @@ def write_by_hand(vault: Vault, text: str) -> None:
 
 
 def state(vault: Vault) -> list[dict[str, object]]:
-    return [line.record for line in read_lines(files(vault).get(STATE, b"")).records]
+    return read_lines(files(vault).get(STATE, b"")).records
 
 
 def without_state(vault: Vault) -> dict[str, bytes]:

@@ -16,9 +16,8 @@ from memfolio.errors import HistoryError, MemfolioError, NotFoundError, RefusedE
 from memfolio.types import Action, Attribution
 from memfolio.vault.git.rewrite import rewrite
 from memfolio.vault.paths import archive_log
-from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, PurgeJob, purge, save
-from memfolio.vault.purge.scrub import Target
+from memfolio.vault.purge.scrub import Needles, Target
 from memfolio.vault.vault import Vault
 from tests.disks import QuickDisk
 from tests.vault.proof import BOT, configured, git, item
@@ -215,19 +214,6 @@ def test_another_memory_with_the_same_text_must_be_named(vault: Vault) -> None:
     assert everything(vault.home.root) == before
     purged(vault, secret, quote)
     assert b"48-15-16" not in everything(vault.home.root)
-
-
-def test_quotes_are_purged_or_kept_on_request(vault: Vault) -> None:
-    one, two = add(vault, SECRET), add(vault, SECRET)
-    add(vault, "Thanks a lot, see you\nThe pin is 7788 for now")
-    thanks = add(vault, "Thanks a lot, see you")
-    kept = purged(vault, thanks, quotes="keep")
-    assert len(kept.plan.keepers) == 1
-    assert not kept.is_clean
-    assert len(purged(vault, one, quotes="purge").plan.memories) == 2
-    assert [each.content for each in vault.entries("main")] == ["Thanks a lot, see you\nThe pin is 7788 for now"]
-    with pytest.raises(NotFoundError):
-        purged(vault, two)
 
 
 def test_a_short_text_is_looked_for_between_word_borders(vault: Vault) -> None:

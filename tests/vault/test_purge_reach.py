@@ -13,8 +13,8 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import NotFoundError, RefusedError
 from memfolio.types import Attribution
-from memfolio.vault.purge.needles import Needles
 from memfolio.vault.purge.purge import Purged, purge
+from memfolio.vault.purge.scrub import Needles
 from memfolio.vault.vault import PURGE, Vault
 from tests.vault.proof import BOT, git, item
 from tests.vault.test_purge import LOG, PERSON, SECRET, add, everything, opened, purged, put, sound
@@ -103,19 +103,18 @@ def test_a_very_short_text_is_not_claimed_to_be_gone(vault: Vault) -> None:
     assert "too short" in done.proof.unsought[0]
 
 
-@pytest.mark.parametrize("quotes", ["refuse", "purge", "keep"])
-def test_a_short_text_on_peoples_pages_is_cut_only_on_request(vault: Vault, quotes: str) -> None:
+def test_a_short_text_is_never_cut_from_peoples_pages_unseen(vault: Vault) -> None:
     page, words = "agents/main/memory/procedures/deploy.md", "Deploy to staging first, then on.\n"
     put(vault, page, words)
     (vault.home.root / "notes.txt").write_text("check the staging box\n")
     short = add(vault, "staging")
-    if quotes == "refuse":
-        with pytest.raises(RefusedError, match=r"procedures/deploy\.md, notes\.txt"):
-            purge(vault, [short], by=PERSON)
-        return
-    done = purged(vault, short, quotes=quotes)
-    assert done.is_clean is (quotes == "purge")
-    assert (vault.home.root / page).read_text() == ("Deploy to first, then on.\n" if quotes == "purge" else words)
+    with pytest.raises(RefusedError, match=r"procedures/deploy\.md, notes\.txt"):
+        purge(vault, [short], by=PERSON)
+    assert (vault.home.root / page).read_text() == words
+    (vault.home.root / page).write_text("Deploy there first, then on.\n")
+    (vault.home.root / "notes.txt").unlink()
+    assert purged(vault, short).is_clean
+    assert "staging" not in git(vault.home.root, "log", "-p", "--all")
 
 
 def test_a_sentence_is_cut_with_its_end() -> None:
@@ -257,9 +256,8 @@ def test_what_another_agent_has_is_left_and_not_named(vault: Vault) -> None:
     bobs = vault.add("bob", [item(SECRET)], BOT).ids[0]
     vault.commit()
     (vault.home.root / "agents/bob/draft.md~").write_text(SECRET)
-    for quotes in ("refuse", "purge"):
-        done = purge(vault, [secret], by=PERSON, agents=["main", "shared"], quotes=quotes, dry_run=quotes == "refuse")
-        assert [each.id for each in done.plan.memories] == [secret]
+    done = purge(vault, [secret], by=PERSON, agents=["main", "shared"])
+    assert [each.id for each in done.plan.memories] == [secret]
     assert left(done) == ("another agent's files",)
     assert bobs not in repr(done)
     assert [each.content for each in vault.entries("bob")] == [SECRET]

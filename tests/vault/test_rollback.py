@@ -11,8 +11,7 @@ from memfolio.clock import SettableClock
 from memfolio.errors import HistoryError, NotFoundError, PathError
 from memfolio.vault.change import Receipt, UndoResult
 from memfolio.vault.fields import text_id
-from memfolio.vault.move import cut_out, put_back
-from memfolio.vault.past.rollback import forgotten_by, lasting_lines
+from memfolio.vault.move import cut_out, forgotten_by, lasting_lines, put_back
 from memfolio.vault.paths import archive_page, state_ledger
 from memfolio.vault.vault import OWNER, Vault
 from tests.conftest import START

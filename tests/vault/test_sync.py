@@ -14,10 +14,10 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import DiskError, FileNotHereError, HomeError, HomeMissingError, NotOwnerError, PageChangedError
 from memfolio.types import Action
-from memfolio.vault.copies import original_of
 from memfolio.vault.disk import Disk
 from memfolio.vault.move import cut_out, put_back
 from memfolio.vault.paths import archive_log, is_home, state_ledger
+from memfolio.vault.reconcile import original_of
 from memfolio.vault.vault import Vault
 from tests.vault.conftest import Tally
 from tests.vault.proof import (

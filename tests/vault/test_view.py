@@ -9,8 +9,7 @@ import pytest
 from memfolio.clock import SettableClock
 from memfolio.errors import HomeError, InputError
 from memfolio.types import Action
-from memfolio.vault.past.past import write_digest
-from memfolio.vault.past.view import TrailFilter
+from memfolio.vault.past.past import TrailFilter, write_digest
 from memfolio.vault.vault import OWNER, Vault
 from tests.vault.proof import commits
 from tests.vault.test_undo import LOG, MEMORY, add, files, open_vault, undo, write

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 from memfolio.memory import Memory
 from memfolio.rooms import method_named
-from memfolio.serve.cli.derive import below, command, listed, parameters_of, rows
+from memfolio.serve.cli.derive import below, command, listed, parameters_of, rows, with_verb
 from memfolio.verbs.verb import verbs_at
 
 PATHS = [path for name in listed() for path in below(name) or [name]]
@@ -29,7 +30,7 @@ WORDS = {
     "prints",
     "diff",
 }
-WORDS |= {"paged", "each", "table", "lines", "done", "would", "none"}
+WORDS |= {"verb", "shows", "fails", "paged", "each", "table", "lines", "done", "would", "none"}
 
 
 def test_every_row_is_a_command() -> None:
@@ -63,10 +64,12 @@ def test_help_loads_no_room(args: list[str]) -> None:
     assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("path", sorted({row["does"] for row in rows().values() if "does" in row}))
+@pytest.mark.parametrize("path", sorted({does for row in map(with_verb, rows().values()) if (does := row.get("does"))}))
 def test_what_a_method_takes_is_read_from_its_source(path: str) -> None:
+    module, _, name = path.rpartition(":")
+    function = getattr(import_module(f"memfolio.verbs.{module}"), name) if module else method_named(Memory, path)
     loaded = {
-        name: each for name, each in inspect.signature(method_named(Memory, path)).parameters.items() if name != "self"
+        name: each for name, each in inspect.signature(function).parameters.items() if name not in ("self", "memory")
     }
     read = parameters_of(path)
     assert [(name, each.kind, each.annotation) for name, each in read.items()] == [

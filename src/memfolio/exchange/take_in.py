@@ -28,9 +28,10 @@ from memfolio.exchange.reading import (
 from memfolio.knowledge.cases import line_of, read_case
 from memfolio.memory import Memory
 from memfolio.state import Op
+from memfolio.text import encoded
 from memfolio.types import EMPTY, Action, Approval, Attribution, MemoryItem, Origin
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, PutPage
-from memfolio.vault.fields import Draft, check_content, encoded
+from memfolio.vault.fields import Draft, check_content
 from memfolio.vault.lines import read_lines
 from memfolio.vault.paths import MAX_TRACKED_BYTES, Form, Ledger, agent_root, check_path, form_of, state_ledger
 from memfolio.vault.vault import Vault
@@ -130,7 +131,7 @@ class ImportedMarks:
 
     def _read(self) -> list[Mapping[str, Any]]:
         parts = takewhile(lambda data: data is not None, (self._vault.content(self._ledger.part(n)) for n in count(1)))
-        records: list[Any] = [line.record for data in parts for line in read_lines(data or b"").records]
+        records: list[Any] = [record for data in parts for record in read_lines(data or b"").records]
         return [each for each in records if each.get("job") == self._source]
 
 

@@ -15,8 +15,7 @@ from memfolio.recall.dates import calendar_words, moment_of
 from memfolio.text import FUNCTION_WORDS, packaged_table, sentence_pattern, terms
 from memfolio.types import Action, Attribution, MemoryItem, frozen
 from memfolio.vault.folders import notes_below
-from memfolio.vault.past.past import Past
-from memfolio.vault.past.view import BOOKKEEPING, TrailEntry, TrailFilter
+from memfolio.vault.past.past import BOOKKEEPING, Past, TrailEntry, TrailFilter
 from memfolio.vault.paths import SHARED
 
 if TYPE_CHECKING:

@@ -226,13 +226,13 @@ class Agents:
         """Every agent that is known here, by its id."""
         return [self._one(each) for each in sorted(self._known())]
 
-    def get(self, id: str) -> Agent:
-        """Return one agent; an agent out of scope is reported as missing."""
-        return self._one(self._existing(id))
+    def get(self, id: str | None = None) -> Agent:
+        """Return one agent, by default this one; an agent out of scope is reported as missing."""
+        return self._one(self._existing(id or self._agent))
 
     def instructions(self, id: str | None = None) -> str:
         """Return instructions for an agent about its memory, in Markdown, as this home is configured."""
-        return instructions(self.get(id or self._agent).settings, self._vault.config)
+        return instructions(self.get(id).settings, self._vault.config)
 
     def gather(self, question: str, limit: int = 10) -> Mapping[str, Hits]:
         """Return what each agent in scope knows about a question; agents that know nothing are left out."""

@@ -240,7 +240,7 @@ def _item_of(memory: object, added: Sequence[Entry], find: Find) -> Entry | None
 
 
 def _records(blocks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    return (line.record for raw in blocks for line in read_lines(raw.rstrip(b"\n") + b"\n").records)
+    return (record for raw in blocks for record in read_lines(raw.rstrip(b"\n") + b"\n").records)
 
 
 def _page(put: PutPage, read: Read, deed: Deed | None, *, in_own_part: bool) -> Iterator[ChangePart]:

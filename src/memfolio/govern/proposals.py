@@ -31,13 +31,12 @@ from memfolio.policy import Deed, Role
 from memfolio.recall.searcher import Searcher
 from memfolio.signature import fits, in_words, parameters_of, shape_of, signature_of, verb_rows
 from memfolio.state import Op, moment
-from memfolio.text import clip, printable
+from memfolio.text import clip, encoded, printable
 from memfolio.types import Action, Approval, Attribution, Kind, Origin, Store, check_token, frozen
 from memfolio.vault.agents import PROPOSES
 from memfolio.vault.change import AddLines, Change, NewId, Operation, PutPage
 from memfolio.vault.fields import (
     check_content,
-    encoded,
     iso_of,
     normalise_content,
     read_confidence,
@@ -762,7 +761,7 @@ def state_lines(vault: Vault, agent: str, op: Op) -> Iterator[Mapping[str, Any]]
         content = vault.content(path) or b""
         if word in content:  # nearly all files have only lines about something else: they need not be read
             matching = b"".join(raw for raw in split_lines(content) if word in raw)
-            yield from (line.record for line in read_lines(matching).records if line.record.get("op") == op)
+            yield from (line for line in read_lines(matching).records if line.get("op") == op)
 
 
 def _verdict_of(line: Mapping[str, Any]) -> str:

@@ -254,8 +254,9 @@ class Graph:
         self._agent = agent
 
     def entities(self, type: str | None = None) -> list[Node]:
-        """All that have pages, or those of one type."""
-        return [each for index in self._searcher.indexes() for each in index.read(lambda db: nodes(db, type))]
+        """All that have pages, or those of one type; those mentioned most come first."""
+        found = [each for index in self._searcher.indexes() for each in index.read(lambda db: nodes(db, type))]
+        return sorted(found, key=lambda each: (-each.mentions, each.id))
 
     def entity(self, name: str) -> Entity:
         """Who or what goes by a name, alias or id; of several, the one that is mentioned most."""

@@ -224,8 +224,7 @@ class FileIndexer:
             if is_log(write.path) and filing.append_log(write.path, write.data, state):
                 return None
             if is_state(write.path) and self._is_newest(db, write.path):
-                lines = [line.record for line in read_lines(write.data).records]
-                return filing.extend(write.path, lines, state)
+                return filing.extend(write.path, read_lines(write.data).records, state)
             if knowledge_of(write.path) and filing.append_knowledge(write.path, write.data, state):
                 return None
         is_moved = is_log(write.path) and before[0] == filed_hash and None not in (before[1], write.data)

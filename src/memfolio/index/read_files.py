@@ -655,7 +655,7 @@ def _read_log(path: str, data: bytes, day: date, zone: tzinfo, agent: str) -> Fi
 
 def _read_states(data: bytes) -> FileReading:
     lines = read_lines(data)
-    return FileReading(states=tuple(line.record for line in lines.records), problems=tuple(lines.problems))
+    return FileReading(states=tuple(lines.records), problems=tuple(lines.problems))
 
 
 def is_garbled(text: str) -> bool:

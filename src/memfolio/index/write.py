@@ -531,7 +531,7 @@ class Filing:
             if is_more and (problems or lines.torn):
                 return False
             file = self._records.add if is_more else self._records.refile
-            file(ledger, number, first, [line.record for line in (*lines.records, *last)], modified)
+            file(ledger, number, first, [*lines.records, *last], modified)
         if not is_more:
             self._note_problems(number, problems)
         return True

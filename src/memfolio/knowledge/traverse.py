@@ -23,7 +23,7 @@ from memfolio.knowledge.facts import When, derived_named, fact_of, is_mentioned,
 from memfolio.knowledge.join import BEGINNING, END, Atom, Call, JoinSolution, Relations, solve
 from memfolio.knowledge.model import EFFECTS, NODES, PATHS, PREDICATES, RELATIONS, ends, kind_named
 from memfolio.knowledge.rule import bound, is_variable, parse_conditions
-from memfolio.knowledge.tree import mermaid_text, span_text
+from memfolio.knowledge.tree import span_text
 from memfolio.types import frozen
 from memfolio.vault.vault import Vault
 
@@ -430,13 +430,3 @@ def as_document(path: Path, cite: Callable[[Cited], str]) -> dict[str, Any]:
     start, end = (None if at in (BEGINNING, END) else iso(from_us(at)) for at in path.span)
     times = {"valid_from": start, "valid_until": end}
     return {"nodes": list(path.nodes), "confidence": path.confidence, **times, "facts": facts}
-
-
-def as_mermaid(paths: Iterable[Path]) -> str:
-    """Paths as one Mermaid graph; an arrow points as its fact does."""
-    atoms = {hop.cited.atom.triple: hop.cited.atom for path in paths for hop in path.hops}
-    names = {node: f"n{at}" for at, node in enumerate(dict.fromkeys(n for s, _, o in atoms for n in (s, o)))}
-    lines = [f'  {name}["{mermaid_text(node)}"]' for node, name in names.items()]
-    for (subject, predicate, target), atom in atoms.items():
-        lines.append(f'  {names[subject]} -->|"{mermaid_text(predicate)} {atom.confidence:.2f}"| {names[target]}')
-    return "\n".join(["graph LR", *lines])

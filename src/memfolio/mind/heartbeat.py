@@ -307,7 +307,7 @@ class _Cycle:
         """The page with a belief for each confirmed fact that never was one."""
         # The ledger has every fact that was fed: a belief that a person takes off the page does not come back.
         parts = takewhile(bool, (self._vault.content(self._ledger.part(number)) for number in count(1)))
-        known = {str(line.record.get("fact")) for part in parts for line in read_lines(part or b"").records}
+        known = {str(line.get("fact")) for part in parts for line in read_lines(part or b"").records}
         known.update(chain.from_iterable(item.links() for item in page.items))
         facts = [
             each for name, each in confirmed.items() if name not in known and each.confidence >= self._minding.facts

@@ -244,6 +244,8 @@ class Mind:
 
         If an item consists of its title alone, a new text becomes its title.
         """
+        if text is title is None and not fields:
+            raise InputError("nothing says what to change", hint="give a text, a title, or fields")
         item = self.get(name)
         if text is None and title is None:
             return self._edit(item, fields, by, dry_run=dry_run)

@@ -117,7 +117,7 @@ class Procedures:
 
         A step is a text; lines such as `- action: notify(channel=dev)` below the first are its fields.
         """
-        given = _checked({"title": title, **parts})
+        given = _checked({"title": title, "form": "decision" if parts.get("tree") else "skill", **parts})
         if not (given.get("steps") or given.get("tree")):
             raise InputError("there are no steps, and no tree", hint="say how it is done, step by step")
         return self._made(given, by, dry_run=dry_run)

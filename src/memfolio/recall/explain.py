@@ -8,7 +8,7 @@ from typing import Any
 from memfolio.index.database import Connection
 from memfolio.index.lookup import Edge, Located, by_id, edges_of, entities_of, lines_about, places
 from memfolio.types import MemoryItem, frozen
-from memfolio.vault.past.view import Event
+from memfolio.vault.past.past import Event
 
 MAX_CHAIN = 10_000
 """How far a chain of sources or of corrections is followed."""

@@ -40,7 +40,7 @@ from memfolio.types import ID_PATTERN, MemoryItem
 from memfolio.vault.agents import EVERYBODY, AgentSettings, agent_file
 from memfolio.vault.fields import local
 from memfolio.vault.journal import Record
-from memfolio.vault.past.view import PURGED, Event, last_out
+from memfolio.vault.past.past import PURGED, Event, last_out
 from memfolio.vault.paths import CONFIG, GITIGNORE, SHARED, agent_of, day_of
 from memfolio.vault.vault import Vault
 

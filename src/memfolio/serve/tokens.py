@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from hmac import compare_digest
@@ -36,7 +36,7 @@ class Token:
     agent: str
     scope: str
     created_at: str
-    hash: str
+    hash: str = field(repr=False)
     revoked_at: str | None = None
     audience: str | None = None
     """Who listens: a person or `room:NAME`; None where whoever asks may say so."""

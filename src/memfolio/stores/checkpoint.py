@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from memfolio.arguments import check_string
 from memfolio.errors import ContentError, HomeError, InputError, PageChangedError
 from memfolio.recall.context import CHECKPOINTS, TRIED, checkpoints, is_in_project, project_in
+from memfolio.text import encoded
 from memfolio.types import Action, Attribution, frozen
 from memfolio.vault.change import Change, PutPage, Receipt
-from memfolio.vault.fields import check_content, encoded, local
+from memfolio.vault.fields import check_content, local
 from memfolio.vault.journal import to_text
 from memfolio.vault.paths import agent_root
 from memfolio.vault.sections import PageText

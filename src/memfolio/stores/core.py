@@ -12,10 +12,9 @@ from memfolio.index.lookup import Located
 from memfolio.index.read_files import body_text
 from memfolio.state import Op
 from memfolio.stores.checkpoint import make
-from memfolio.text import estimate_tokens, packaged_text
+from memfolio.text import encoded, estimate_tokens, packaged_text
 from memfolio.types import EMPTY, Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, Receipt
-from memfolio.vault.fields import encoded
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.paths import agent_of, agent_root, state_ledger
 from memfolio.vault.sections import COMMENT, PageText, closed_fences

@@ -436,7 +436,6 @@ def purge(
     by: Attribution,
     *,
     dry_run: bool = False,
-    quotes: str = "refuse",
     on_progress: OnProgress | None = None,
 ) -> Purged:
     """Destroy the memories that are meant, each with all that it corrected; those of other agents are out of reach."""
@@ -445,7 +444,7 @@ def purge(
     agents = {index.agent for index in indexes}
     rebuild = rebuilder(vault, indexes, agents)
     reach = {"rebuild": rebuild, "agents": agents}
-    return vault.purge(list(ids), by=by, dry_run=dry_run, quotes=quotes, on_progress=on_progress, **reach)
+    return vault.purge(list(ids), by=by, dry_run=dry_run, on_progress=on_progress, **reach)
 
 
 def meant(searcher: Searcher, what: str) -> list[str]:

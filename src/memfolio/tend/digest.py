@@ -24,10 +24,10 @@ from memfolio.state import Op
 from memfolio.stores.flush import said_in
 from memfolio.tend.changes import JobChanges, tender
 from memfolio.tend.extract import extract, is_offer, is_secret, key_of, sentences_of, shortened, stands_alone
-from memfolio.text import counted, terms
+from memfolio.text import counted, encoded, terms
 from memfolio.types import LEARNED, PATTERN, Action, Type, frozen
 from memfolio.vault.change import AddEntries, AddLines, Change, Operation, Page, PutPage
-from memfolio.vault.fields import Draft, encoded, local, moment_of
+from memfolio.vault.fields import Draft, local, moment_of
 from memfolio.vault.paths import agent_root, state_ledger
 from memfolio.vault.sections import BEGIN, front_matter, is_ours, marked, renewed
 

@@ -31,8 +31,7 @@ from memfolio.vault.change import Change, PutPage, Receipt, UndoResult
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.lines import SUFFIX, is_packed, pack, plain_name, text_of
 from memfolio.vault.move import cut, cut_out, excerpts, into_archive, is_bare, memories_in
-from memfolio.vault.past.rollback import names_from
-from memfolio.vault.paths import SHARED, agent_root, archive_page, day_of, ledger_of, state_ledger
+from memfolio.vault.paths import SHARED, agent_root, archive_page, day_of, ledger_of, names_from, state_ledger
 from memfolio.vault.vault import Vault
 
 # What has faded, and what is due for the archive, as questions to the index.

@@ -288,10 +288,13 @@ class Committer:
             return
         if path not in contents:
             contents[path] = self._history.read(path)
-        if (joined := _joined(writes)) and (after := self._content_after(joined, contents[path] or b"")) is not None:
-            contents[path] = group.contents[path] = after
-            return
+        together = contents[path]
         for write in writes:
+            together = write.after(together or b"")
+        if together is not None and self._home.hash(together) == writes[-1].now:
+            contents[path] = group.contents[path] = together
+            return
+        for write in writes:  # the bytes of some are unknown
             after = self._content_after(write, contents[path] or b"")
             if after is not None or write.state is None:
                 contents[path] = group.contents[path] = after
@@ -347,15 +350,6 @@ def _by_path(records: Iterable[Record]) -> dict[str, list[Written]]:
     for write in chain.from_iterable(record.writes for record in records):
         found.setdefault(write.path, []).append(write)
     return found
-
-
-def _joined(writes: Sequence[Written]) -> Written | None:
-    """Appends that follow one another as one, since the whole file is hashed for each; None where they are not that."""
-    first, last = writes[0], writes[-1]
-    ends = [first.start, *(write.size for write in writes)]
-    if last is first or any(each.start != end or each.data is None for each, end in zip(writes, ends, strict=False)):
-        return None
-    return last._replace(start=first.start, data=b"".join(write.data or b"" for write in writes))
 
 
 def _line_start(record: Record) -> int:

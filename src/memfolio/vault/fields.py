@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import UTC, date, datetime, time, tzinfo
+from enum import StrEnum
 from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from memfolio.clock import from_ms
+from memfolio.clock import from_ms, is_ambiguous
 from memfolio.errors import ContentError, InputError, NaiveTimeError
-from memfolio.text import shown
+from memfolio.text import encoded, shown
 from memfolio.types import (
     DEFAULT_KINDS,
     EMPTY,
@@ -67,17 +68,6 @@ def check_content(text: str, max_bytes: int) -> None:
     if size > max_bytes:
         hint = "split it, or store it in a file and remember a summary with its path"
         raise ContentError(f"the content has {size} bytes, more than {max_bytes}", hint=hint)
-
-
-def encoded(text: str) -> bytes:
-    """`text` in UTF-8; raises ContentError for lone surrogates, which no file can hold."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise ContentError(
-            f"character {error.start} is half of a surrogate pair and cannot be stored as UTF-8",
-            hint="decode the text properly, or replace such characters before remembering it",
-        ) from error
 
 
 def without_surrogates(text: str) -> str:
@@ -147,11 +137,6 @@ def iso_of(moment: datetime) -> str:
     if moment.microsecond and not moment.microsecond % 1000:
         return moment.isoformat(timespec="milliseconds")
     return moment.isoformat()
-
-
-def is_ambiguous(moment: datetime) -> bool:
-    """Whether the clock shows this local time twice because it is set back."""
-    return moment.replace(fold=1 - moment.fold).utcoffset() != moment.utcoffset()
 
 
 def is_token(value: str) -> bool:
@@ -360,24 +345,39 @@ HEADING_FIELDS = (
     Field("importance", read_importance, number, 0.5),
     Field("tags", read_tags, default=(), fits=_is_texts, load=tuple),
 )
+
+
+def _words_of(choices: Iterable[StrEnum]) -> Callable[[str], Any]:
+    """Reads one of a few words; None for any other."""
+    return {each.value: each for each in choices}.get
+
+
+DEFAULT_ACTOR = "bot:auto-detect"
+DEFAULT_TRIGGERS = {
+    DEFAULT_ACTOR: "observe",
+    "bot:trigger-remember": "remember",
+    "bot:trigger-forget": "forget",
+    "human": "edit",
+}
 LABEL_FIELDS = (
     Field("source", fits=_is_text),
     Field("session", fits=_is_text),
     Field("role", fits=_is_text),
     Field("confidence", read_confidence, number, 1.0),
-    Field("kind", {each.value: each for each in Kind}.get),
-    Field("store", {each.value: each for each in Store}.get, default=Store.LONG_TERM),
+    Field("kind", _words_of(Kind)),
+    Field("store", _words_of(Store), default=Store.LONG_TERM),
     Field("user", fits=_is_text),
     Field("project", fits=_is_text),
     Field("audience", fits=_is_text),
-    Field("origin", {each.value: each for each in Origin}.get, default=Origin.AGENT),
+    Field("origin", _words_of(Origin), default=Origin.AGENT),
 )
 """What the meta line says of a memory; of its kind, if it is not that of its type."""
 ATTRIBUTION_FIELDS = (
-    Field("actor", _read_actor),
-    Field("approval", {each.value: each for each in Approval}.get),
+    Field("actor", _read_actor, default=DEFAULT_ACTOR),
+    Field("approval", _words_of(Approval), default=Approval.AUTO),
     Field("trigger", lambda raw: raw if is_token(raw) else None),
 )
+"""Who made it; the trigger that an actor has as a rule is left out."""
 TIME_FIELDS = (Field("at"), Field("valid_from"), Field("valid_until"))
 """Read by `read_moment`, in the time zone of the home."""
 COMMENT_FIELDS = (
@@ -601,15 +601,6 @@ def is_untouched(text: str, agent: str) -> bool:
 # What depends on the moment (`Shown`) and what the memories of a conversation share (`Label`) are composed apart, so
 # that many entries can be rendered for little.
 
-DEFAULT_ACTOR = "bot:auto-detect"
-DEFAULT_TRIGGERS = {
-    DEFAULT_ACTOR: "observe",
-    "bot:trigger-remember": "remember",
-    "bot:trigger-forget": "forget",
-    "human": "edit",
-}
-
-
 _heading_values = attrgetter(*(field.name for field in HEADING_FIELDS))
 _label_values = attrgetter(*(field.name for field in LABEL_FIELDS))
 
@@ -648,19 +639,15 @@ def _label_with(heading: tuple[Any, ...], values: tuple[Any, ...], by: Attributi
     type_, _, tags = heading
     meta: list[str] = []
     spare: dict[str, Any] = {} if tags_are_safe(tags) else {"tags": tags}
-    for field, value in zip(LABEL_FIELDS, values, strict=True):
+    trigger = None if by.trigger == DEFAULT_TRIGGERS.get(by.actor) else by.trigger
+    said = (*values, by.actor, by.approval, trigger)
+    for field, value in zip((*LABEL_FIELDS, *ATTRIBUTION_FIELDS), said, strict=True):
         if value in (None, field.default) or value is DEFAULT_KINDS[type_]:
             continue
         if is_token(text := field.write(value)):
             meta.append(f"{field.name}: {text}")
         else:
             spare[field.name] = value
-    if by.actor != DEFAULT_ACTOR:
-        meta.append(f"actor: {by.actor}")
-    if by.approval is not Approval.AUTO:
-        meta.append(f"approval: {by.approval.value}")
-    if by.trigger != DEFAULT_TRIGGERS.get(by.actor):
-        meta.append(f"trigger: {by.trigger}")
     return Label(heading_words(*heading), SEPARATOR.join(meta), spare)
 
 

@@ -85,14 +85,6 @@ class Head(NamedTuple):
     size: int = 0
 
 
-class SealedLine(NamedTuple):
-    """A line exactly as in the trail, and the head after it."""
-
-    line: TrailLine
-    raw: bytes
-    head: Head
-
-
 def shorten_ids(ids: Sequence[str]) -> tuple[str, ...]:
     """All ids of a small change, the first and the last of a large one."""
     return tuple(ids) if len(ids) <= MAX_IDS else (ids[0], ids[-1])
@@ -216,9 +208,9 @@ class Trail:
                 continue
             yield line
 
-    def since(self, head: Head) -> tuple[list[SealedLine], Head]:
-        """The sealed lines behind `head`, and the head after them."""
-        found: list[SealedLine] = []
+    def since(self, head: Head) -> tuple[list[Record], Head]:
+        """The sealed lines behind `head`, without the bytes of their changes, and the head after them."""
+        found: list[Record] = []
         for part in self.parts():
             if head.part and _order(part) < _order(head.part):
                 continue
@@ -228,7 +220,7 @@ class Trail:
                     break
                 line = read_line(raw)
                 head = Head(line.seq, line.hash, part, offset)
-                found.append(SealedLine(line, raw + b"\n", head))
+                found.append(Record(line, raw + b"\n", head))
         return found, head
 
     def content(self, part: str, start: int = 0) -> bytes:
@@ -381,12 +373,12 @@ class Written(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One change with its bytes, as the committer needs it."""
+    """One change with its bytes: its line as it is in the trail, and the head behind that."""
 
     line: TrailLine
     raw: bytes
     head: Head
-    writes: tuple[Written, ...]
+    writes: tuple[Written, ...] = ()
     items: tuple[tuple[str, MemoryItem], ...] = ()
     """The memories that a change of this process added, in their order, each with the path of its file.
 

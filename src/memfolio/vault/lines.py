@@ -7,13 +7,13 @@ import math
 import secrets
 import zlib
 from collections.abc import Container, Mapping
-from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from memfolio.clock import iso, to_ms
 from memfolio.errors import DiskError, InputError
+from memfolio.text import encoded
 from memfolio.types import Approval, Attribution, frozen
 
 # Values that JSON can carry: what is written is what is read back.
@@ -121,37 +121,22 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @frozen
-class Line:
-    """A record and the bytes it takes up, line end included."""
-
-    record: dict[str, Any]
-    start: int
-    end: int
-
-
-@frozen
 class LinesReading:
     """The records of a ledger, the unreadable lines, and the number of trailing bytes without a line end.
 
     `tail` is the record in those bytes if it is complete and only its line end is missing.
     """
 
-    records: list[Line] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    torn: int = 0
-    tail: Line | None = None
+    records: list[dict[str, Any]]
+    problems: list[str]
+    torn: int
+    tail: dict[str, Any] | None
 
 
 def render_line(record: Mapping[str, Any]) -> bytes:
     """Render `record` as one line; raises InputError for what JSON or UTF-8 cannot represent."""
     text = json.dumps(plain(record, "record"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "the record has half of a surrogate pair, which cannot be stored as UTF-8",
-            hint="decode the text properly, or replace such characters",
-        ) from error
+    return encoded(text) + b"\n"
 
 
 def split_lines(data: bytes) -> list[bytes]:
@@ -163,17 +148,18 @@ def split_lines(data: bytes) -> list[bytes]:
 
 def read_lines(data: bytes) -> LinesReading:
     """The records in `data`. A bad line is reported by its number and skipped; nothing raises."""
-    records: list[Line] = []
-    problems: list[str] = []
-    end = 0
-    for number, raw in enumerate(split_lines(data), start=1):
-        start, end = end, end + len(raw)
-        line = _read(raw, start, end, f"line {number}", problems if raw.endswith(b"\n") else [])
-        if not raw.endswith(b"\n"):
-            return LinesReading(records=records, problems=problems, torn=len(raw), tail=line)
-        if line is not None:
-            records.append(line)
-    return LinesReading(records=records, problems=problems)
+    records, problems, torn, tail = list[dict[str, Any]](), list[str](), 0, None
+    for number, raw in enumerate(split_lines(data.removeprefix(_BOM)), start=1):
+        record, text, is_whole = None, raw.strip(), raw.endswith(b"\n")
+        try:
+            record = read_object(text.decode()) if text else None
+        except ValueError as error:
+            problems += [f"line {number}: {error}"] if is_whole else []
+        if not is_whole:  # only the last one: a crash, or an editor that ends no line
+            torn, tail = len(raw), record
+        elif record is not None:
+            records.append(record)
+    return LinesReading(records=records, problems=problems, torn=torn, tail=tail)
 
 
 def record_of(raw: bytes) -> dict[str, Any]:
@@ -182,17 +168,6 @@ def record_of(raw: bytes) -> dict[str, Any]:
         return read_object(raw.removeprefix(_BOM).strip().decode())
     except ValueError:
         return {}
-
-
-def _read(raw: bytes, start: int, end: int, where: str, problems: list[str]) -> Line | None:
-    text = (raw.removeprefix(_BOM) if start == 0 else raw).strip()
-    if not text:
-        return None
-    try:
-        return Line(record=read_object(text.decode()), start=start, end=end)
-    except ValueError as error:
-        problems.append(f"{where}: {error}")
-        return None
 
 
 # Compressed files of the archive, `….md.gz`: the same text always becomes the same bytes. Pure.

@@ -8,29 +8,34 @@ without an id of its own is known by its words alone, so all places of it leave 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from memfolio.errors import ConflictError, InputError, NotFoundError
-from memfolio.types import Action, Attribution, frozen
+from memfolio.types import EMPTY, Action, Attribution, frozen
 from memfolio.vault.change import AddLines, Change, Operation, PutPage, UndoResult
 from memfolio.vault.fields import MARK
 from memfolio.vault.journal import to_bytes, to_text
-from memfolio.vault.lines import SUFFIX, pack, plain_name, text_of
+from memfolio.vault.lines import SUFFIX, pack, plain_name, record_of, split_lines, text_of
 from memfolio.vault.log import Block, LogEntry, read_entry_at, read_log_at, split_log
 from memfolio.vault.past.merge import difference
 from memfolio.vault.paths import (
+    Form,
     agent_of,
     archive_log,
     day_of,
+    form_of,
     is_daily_log,
+    is_state,
     ledger_of,
     page_from_archive,
+    place_of,
     state_ledger,
     title_line,
 )
+from memfolio.vault.reconcile import blocks_of
 
 if TYPE_CHECKING:
     from memfolio.vault.vault import Vault
@@ -374,13 +379,17 @@ def _steps(
     vault: Vault, agent: str, composed: Composed, records: Records
 ) -> tuple[list[Operation], tuple[str, ...], str]:
     """The operations of a move, the files that they change, and the difference that this makes."""
-    before, after = composed
-    changed = tuple(path for path, content in after.items() if content != before.get(path))
-    hashes = {path: vault.home.hash(content) for path, content in before.items() if content is not None}
-    operations: list[Operation] = [PutPage(path, after[path], hashes.get(path)) for path in changed]
-    if records:
-        operations.append(AddLines(state_ledger(agent), tuple(records)))
-    return operations, changed, "".join(difference(path, before.get(path), after[path]) for path in changed)
+    pages, diff = replacing(vault, *composed)
+    lines = [AddLines(state_ledger(agent), tuple(records))] if records else []
+    return [*pages, *lines], tuple(page.path for page in pages), diff
+
+
+def replacing(vault: Vault, before: Files, after: Files) -> tuple[list[PutPage], str]:
+    """Files that become others, each composed against what was read of it, and the difference that this makes."""
+    changed = {path: before.get(path) for path, content in after.items() if content != before.get(path)}
+    hashes = {path: None if content is None else vault.home.hash(content) for path, content in changed.items()}
+    pages = [PutPage(path, after[path], hashes[path]) for path in changed]
+    return pages, "".join(difference(path, content, after[path]) for path, content in changed.items())
 
 
 def _agent_of(places: Places) -> str:
@@ -428,3 +437,103 @@ def _check_found(ids: Iterable[str], found: Iterable[Excerpt], path: str) -> Non
             f"{missing[0]} is not in {path}",
             hint="somebody may have moved or edited it; look for it again by its words",
         )
+
+
+# What was forgotten, and is never brought back: state lines say it, and outlive every rollback.
+
+TOMBSTONE = "tombstone"
+PURGE = "purge"
+LIFT = "restore"
+LASTING = frozenset({TOMBSTONE, PURGE})
+"""Operations of state lines that outlive a rollback; a tombstone only as long as no later line lifts it."""
+
+_TELLING = (TOMBSTONE.encode(), PURGE.encode(), LIFT.encode())
+
+
+def lasting_lines(files: Files) -> dict[str, list[bytes]]:
+    """Each state file's lines that outlive a rollback."""
+    lasting: dict[str, list[bytes]] = {}
+    lifted: set[tuple[str, Any]] = set()
+    for path, raw in _newest_first(files):
+        record = record_of(raw)
+        about = (place_of(path)[0], record.get("memory"))
+        if record.get("op") == LIFT:
+            lifted.add(about)
+        elif record.get("op") == PURGE or (record.get("op") == TOMBSTONE and about not in lifted):
+            lasting.setdefault(path, []).append(raw)
+    return {path: lasting[path][::-1] for path in sorted(lasting, key=place_of)}
+
+
+def _newest_first(files: Files) -> Iterator[tuple[str, bytes]]:
+    """The lines of state files that may forget something or lift that, each ledger from its end to its beginning."""
+    for path in sorted(filter(is_state, files), key=place_of, reverse=True):
+        for raw in reversed(split_lines(files[path] or b"")):
+            # Nearly all lines are about something else: they need not be read.
+            if any(each in raw for each in _TELLING):
+                yield path, raw
+
+
+def forgotten_by(lasting: Mapping[str, list[bytes]], operations: Container[str] = LASTING) -> frozenset[str]:
+    """The memories that these state lines forget or purge."""
+    records = [record_of(raw) for lines in lasting.values() for raw in lines]
+    memories = (record.get("memory") for record in records if record.get("op") in operations)
+    return frozenset(memory for memory in memories if isinstance(memory, str))
+
+
+def without(path: str, content: bytes, ids: Container[str]) -> bytes:
+    """Return a ledger without the lines, entries and hand-written text of these ids, the rest byte for byte."""
+    if form_of(path) is not Form.LOG:
+        return to_bytes("".join(text for each, text in blocks_of(path, content) if each not in ids))
+    text = to_text(content)
+    return to_bytes(cut(text, excerpts(path, text, ids)))
+
+
+def without_forgotten(
+    path: str, content: bytes, paths: Iterable[str], read: Callable[[str], bytes | None]
+) -> tuple[bytes, list[Excerpt]]:
+    """Return a log's content without what the state files among `paths` forget, and what its archive may keep of it.
+
+    Other files are returned unchanged.
+    """
+    if form_of(path) is not Form.LOG:
+        return content, []
+    lasting = lasting_lines({each: read(each) for each in paths if is_state(each)})
+    forgotten, purged = forgotten_by(lasting), forgotten_by(lasting, {PURGE})
+    if not forgotten:
+        return content, []
+    text = to_text(content)
+    taken = excerpts(path, text, forgotten)
+    return to_bytes(cut(text, taken)), [each for each in taken if each.id not in purged]
+
+
+def archive_of(path: str) -> str:
+    """The archive of a log; an archived log is its own."""
+    return archive_log(path) if ledger_of(path) else path
+
+
+def missing_from(path: str, content: bytes | None, taken: Iterable[Excerpt]) -> list[Excerpt]:
+    """Return the excerpts whose memory is in no form in an archive: two with one id could not be told apart."""
+    there = memories_in(path, content)
+    return list({each.id: each for each in taken if each.id not in there}.values())
+
+
+def archived_memories(
+    wanted: Files,
+    now: Files,
+    purged: frozenset[str],
+    read: Callable[[str], bytes | None],
+    more: Mapping[str, Sequence[Excerpt]] = EMPTY,
+) -> dict[str, bytes | None]:
+    """The archives of the logs that memories leave, with them in it; `more` is what else was cut out of each log."""
+    archives: dict[str, bytes | None] = {}
+    logs = [path for path in wanted if is_daily_log(path)]
+    kept = purged.union(*(memories_in(path, wanted[path]) for path in logs))
+    for path in logs:
+        before = now.get(path)
+        leaving = memories_in(path, before) - kept
+        left = excerpts(path, to_text(before or b""), leaving) if leaving else []
+        known = kept | {each.id for each in left}
+        if left := [*left, *(each for each in more.get(path, ()) if each.id not in known)]:
+            target = archive_log(path)
+            archives[target] = into_archive(target, read(target), left)
+    return archives

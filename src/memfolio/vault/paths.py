@@ -10,11 +10,13 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -32,16 +34,15 @@ CONFIG = "memfolio.toml"
 INTERNAL = ".memfolio"
 GITIGNORE = ".gitignore"
 
-_LOG = re.compile(
-    r"(?P<base>(?:agents/[^/]+|shared)/memory/(?P<day>\d{4}-\d\d-\d\d))(?:-(?P<part>[2-9]|[1-9]\d+))?\.md"
-)
-_ARCHIVED_LOG = re.compile(r"(?:agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<day>\d{4}-\d\d-\d\d)(?:-\d+)?\.md")
+_ROOT = r"(?P<root>agents/[^/]+|shared)"
+_ARCHIVE = rf"{_ROOT}/memory/archive/\d{{4}}-\d\d"
+_DAY = r"(?P<day>\d{4}-\d\d-\d\d)"
+_LOG = re.compile(rf"(?P<base>{_ROOT}/memory/{_DAY})(?:-(?P<part>[2-9]|[1-9]\d+))?\.md")
+_ARCHIVED_LOG = re.compile(rf"{_ARCHIVE}/{_DAY}(?:-\d+)?\.md")
 _PACKED_LOG = re.compile(rf"{_ARCHIVED_LOG.pattern}\.gz")
-_PAGE = re.compile(r"(?P<root>agents/[^/]+|shared)/(?P<folder>sessions|memory/checkpoints)/(?P<name>[^/]+\.md)")
-_ARCHIVED_PAGE = re.compile(
-    r"(?P<root>agents/[^/]+|shared)/memory/archive/\d{4}-\d\d/(?P<folder>sessions|checkpoints)/(?P<name>[^/]+\.md)"
-)
-_STATE = re.compile(r"(?:agents/[^/]+|shared)/memory/meta/state/\d{4,}\.jsonl")
+_PAGE = re.compile(rf"{_ROOT}/(?P<folder>sessions|memory/checkpoints)/(?P<name>[^/]+\.md)")
+_ARCHIVED_PAGE = re.compile(rf"{_ARCHIVE}/(?P<folder>sessions|checkpoints)/(?P<name>[^/]+\.md)")
+_STATE = re.compile(rf"{_ROOT}/memory/meta/state/\d{{4,}}\.jsonl")
 _NUMBERED = re.compile(r"(?P<base>.+)/(?P<part>\d{4,})\.jsonl")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
@@ -139,6 +140,12 @@ def page_from_archive(path: str) -> str | None:
         return None
     folder = "sessions" if match["folder"] == "sessions" else "memory/checkpoints"
     return f"{match['root']}/{folder}/{match['name']}"
+
+
+def names_from(path: str) -> Iterator[str]:
+    """The name of a page, and those to take in its place."""
+    stem = path.removesuffix(".md")
+    return (path if number == 1 else f"{stem}-{number}.md" for number in count(1))
 
 
 def state_ledger(agent: str) -> Ledger:

@@ -21,7 +21,6 @@ from memfolio.vault.journal import (
     Head,
     Journal,
     Record,
-    SealedLine,
     Written,
     is_sealed,
     read_line,
@@ -55,7 +54,7 @@ def rebuild(journal: Journal) -> None:
             journal.remember(mark.path, _state(mark))
     journal.committed = min(committed, head.seq)
     journal.head = head
-    journal.pending = [_record(journal, sealed) for sealed in lines if sealed.line.seq > journal.committed]
+    journal.pending = [_with_bytes(journal, sealed) for sealed in lines if sealed.line.seq > journal.committed]
     journal.rewrite()
     if is_altered:
         _report(journal, "the trail could not be read to its end: the lines that git has were put back", alert=True)
@@ -70,7 +69,7 @@ def realign(journal: Journal) -> None:
         return
     lines, head = journal.trail.since(journal.head)
     for sealed in lines:
-        record = _record(journal, sealed)
+        record = _with_bytes(journal, sealed)
         journal.add(record)
         journal.follow([record])
     if head.part:
@@ -235,10 +234,9 @@ def _state(mark: FileMark) -> FileState | None:
     return None if mark.now is None else FileState(mark.now, mark.size, None)
 
 
-def _record(journal: Journal, sealed: SealedLine) -> Record:
-    """The record of a line, its bytes taken from the files as far as they still prove to be the same."""
-    writes = tuple(_written(journal, mark) for mark in sealed.line.files)
-    return Record(sealed.line, sealed.raw, sealed.head, writes)
+def _with_bytes(journal: Journal, sealed: Record) -> Record:
+    """A sealed line with the bytes of its change, from the files as far as they still prove to be the same."""
+    return sealed._replace(writes=tuple(_written(journal, mark) for mark in sealed.line.files))
 
 
 def _written(journal: Journal, mark: FileMark) -> Written:

@@ -31,6 +31,7 @@ from memfolio.errors import (
     RefusedError,
 )
 from memfolio.redact.redactor import Redactor
+from memfolio.text import encoded
 from memfolio.types import TOKEN_PATTERN, Action, Approval, Attribution, MemoryItem
 from memfolio.vault.agents import AgentSettings, agent_file, read_agent
 from memfolio.vault.alerts import count_visible_to, open_alerts, visible_to
@@ -50,9 +51,8 @@ from memfolio.vault.change import (
     Shows,
 )
 from memfolio.vault.committer import Committer
-from memfolio.vault.copies import merge_copies
 from memfolio.vault.disk import Disk, FileLock, Stamp, disk_errors
-from memfolio.vault.fields import Draft, as_draft, encoded
+from memfolio.vault.fields import Draft, as_draft
 from memfolio.vault.journal import FileState, Head, Journal, Trail, TrailLine, to_text
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import (
@@ -70,7 +70,7 @@ from memfolio.vault.paths import (
     is_state,
     sensitivity,
 )
-from memfolio.vault.reconcile import Reconciler
+from memfolio.vault.reconcile import Reconciler, merge_copies
 from memfolio.vault.survey import check_not_emptied, look_over
 from memfolio.vault.usage import Usage
 from memfolio.vault.writer import FOLDER as INTENTS
@@ -133,6 +133,8 @@ class Vault:
 
     When opened, it is the owner's. Agents share it through views that `under` makes, each with its own access.
     """
+
+    _locks: Sequence[FileLock] = ()
 
     def __init__(self, config: Config, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         home = Home(config.home, config, clock or SystemClock(), disk or Disk())

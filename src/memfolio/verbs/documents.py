@@ -16,10 +16,13 @@ from memfolio.errors import MemfolioError
 from memfolio.types import MemoryItem
 
 if TYPE_CHECKING:
+    from memfolio.govern.agents import Agent
     from memfolio.govern.proposals import Proposal
     from memfolio.index.facts import Fact
+    from memfolio.index.graph import Node
     from memfolio.index.mind_pages import MindItem
     from memfolio.knowledge.cases import Similar
+    from memfolio.knowledge.facts import FactHistoryEntry
     from memfolio.knowledge.rule import Rule
     from memfolio.knowledge.traverse import Cited, Groups, Impact, Paths, Questions
     from memfolio.knowledge.traverse import Path as FactPath
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from memfolio.procedures.runs import Run
     from memfolio.recall.hit import Hit, Hits
     from memfolio.status import Status
+    from memfolio.stores.core import CoreEdit
     from memfolio.stores.edit import EditResult
     from memfolio.tend.retention import Weak
 
@@ -139,14 +143,15 @@ def fields_of(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.repr}
 
 
-def document_of(value: Any, key: str | None = None) -> dict[str, Any]:
-    """Return the document of any value that a method returns; a list is put under `key`."""
+def document_of(value: Any, key: str | None = None, shape: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """Return the document of any value that a method returns, made by `shape` if given; a list is put under `key`."""
     if key is not None:
         listed = isinstance(value, list | tuple) and not hasattr(value, "_asdict")
-        return {key: [document_of(each) for each in value] if listed else value}
+        return {key: [document_of(each, shape=shape) for each in value] if listed else value}
+    if isinstance(value, dict):  # a function of `verbs/` answers with a document
+        return dict(value)
     # By the name of the type: comparing types would load every room.
-    shape: Callable[[Any], Any] = _SHAPES.get(type(value).__name__, fields_of)
-    found: dict[str, Any] = shape(value)
+    found: dict[str, Any] = (shape or _SHAPES.get(type(value).__name__, fields_of))(value)
     return found
 
 
@@ -236,6 +241,11 @@ def edit_result(value: EditResult) -> EditDocument:
     }
 
 
+def core_edit(value: CoreEdit) -> dict[str, Any]:
+    """Core memory as it is after an edit, or would be, with what that did."""
+    return fields_of(value.memory) | {"diff": value.diff, "seq": value.receipt.seq if value.receipt else None}
+
+
 def proposal(value: Proposal) -> ProposalDocument:
     """Return a proposal with the hash that its approval must name."""
     own = {name: each for name, each in fields_of(value).items() if name != "hash"}
@@ -263,6 +273,13 @@ def fact(value: Fact) -> FactDocument:
     from memfolio.knowledge.facts import fact_json
 
     return cast("FactDocument", fact_json(value))
+
+
+def fact_history(value: FactHistoryEntry) -> dict[str, Any]:
+    """A line of a fact's history, with the fact as it was from then on."""
+    from memfolio.knowledge.facts import entry_json
+
+    return entry_json(value)
 
 
 def rule(value: Rule) -> dict[str, Any]:
@@ -325,6 +342,17 @@ def reminder(found: Reminder) -> dict[str, Any]:
     return {"id": found.item.id, "title": found.item.title, "why": found.why}
 
 
+def agent(value: Agent) -> dict[str, Any]:
+    """An agent with its settings."""
+    settings = {name: each for name, each in fields_of(value.settings).items() if name != "agent"}
+    return {name: each for name, each in fields_of(value).items() if name != "settings"} | settings
+
+
+def node(value: Node) -> dict[str, Any]:
+    """An entity that has a page, with how often it is mentioned."""
+    return fields_of(value) | {"mentions": value.mentions}
+
+
 def mind_item(item: MindItem) -> dict[str, Any]:
     own = {name: getattr(item, name) for name in ("id", "title", "text", "status", "line", "problems")}
     return own | {"kind": item.kind.name, "fields": dict(item.fields)}
@@ -339,7 +367,11 @@ def run(value: Run) -> dict[str, Any]:
 _SHAPES: Mapping[str, Callable[[Any], Any]] = {
     "MemoryItem": as_document,
     "Fact": fact,
+    "FactHistoryEntry": fact_history,
     "Rule": rule,
+    "Node": node,
+    "Agent": agent,
+    "CoreEdit": core_edit,
     "MindItem": mind_item,
     "Run": run,
 }

@@ -7,8 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from memfolio.index.mind_pages import MindItem
 from memfolio.memory import Memory
 from memfolio.mind.heartbeat import BdiCycleResult
-from memfolio.procedures.page import TreeDecision
-from memfolio.reason.reason import Judgement, Reasoned
+from memfolio.reason.reason import Reasoned
 from memfolio.verbs import documents
 from memfolio.verbs.documents import mind_item
 
@@ -56,17 +55,6 @@ def bdi_heartbeat(memory: Memory, dry_run: bool = False) -> BdiCycleResult:
     return memory.heartbeat(dry_run=dry_run)
 
 
-def procedure_match(memory: Memory, text: str, limit: int = 3) -> list[dict[str, Any]]:
-    """Find procedures for a request, with their steps; look before you begin a task that may have been done before."""
-    found = memory.procedures.match(text, limit=limit)
-    return [{"why": each.why, "score": each.score, "procedure": each.procedure} for each in found]
-
-
-def procedure_decide(memory: Memory, name: str, answers: dict[str, Any] | None = None) -> TreeDecision:
-    """Follow a decision tree with the answers given so far; it tells the conclusion, or the next question to answer."""
-    return memory.procedures.decide(name, answers or {})
-
-
 def workflow_start(memory: Memory, name: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
     """Begin a procedure; the answer says which step is to be done first. Call workflow_done after each step."""
     return documents.run(memory.runs.run(name, values or {}, checklist=True))
@@ -111,8 +99,3 @@ def reason(
     without them it answers with what it needs and the steps to take.
     """
     return memory.reason(problem, multi_method=multi_method, store=store, **approach)
-
-
-def reason_outcome(memory: Memory, judgement: str, came_true: float) -> Judgement:
-    """Say whether a conclusion that was stored came true, as 1, 0 or a share; methods are calibrated by it."""
-    return memory.reason.outcome(judgement, came_true)

@@ -46,6 +46,9 @@ class FactPattern(TypedDict, total=False):
     object: str
     valid_at: datetime
     as_of: datetime
+    category: str
+    source: str
+    include_untrusted: bool
 
 
 def fact_query(

@@ -71,8 +71,7 @@ from memfolio.vault.change import AddEntries, AddLines, Change, NewId, Operation
 from memfolio.vault.fields import Draft, check_text, local
 from memfolio.vault.journal import to_bytes, to_text
 from memfolio.vault.move import departure
-from memfolio.vault.past.rollback import names_from
-from memfolio.vault.paths import agent_of, agent_root, day_log, ledger_of, state_ledger
+from memfolio.vault.paths import agent_of, agent_root, day_log, ledger_of, names_from, state_ledger
 from memfolio.vault.vault import Vault
 
 # What accepted items of a reflection do, as the operations of one change; what cannot be done any more is told.

@@ -23,22 +23,17 @@ def bench_retrieval(
     files: list[Path],
     baseline: str | None = None,
     limit_cases: int | None = None,
-    ablate: bool = False,
 ) -> Answer:
-    from memfolio.bench.ablation import RECALL, ablated, table
     from memfolio.bench.retrieval import find_baseline, measure, recalled
 
-    ways = {RECALL: recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
-    variants = ablated() if ablate else {}
+    ways = {"recall": recalled} | ({} if baseline is None else {baseline: find_baseline(baseline)})
     with waiting(options, "Reading cases"):
-        measured = measure(files, ways | variants, limit=limit_cases, progress=partial(options.wait.step, "cases"))
+        measured = measure(files, ways, limit=limit_cases, progress=partial(options.wait.step, "cases"))
 
     def draw(screen: Screen) -> None:
         options.tell(sorted({each for found in measured for each in found.degraded}))
         for found in measured:
             draw_measured(screen, found, list(ways))
-        if ablate:
-            screen.say(table(measured, list(variants)))
 
     return Answer({"files": list(map(document, measured))}, draw)
 
@@ -62,11 +57,8 @@ def bench_speed(options: Options, sizes: str = "1000,10000,100000") -> Answer:
 
     numbers = read_sizes(sizes)
     with waiting(options, "Building homes"):
-        rows = list(map(fields_of, measure_speed(numbers, progress=partial(options.wait.step, "memories"))))
-    columns = [name.replace("_", " ") for name in rows[0]]
-    return Answer(
-        {"sizes": rows}, lambda screen: screen.table(columns, [list(map(shown, row.values())) for row in rows])
-    )
+        measured = measure_speed(numbers, progress=partial(options.wait.step, "memories"))
+    return Answer({"sizes": list(map(fields_of, measured))})
 
 
 @contextmanager
@@ -89,10 +81,6 @@ def read_sizes(text: str) -> list[int]:
     if not sizes or min(sizes) < 1:
         raise InputError(f"{text[:40]!r} is not a list of sizes", hint="write it like 1000,10000")
     return sizes
-
-
-def shown(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def document(found: Measured) -> dict[str, Any]:

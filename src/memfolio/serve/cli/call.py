@@ -80,6 +80,8 @@ class Answer:
     as_json: bool = False
     is_long: bool = False
     """Whether it may be longer than a screen and is then paged."""
+    value: Any = None
+    """What the method of a row returned, for the lines of that row."""
 
     def show(self, screen: Screen) -> None:
         with screen.paged(wanted=self.is_long):

@@ -13,6 +13,7 @@ from memfolio.serve.cli.call import Answer, Options, in_empty_folder, is_home
 from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import (
     Line,
+    Lines,
     Screen,
     as_document,
     beginning,
@@ -20,7 +21,6 @@ from memfolio.serve.cli.output import (
     happened,
     note,
     page,
-    picked,
     readable,
     safe,
     standing,
@@ -141,13 +141,12 @@ def _place(memory: Memory, item: MemoryItem) -> str | None:
     return found.path if found else None
 
 
-def context(found: Context, prompt: str) -> Answer:
+def context(found: Context) -> Lines:
     from memfolio.recall.context import STANDING
 
     crowded = [f"{STANDING[name]} has no room in {found.budget:,} tokens." for name in found.crowded]
     nothing = ["No relevant memory."] if not found.text and not crowded else []
-    lines = [*map(note, (*found.degraded, *crowded, *nothing)), *([found.text] if found.text else [])]
-    return Answer({"prompt": prompt} | picked(found, "budget tokens text ids degraded crowded"), lines)
+    return [*map(note, (*found.degraded, *crowded, *nothing)), *([found.text] if found.text else [])]
 
 
 def show(memory: Memory, what: str = "today", /) -> Answer:
@@ -204,7 +203,7 @@ def status(found: Status, memory: Memory) -> Answer:
     return Answer(document, [lambda screen: _draw_status(screen, found, zone), *notes])
 
 
-def cost(found: Cost, memory: Memory) -> Answer:
+def cost(found: Cost, memory: Memory) -> Lines:
     budget = memory.vault.config.model.budget
     limit = f" of {budget:,} a day" if budget else ""
     lines: list[Line] = [("language models" + (f"{limit}, for all processes of the home" if limit else ""), "bold")]
@@ -218,8 +217,7 @@ def cost(found: Cost, memory: Memory) -> Answer:
     lines.append(("\nadded to prompts by hooks, counted when a conversation ends", "bold"))
     for day in found.told:
         lines.append(f"{day.day}  {_told(day)}")
-    lines += ["nothing was added"] * (not found.told)
-    return Answer(fields_of(found), lines)
+    return lines + ["nothing was added"] * (not found.told)
 
 
 def _told(day: DayTold) -> str:

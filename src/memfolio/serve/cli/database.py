@@ -11,7 +11,7 @@ from typing import Any
 from memfolio.config import Config, load_config
 from memfolio.errors import HomeMissingError, InputError
 from memfolio.serve.cli.call import Answer, Options, leave_logging_to_us
-from memfolio.serve.cli.output import Line, fields_of
+from memfolio.serve.cli.output import fields_of
 from memfolio.text import counted
 from memfolio.vault.postgres.carry import Carried, export_home, import_home
 from memfolio.vault.postgres.database import NEEDED, migrate, migrations, rewrite_heap, store_errors, version_of
@@ -57,22 +57,8 @@ def db_status(options: Options) -> Answer:
         {"id": job.id, "home": home, "agent": job.agent, "job": job.kind, "attempts": job.attempts, "error": job.error}
         for job, home in jobs.given_up(SHOWN)
     ]
-    document |= {"jobs": (counts := jobs.status()), "given_up": given_up}
-    state = "is not there yet" if changes is None else f"has {counted(changes, 'change')}"
-    tables = f"tables of version {version}"
-    line = f"{where} as {user}, PostgreSQL {document['server']}, {tables}; the home {document['home']} {state}"
-    lines: list[Line] = [line, f"jobs: {_counted(counts)}"]
-    lines += [(f"  {_named(each)}, attempt {each['attempts']}: {each['error']}", "yellow") for each in given_up]
-    return Answer(document, lines)
-
-
-def _counted(jobs: dict[str, Any]) -> str:
-    late = f", the first for {jobs['late_seconds']} s" if jobs["due"] else ""
-    return f"{jobs['due']} due{late}, {jobs['under_way']} under way, {jobs['given_up']} given up"
-
-
-def _named(job: dict[str, Any]) -> str:
-    return f"{job['id']}: {job['job']}{' of ' if job['agent'] else ''}{job['agent']} in {job['home']}"
+    document |= {"jobs": jobs.status(), "given_up": given_up}
+    return Answer(document)
 
 
 def db_work(options: Options, once: bool = False, heads: Path | None = None) -> Answer:

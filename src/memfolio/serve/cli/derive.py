@@ -1,16 +1,19 @@
 """Commands derived from signatures: a method or function defines the parameters, `commands.toml` their descriptions.
 
-Most commands are a row of `commands.toml` whose `does` names a method of `Memory` or of one of its rooms. The command
-takes the method's parameters, and answers with its result as a document: that of an object, that of a list under `key`,
-or the attributes that the row `picks`, where `seq` is the number of the change. The row also describes the output for
-people (`show.py`); if that is not enough, a function of the command's module with the name of the command, or the name
-in `show`, makes the answer. In such a row
+Most commands are a row of `commands.toml` whose `does` names a method of `Memory` or of one of its rooms, or a function
+of `verbs/` as `module:function`; or whose `verb` names a row of the table of verbs, which says that. The command takes
+the method's parameters, and answers with its result as a document: that of an object, or as the function of
+`verbs/documents.py` that `shows` names makes it; that of a list under `key`; or the attributes that the row `picks`,
+where `seq` is the number of the change. With `problems`, a document has those of the room of this name; with `fails`,
+the exit code is 1 where something is under that name. The row also describes the output for people (`show.py`); if that
+is not enough, a function of the command's module with the name of the command, or the name in `show`, gives the lines
+or the whole answer. In such a row
 
 - `takes` lists the parameters in command-line order, if it differs from the method's; `fixed` has values that cannot
   be given on the command line;
 - a parameter has a sentence, or a table: its `help`, `flags`, `metavar`, `type` and `default`, the name of the
-  parameter that it `is` in the method (`**` for several named values), whether it is an `argument`, and the reader of
-  its text (`reads`).
+  parameter that it `is` in the method (`part.name` for a value in one, `**` for several named ones), whether it is an
+  `argument` or `required`, the reader of its text (`reads`), and for a time a word in its place (`or`).
 
 With `makes_home`, a missing home is created; with `paged`, a long answer goes through a pager. Commands that are a
 dialogue, or need more than one call, are functions of their module with the command's name, plus a `_` if that is a
@@ -27,21 +30,23 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import typer
 
 from memfolio.errors import InputError, PolicyError
 from memfolio.serve.cli import complete
 from memfolio.serve.cli.call import PERSON, Agent, Answer, Home, Json, Options, in_empty_folder, nowhere, read_text
-from memfolio.serve.cli.output import Lines, as_json, document_of, seq_of
-from memfolio.serve.cli.show import shown
+from memfolio.serve.cli.output import Lines, as_json, as_lines, document_of, seq_of
+from memfolio.serve.cli.show import noted, shown
 from memfolio.serve.cli.typed import READERS
+from memfolio.signature import verb_rows
 from memfolio.text import packaged_table
+from memfolio.verbs import documents
 
 if TYPE_CHECKING:
     from memfolio.verbs.verb import Verb
@@ -102,11 +107,13 @@ def load(name: str) -> typer.core.TyperCommand | typer.core.TyperGroup | None:
 
 def command(path: str) -> typer.core.TyperCommand:
     """A command that is listed."""
-    row = rows()[path]
+    row = with_verb(rows()[path])
     module = import_module(f"memfolio.serve.cli.{listed()[path.split()[0]].module}")
     made: Mapping[str, Callable[..., Answer]] = getattr(module, "MADE", {})
     name = path.replace(" ", "_").replace("-", "_")
-    about = rows()["arguments"] | row
+    about = {
+        name: {"help": each} if isinstance(each, str) else each for name, each in (rows()["arguments"] | row).items()
+    }
     if "does" in row:
         function = _of_method(row, about, getattr(module, row.get("show", name), None))
     else:
@@ -115,19 +122,38 @@ def command(path: str) -> typer.core.TyperCommand:
     return _built(path.split()[-1], function, words, row.get("examples", ()), about, row)
 
 
+def with_verb(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a command, with what the row of its verb says of the method, its fixed arguments and the document."""
+    if "verb" not in row:
+        return row
+    from memfolio.verbs.verb import SETS
+
+    name = row["verb"]
+    module, verb = next((SETS[each], verbs[name]) for each, verbs in verb_rows().items() if name in verbs)
+    # As the table of verbs reads its rows: without `does`, a function of the set's module comes before a method.
+    does = f"{module}:{name}" if "does" not in verb and _function(module, name) else verb.get("does", name)
+    return {"does": does} | {each: verb[each] for each in ("shows", "fixed") if each in verb} | row
+
+
+def _function(module: str, name: str) -> ast.FunctionDef | None:
+    """A function of a module of `verbs/`."""
+    functions = (each for each in _source(f"verbs.{module}").body if isinstance(each, ast.FunctionDef))
+    return next((each for each in functions if each.name == name), None)
+
+
 def _of_method(
     row: Mapping[str, Any], about: Mapping[str, Any], show: Callable[..., Answer | Lines] | None
 ) -> Callable[..., Answer]:
     """Build the function of a command from a method: it calls the method with the typed values and shows the result."""
     method = parameters_of(row["does"])
     is_open = any(each.kind is each.VAR_KEYWORD for each in method.values())
-    is_signed = is_open or any(map(_is_attribution, method.values()))
-    words = {name: {"help": each} if isinstance(each, str) else each for name, each in about.items()}
+    # Who takes any further arguments passes `by` on; a function of `verbs/` takes only those that it names.
+    is_signed = (is_open and ":" not in row["does"]) or any(map(_is_attribution, method.values()))
     named = [name for name, each in method.items() if each.kind is not each.VAR_KEYWORD and not _is_attribution(each)]
     renamed = {each["is"]: name for name, each in row.items() if isinstance(each, dict) and "is" in each}
     options = row["takes"] if "takes" in row else [renamed.get(name, name) for name in named]
-    taken = {words.get(name, {}).get("is", name): name for name in options}
-    typed = [_typed(name, method.get(each), words.get(name, {})) for each, name in taken.items()]
+    taken = {about.get(name, {}).get("is", name): name for name in options}
+    typed = [_typed(name, method.get(each), about.get(name, {})) for each, name in taken.items()]
     arguments = [each.name for each in typed if each.kind is each.POSITIONAL_ONLY]
     asked = _signature(show)[1:] if show else []
     own = [
@@ -139,28 +165,45 @@ def _of_method(
         values = dict(row.get("fixed", {})) | ({"by": PERSON} if is_signed else {})
         for name, option in taken.items():
             if given[option] is not None:
-                read = READERS[words.get(option, {}).get("reads", "")]
-                values |= read(given[option]) if name == "**" else {name: read(given[option])}
+                value = READERS[about.get(option, {}).get("reads", "")](given[option])
+                whole, _, part = name.partition(".")
+                if not part:
+                    values |= value if name == "**" else {name: value}
+                # What a document has in the place of the whole is left as it is: the method says what is wrong with it.
+                elif isinstance(values.setdefault(whole, {}), dict):
+                    values[whole] = {**values[whole], part: value}
         placed = [values.pop(name) for name, each in method.items() if each.kind is each.POSITIONAL_ONLY]
-        value = attrgetter(row["does"])(memory)(*placed, **values)
-        if show is None:
-            return Answer(_document(value, row, memory))
+        value = _bound(row["does"], memory)(*placed, **values)
         known = {**given, "memory": memory}
-        answer = show(value, **{each.name: known[each.name] for each in asked})
-        return answer if isinstance(answer, Answer) else Answer(_document(value, row, memory), answer)
+        answer = show(value, **{each.name: known[each.name] for each in asked}) if show else None
+        if not isinstance(answer, Answer):
+            document = _document(value, row, memory)
+            lines = None if answer is None else [*as_lines(answer), *noted(document)]
+            answer = Answer(document, lines, value=value)
+        answer.status = answer.status or int(bool(answer.document.get(row.get("fails", ""))))
+        return answer
 
     first = Parameter("memory", Parameter.POSITIONAL_ONLY)
     run.__signature__ = inspect.Signature([first, *sorted([*typed, *own], key=lambda each: each.kind)])  # type: ignore[attr-defined]
     return run
 
 
+def _bound(does: str, memory: Any) -> Callable[..., Any]:
+    """The method of a memory, or the function of `verbs/` for this memory, that a row names."""
+    module, _, function = does.rpartition(":")
+    if not module:
+        return cast(Callable[..., Any], attrgetter(does)(memory))
+    return partial(getattr(import_module(f"memfolio.verbs.{module}"), function), memory)
+
+
 def _document(value: Any, row: Mapping[str, Any], memory: Any) -> dict[str, Any]:
-    """Return the document of a result, or the attributes that the row picks; with `problems`, those of its room."""
+    """Return the document of a result, or the attributes that the row picks."""
     if "picks" in row:
         return {name: seq_of(value) if name == "seq" else getattr(value, name) for name in row["picks"]}
-    document = document_of(value, row.get("key"))
-    if row.get("problems"):
-        document["problems"] = list(attrgetter(row["does"].partition(".")[0])(memory).problems())
+    # A list has no name of its own, and every answer is an object, so that fields can be added to it later.
+    document = document_of(value, row.get("key"), getattr(documents, row["shows"]) if "shows" in row else None)
+    if "problems" in row:
+        document["problems"] = list(getattr(memory, row["problems"]).problems())
     return document
 
 
@@ -180,7 +223,10 @@ KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "datetime": dat
 
 def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> Parameter:
     """A parameter of a method as a parameter of its command."""
+    # What the method takes among any further arguments has no signature to read: the row alone says what it is.
     default = about.get("default", parameter.default if parameter else None)
+    if about.get("required"):
+        default = Parameter.empty
     annotation = about.get("type", str(parameter.annotation) if parameter else "str")
     parts = [part.strip() for part in annotation.split("|")]
     kind: Any = next((KINDS[part] for part in parts if part in KINDS), str)
@@ -191,6 +237,7 @@ def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> 
     if about.get("reads") in ("stdin", "time"):
         kind = Text if about["reads"] == "stdin" else datetime
     if default is not Parameter.empty and not isinstance(default, str | int | float):
+        # Not given is not the same as given as usual: the method decides, and a document's own value stays.
         kind, default = kind | None, None
     is_required = default is Parameter.empty and "flags" not in about
     is_argument = about.get("argument", is_required and not (parameter and parameter.kind is Parameter.KEYWORD_ONLY))
@@ -202,10 +249,13 @@ def _typed(name: str, parameter: Parameter | None, about: Mapping[str, Any]) -> 
 
 
 def parameters_of(path: str) -> dict[str, Parameter]:
-    """Return the parameters of the method of `Memory`, or of one of its rooms, at a path such as "core.read"."""
+    """Return the parameters of what a row names: the method "core.read", or the function "knowing:fact_query"."""
+    module, _, name = path.rpartition(":")
     room, _, method = path.rpartition(".")
-    module, kind = _room(room) if room else ("memory", "Memory")
-    given = _method(module, kind, method).args
+    found = _function(module, name) if module else _method(*(_room(room) if room else ("memory", "Memory")), method)
+    if found is None:
+        raise LookupError(f"there is no {path}")
+    given = found.args
     in_order = [*given.posonlyargs, *given.args]
     defaults = [*[None] * (len(in_order) - len(given.defaults)), *given.defaults]
     parameters = []
@@ -219,7 +269,7 @@ def parameters_of(path: str) -> dict[str, Parameter]:
         parameters.append(_read_parameter(argument, Parameter.KEYWORD_ONLY, default))
     if given.kwarg:
         parameters.append(_read_parameter(given.kwarg, Parameter.VAR_KEYWORD, None))
-    return {each.name: each for each in parameters if each.name != "self"}
+    return {each.name: each for each in parameters[1:]}  # but for the memory or the room itself
 
 
 def _read_parameter(argument: ast.arg, kind: Any, default: ast.expr | None) -> Parameter:
@@ -297,15 +347,15 @@ def _built(
             answer = function(options, *in_order, **given)
         else:
             with options.memory(create=in_empty_folder if row.get("makes_home") else nowhere) as memory:
-                given |= {each: _moment(memory, each, given[each]) for each in times}
+                given |= {each: _moment(memory, each, given[each], about.get(each, {}).get("or")) for each in times}
                 answer = function(memory, *in_order, **given)
         answer.as_json, answer.is_long = options.as_json, bool(row.get("paged"))
         if answer.lines is None and not answer.as_json:
-            answer.lines = list(shown(answer.document, row, typed))
+            answer.lines = list(shown(answer.document, row, typed, answer.value))
         return answer
 
     shared = [each for each in inspect.signature(run, eval_str=True).parameters.values() if each.name != "given"]
-    both = [*(_parameter(each, about.get(each.name, "")) for each in own), *shared]
+    both = [*(_parameter(each, about.get(each.name, {})) for each in own), *shared]
     run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in both}
     app = typer.Typer(add_completion=False)
@@ -345,13 +395,14 @@ def _is_kind(parameter: Parameter, kind: Any) -> bool:
     return kind in (parameter.annotation, *get_args(parameter.annotation))
 
 
-def _moment(memory: Any, name: str, text: str | None) -> datetime | None:
+def _moment(memory: Any, name: str, text: str | None, word: str | None) -> datetime | str | None:
+    """The time that was typed; a row may name a word, such as `any`, that is taken as it is."""
     from memfolio.verbs.verb import as_moment
 
-    return None if text is None else as_moment(memory, name, text)
+    return text if text in (None, word) else as_moment(memory, name, text)
 
 
-def _parameter(parameter: Parameter, about: str | Mapping[str, Any]) -> Parameter:
+def _parameter(parameter: Parameter, about: Mapping[str, Any]) -> Parameter:
     """A parameter as the parser wants it."""
     kind = parameter.annotation
     if _is_kind(parameter, Text) or _is_kind(parameter, datetime):
@@ -363,8 +414,7 @@ def _parameter(parameter: Parameter, about: str | Mapping[str, Any]) -> Paramete
     return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
 
 
-def _info(name: str, about: str | Mapping[str, Any], *, is_argument: bool) -> Any:
-    row = {"help": about} if isinstance(about, str) else about
+def _info(name: str, row: Mapping[str, Any], *, is_argument: bool) -> Any:
     info: dict[str, Any] = {
         "help": complete.with_words(row.get("help", "")),
         "metavar": row.get("metavar"),

@@ -7,25 +7,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from memfolio.errors import InputError, RefusedError
 from memfolio.serve.cli.call import PERSON, Answer, Options, anywhere, in_empty_folder, is_home, read_bytes
-from memfolio.serve.cli.derive import Text
 from memfolio.serve.cli.output import (
     Line,
+    Lines,
     Screen,
-    as_document,
     beginning,
     diff,
     fields_of,
     for_people,
     note,
     picked,
-    readable,
     seq_of,
     yellow,
 )
@@ -33,12 +30,10 @@ from memfolio.text import counted
 
 if TYPE_CHECKING:
     from memfolio.memory import Memory
-    from memfolio.stores.core import CoreEdit, CoreMemory
+    from memfolio.stores.core import CoreMemory
     from memfolio.stores.flush import Flushed
-    from memfolio.tend.consolidate import Consolidated
     from memfolio.tend.tend import JobResult, Tending
-    from memfolio.vault.purge.plan import PurgePlan
-    from memfolio.vault.purge.purge import Purged
+    from memfolio.vault.purge.purge import Purged, PurgePlan
 
 SHOWN = 5
 """How many changes of a job are named."""
@@ -46,16 +41,6 @@ SCOPES = {"week": "weekly", "month": "monthly", "quarter": "quarterly"}
 WORD = "purge"
 MOST = 20
 """How many files that a purge changes are listed at most."""
-
-
-def consolidate(found: Consolidated, dry_run: bool) -> Answer:
-    document = {
-        "groups": [[each.id for each in group] for group in found.groups],
-        "promoted": [each.id for each in found.promoted],
-        "summaries": [as_document(each) for each in found.summaries],
-        "diff": found.diff,
-    }
-    return Answer(document | {"dry_run": dry_run})
 
 
 def tend(
@@ -127,26 +112,6 @@ def digest(
     return Answer(document | picked(changes, "notes diff dry_run"))
 
 
-def checkpoint(
-    memory: Memory,
-    context: Text,
-    decisions: list[str] | None = None,
-    findings: list[str] | None = None,
-    next_steps: list[str] | None = None,
-    open_questions: list[str] | None = None,
-    session: str | None = None,
-    dry_run: bool = False,
-) -> Answer:
-    from memfolio.stores.checkpoint import Checkpoint, write
-
-    lists = {"decisions": decisions, "findings": findings, "next_steps": next_steps, "open_questions": open_questions}
-    given = Checkpoint.from_args(context, **lists)
-    now, by = memory.vault.home.now(), replace(PERSON, session=session)
-    written = write(memory.vault, memory.agent, given, now=now, by=by, dry_run=dry_run)
-    document = {"path": written.path, "seq": seq_of(written), "dry_run": dry_run, "diff": written.diff}
-    return Answer(document | {"checkpoint": fields_of(given)}, None if dry_run else (written.path, "bold"))
-
-
 def flush(
     options: Options,
     file: str | None = None,
@@ -154,10 +119,7 @@ def flush(
     session: str | None = None,
     user: str | None = None,
     compaction: int | None = None,
-    check: bool = False,
     prompt: bool = False,
-    tokens: int | None = None,
-    window: int | None = None,
     dry_run: bool = False,
 ) -> Answer:
     from memfolio.stores.flush import flush_prompt, nothing_in
@@ -166,9 +128,6 @@ def flush(
         with options.memory() as memory:
             text = flush_prompt(memory.vault.home.now(), memory.vault.home.zone)
         return Answer({"prompt": text}, text.rstrip())
-    if check:
-        with options.memory() as memory:
-            return _due(memory, tokens, window, compaction, session)
     if file is None:
         raise InputError("no transcript is named", hint="name a file, or - for standard input")
     # What is no UTF-8 in a transcript does not matter.
@@ -179,16 +138,6 @@ def flush(
         with options.memory(create=in_empty_folder) as memory:
             found = memory.flush(data, session=session, user=user, compaction=compaction, dry_run=dry_run)
     return _flushed(found, dry_run=dry_run)
-
-
-def _due(memory: Memory, tokens: int | None, window: int | None, compaction: int | None, session: str | None) -> Answer:
-    if tokens is None or compaction is None:
-        hint = "say how full the context is, and how often it was cut"
-        raise InputError("--check needs --tokens and --compaction", hint=hint)
-    is_due = memory.should_flush(tokens, compaction=compaction, session=session, window=window)
-    window = window or memory.vault.config.flush.window
-    document = {"due": is_due, "tokens": tokens, "window": window, "compaction": compaction}
-    return Answer(document, "due" if is_due else "not due")
 
 
 def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
@@ -214,46 +163,19 @@ def _flushed(found: Flushed, *, dry_run: bool) -> Answer:
     return Answer(document, [*lines, (done, "bold")])
 
 
-def backup(
-    memory: Memory,
-    folder: Path | None = None,
-    /,
-    keep: int | None = None,
-    listed: bool = False,
-    dry_run: bool = False,
-) -> Answer:
-    from memfolio.tend.backup import backup_folder, backups
-
-    if listed:
-        place = backup_folder(memory.vault, folder)
-        copies = backups(memory.vault, place)
-        lines = [f"{readable(each.size):>10}  {each.path}" for each in copies]
-        none = f"There is no backup of this home in {place}."
-        return Answer({"folder": place, "backups": [picked(each, "path size") for each in copies]}, lines or none)
-    done = memory.backup(folder, keep=keep, dry_run=dry_run)
-    document = picked(done, "path files bytes size") | {"dry_run": dry_run, "removed": list(map(str, done.removed))}
-    what = f"{counted(done.files, 'file')} of {readable(done.bytes)}"
-    copied = f"{what} copied to {done.path}, {readable(done.size or 0)}, and read back"
-    last = f"{what} would be copied to {done.path}. Nothing was written." if dry_run else copied
-    removed = [f"{path.name} {'would be ' if dry_run else ''}removed" for path in done.removed]
-    return Answer(document, [*removed, (last, "bold")])
-
-
-def purge(
-    options: Options, what: list[str], quotes: str = "refuse", dry_run: bool = False, yes: bool = False
-) -> Answer:
+def purge(options: Options, what: list[str], dry_run: bool = False, yes: bool = False) -> Answer:
     with options.memory() as memory:
         if not dry_run and not yes:
-            seen = memory.purge(*what, dry_run=True, quotes=quotes, by=PERSON)
+            seen = memory.purge(*what, dry_run=True, by=PERSON)
             _ask_for_word(options, seen)
             what = [each.id for each in seen.plan.memories]
         options.wait.start("Purging")
         options.wait.say("Looking through files and history")
-        done = memory.purge(*what, dry_run=dry_run, quotes=quotes, by=PERSON, on_progress=partial(_show_purge, options))
+        done = memory.purge(*what, dry_run=dry_run, by=PERSON, on_progress=partial(_show_purge, options))
     plan, proof = done.plan, done.proof
     document: dict[str, Any] = {
         "purged": [{"id": each.id, "why": each.why or "named"} for each in plan.memories],
-        **picked(plan, "files history related keepers"),
+        **picked(plan, "files history related"),
         "git": plan.git or None,
         "seqs": done.seqs,
         "dry_run": proof is None,
@@ -282,7 +204,7 @@ def _ask_for_word(options: Options, seen: Purged) -> None:
 
 def _preview(plan: PurgePlan) -> Iterator[Line]:
     """Yield what would be purged, where it is, and what is out of reach."""
-    from memfolio.vault.purge.plan import OUT_OF_REACH
+    from memfolio.vault.purge.purge import OUT_OF_REACH
 
     rows = [(each.id, each.why or "named", beginning(each.content, 120)) for each in plan.memories]
     yield lambda screen: screen.table(("id", "why", "memory"), rows, wide="memory", headed=False)
@@ -302,8 +224,6 @@ def _staying(plan: PurgePlan) -> Iterator[str]:
     """Yield memories that stay although they may mention it."""
     if plan.related:
         yield f"Stays and may say the same, read it: {', '.join(plan.related)}"
-    if plan.keepers:
-        yield f"Stays and has the text or a line of it: {', '.join(plan.keepers)}"
 
 
 def _purged(done: Purged) -> Iterator[Line]:
@@ -324,7 +244,7 @@ def _purged(done: Purged) -> Iterator[Line]:
         yield f"History was not rewritten: {plan.git}"
 
 
-def core_show(found: CoreMemory) -> Answer:
+def core_show(found: CoreMemory) -> Lines:
     lines: list[Line] = [note(found.notice)] if found.notice else []
     for block in found.blocks:
         share = found.share(block)
@@ -333,16 +253,4 @@ def core_show(found: CoreMemory) -> Answer:
     if not found.text:
         lines.append(("Core memory is empty.", "dim"))
     lines.append((f"{found.tokens:,} of {found.cap:,} tokens, {found.path}", "dim"))
-    return Answer(_core(found), lines)
-
-
-def core_edited(edit: CoreEdit, dry_run: bool) -> Answer:
-    return Answer(_core(edit.memory) | {"diff": edit.diff, "seq": seq_of(edit), "dry_run": dry_run})
-
-
-def _core(found: CoreMemory) -> dict[str, Any]:
-    blocks = [
-        picked(each, "name tokens") | {"share": found.share(each), "lines": [item.text for item in each.items]}
-        for each in found.blocks
-    ]
-    return picked(found, "path tokens cap over_cap text") | {"blocks": blocks}
+    return lines

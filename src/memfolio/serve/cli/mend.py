@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from memfolio.errors import ConflictError, InputError
 from memfolio.index.notes import NOTE
@@ -27,12 +27,13 @@ from memfolio.text import counted
 from memfolio.vault.lines import record_of
 from memfolio.vault.log import read_log_at
 from memfolio.vault.paths import SHARED, Form, form_of
+from memfolio.verbs import documents
 
 if TYPE_CHECKING:
     from memfolio.govern.update import Updated
     from memfolio.memory import Memory
     from memfolio.stores.edit import EditResult
-    from memfolio.tend.retention import Below, Weak
+    from memfolio.tend.retention import Below
     from memfolio.types import MemoryItem
 
 REASONS = {
@@ -80,7 +81,7 @@ def _memories(path: str, lines: Sequence[tuple[str, str]], sign: str) -> Iterato
 
 
 def _record(path: str, line: str, memory: Memory) -> str:
-    from memfolio.vault.past.view import record_in_words
+    from memfolio.vault.past.past import record_in_words
 
     named = record_of(line.encode()).get("memory")
     found = memory.get(str(named)) if named else None
@@ -108,7 +109,7 @@ def forget(
         if not dry_run and not edit_result.hint:
             asked = _asked(options, memory, edit_result, yes=yes)
             edit_result = _forget_seen(memory, what, edit_result.memories)
-        return _changed(memory, edit_result, "forgotten", quiet=asked, what=what)
+        return _changed(memory, edit_result, "forgotten", quiet=asked)
 
 
 def _forget_about(options: Options, memory: Memory, name: str, *, dry_run: bool, yes: bool) -> Answer:
@@ -159,6 +160,7 @@ def _preview(memory: Memory, edit_result: EditResult) -> list[Line]:
 
 def _forget_seen(memory: Memory, what: str, seen: Sequence[MemoryItem]) -> EditResult:
     """Forget what the person has seen, and nothing that matched later."""
+    # By its id: words that fitted one memory may fit another one by now.
     if len(seen) == 1:
         return memory.forget(seen[0].id, by=PERSON)
     fits = memory.forget(what, every=True, dry_run=True).memories
@@ -199,9 +201,9 @@ def _is_shared(memory: Memory, edit_result: EditResult) -> bool:
     return found is not None and found.agent == SHARED != memory.agent
 
 
-def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool = False, **more: Any) -> Answer:
+def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool = False) -> Answer:
     """What forget, restore and archive did; `quiet` when the difference has been shown already."""
-    is_shared, count, seq = _is_shared(memory, edit_result), len(edit_result.memories), None
+    count, document = len(edit_result.memories), dict(documents.edit_result(edit_result))
     lines: list[Line] = []
     if count > 1 and not edit_result.receipt:
         lines = _preview(memory, edit_result)
@@ -210,25 +212,16 @@ def _changed(memory: Memory, edit_result: EditResult, deed: str, *, quiet: bool 
         lines += [(f"{sign}{beginning(each.content, WIDTH)}", DIFF[sign]) for each in edit_result.memories]
         lines += in_words(edit_result.diff, memory, pages_only=True)
     subject = f"{count} memories" if count > 1 else edit_result.memories[0].id
-    subject += ", shared by all agents," if is_shared else ""
-    if edit_result.receipt:
-        seq = edit_result.receipt.seq
+    subject += ", shared by all agents," if _is_shared(memory, edit_result) else ""
+    if seq := document["seq"]:
         lines.append((f"{subject} {deed}, as change {seq}; `memfolio undo {seq}` takes that back", "bold"))
     else:
         lines.append((f"{subject} would be {deed}. Nothing was changed.", "bold"))
         lines += filter(None, [edit_result.hint])
     if deed == "forgotten":
         lines += _kept_notes(memory, edit_result.memories)
-    document = {
-        **more,
-        "shared": is_shared,
-        deed: [each.id for each in edit_result.memories],
-        "memories": [as_document(each) for each in edit_result.memories],
-        "diff": edit_result.diff,
-        "seq": seq,
-        "dry_run": seq is None,
-    }
-    return Answer(document | ({"hint": edit_result.hint} if edit_result.hint else {}), lines)
+        document["forgotten"] = seq is not None
+    return Answer(document, lines)
 
 
 def listed(memories: Sequence[MemoryItem], zone: tzinfo) -> Line:
@@ -286,11 +279,3 @@ def _archive_due(memory: Memory, below: Below | None, dry_run: bool) -> Answer:
         "dry_run": dry_run,
     }
     return Answer(document, [*lines, *yellow(changes.notes), (last, "bold")])
-
-
-def weak(found: Sequence[Weak], memory: Memory) -> Answer:
-    facts = [
-        as_document(each.located.item, path=each.located.path, **picked(each, "certainty dormant_in archived_in"))
-        for each in found
-    ]
-    return Answer({"weak": facts, "below": memory.vault.config.decay.weak})

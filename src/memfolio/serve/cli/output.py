@@ -44,6 +44,11 @@ Lines = Line | Sequence[Line]
 """One line, or a list of lines; a tuple is always a text and its style."""
 
 
+def as_lines(lines: Lines) -> Sequence[Line]:
+    """The lines, also where there is only one."""
+    return [lines] if isinstance(lines, str | tuple) or callable(lines) else lines
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, wide: str = "", none: str = "") -> Line:
     """Return a table, or the text `none` if it has no rows."""
     return none if none and not rows else lambda screen: screen.table(columns, rows, wide=wide)
@@ -149,7 +154,7 @@ class Screen:
 
     def show(self, lines: Lines) -> None:
         """The lines of an answer."""
-        for line in [lines] if isinstance(lines, str | tuple) or callable(lines) else lines:
+        for line in as_lines(lines):
             if callable(line):
                 line(self)
             else:

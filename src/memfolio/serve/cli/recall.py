@@ -11,12 +11,11 @@ from memfolio.serve.cli.call import Answer
 from memfolio.serve.cli.output import (
     LONG,
     Line,
+    Lines,
     Screen,
-    as_document,
     beginning,
     day,
     emphasised,
-    fields_of,
     happened,
     local,
     safe,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.recall.explain import Explanation
     from memfolio.recall.hit import Hit, Hits, Reason
-    from memfolio.vault.past.view import Event
+    from memfolio.vault.past.past import Event
 
 LINES = 3
 """How many lines of a memory a list shows."""
@@ -187,20 +186,18 @@ def _reason(reason: Reason) -> str:
     return f"found by {reason.strategy} as number {reason.rank}{score}"
 
 
-def explain(found: Explanation, memory: Memory) -> Answer:
+def explain(found: Explanation, memory: Memory) -> Lines:
     # How it came to be, if the trail knows it.
     by = next((event for event in found.events if event.deed == "written"), None)
-    change = {"seq": by.seq, "at": by.at, "actor": by.actor} if by else None
-    document = fields_of(found) | {"memory": as_document(found.memory), "change": change}
     item, zone = found.memory, memory.vault.home.zone
     marks = [*standing(item), *(["archived"] if found.archived else [])]
     lines: list[Line] = [("  ".join([item.id, *marks]), "bold"), item.content.strip()]
     for name, told in _branches(found, by, zone).items():
         lines += [f"{'' if number else name:<{MARGIN}}{line}" for number, line in enumerate(told)]
-    return Answer(document, lines)
+    return lines
 
 
-def why(found: Because, memory: Memory) -> Answer:
+def why(found: Because, memory: Memory) -> Lines:
     zone, lines = memory.vault.home.zone, list[Line]()
     for each in found.memories:
         by = next((event for event in each.events if event.deed == "written"), None)
@@ -214,7 +211,7 @@ def why(found: Because, memory: Memory) -> Answer:
             "Nothing that is remembered is behind that.",
             "`memfolio recall` shows what comes nearest.",
         ]
-    return Answer(fields_of(found), lines)
+    return lines
 
 
 def _branches(found: Explanation, by: Event | None, zone: tzinfo) -> dict[str, list[str]]:

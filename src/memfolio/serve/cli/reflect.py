@@ -14,6 +14,7 @@ from memfolio.serve.cli.errors import EXIT_CODES
 from memfolio.serve.cli.output import Line, Screen, fields_of, note, picked, seq_of, yellow
 from memfolio.text import counted
 from memfolio.types import MemoryItem
+from memfolio.verbs.documents import proposal as proposal_document
 
 if TYPE_CHECKING:
     from memfolio.govern.proposals import Proposal
@@ -195,21 +196,23 @@ def _decision(decided: DecidedReflection) -> Answer:
 def propose(proposal: Proposal) -> Answer:
     if isinstance(proposal.made, MemoryItem):
         done = f"{proposal.id} was committed at once, as {proposal.made.id}"
-        return Answer(_proposal(proposal) | {"status": "committed"}, (done, "bold"))
+        return Answer({**proposal_document(proposal), "status": "committed"}, (done, "bold"))
     waits = f"{proposal.id} waits for {proposal.to} (hash {proposal.shown})"
     how = f"`memfolio --agent {proposal.to} approve {proposal.id}` does it"
-    return Answer(_proposal(proposal), [(waits, "bold"), how])
+    return Answer(dict(proposal_document(proposal)), [(waits, "bold"), how])
 
 
 def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None, every: bool = False) -> Answer:
     if defer:
         put_off = memory.proposals.defer(defer, by=PERSON)
         how = f"`memfolio proposals --all` lists it, `memfolio approve {defer}` takes it up again"
-        return Answer(_proposal(put_off), f"{defer} was put off; {how}")
+        return Answer(dict(proposal_document(put_off)), f"{defer} was put off; {how}")
     if id:
         proposal = memory.proposals.get(id)
         page = memory.vault.page(proposal.path)
-        return Answer(_proposal(proposal), f"{page.text if page else ''}\nhash {proposal.shown}, {proposal.path}")
+        return Answer(
+            dict(proposal_document(proposal)), f"{page.text if page else ''}\nhash {proposal.shown}, {proposal.path}"
+        )
     found, broken = memory.proposals.pending(all=every), [each.message for each in memory.proposals.broken()]
     lines: list[Line] = list(map(note, broken))
     for each in found:
@@ -221,12 +224,7 @@ def proposals(memory: Memory, id: str | None = None, /, defer: str | None = None
         lines.append("A reflection waits: `memfolio approve` shows it and asks.")
     elif not found:
         lines.append(("Nothing waits for approval.", "dim"))
-    return Answer({"proposals": list(map(_proposal, found)), "broken": broken}, lines)
-
-
-def _proposal(proposal: Proposal) -> dict[str, Any]:
-    document = fields_of(proposal) | {"title": proposal.title, "path": proposal.path, "hash": proposal.shown}
-    return {name: value for name, value in document.items() if value not in (None, "")}
+    return Answer({"proposals": list(map(proposal_document, found)), "broken": broken}, lines)
 
 
 def _age(span: timedelta) -> str:

@@ -10,22 +10,26 @@ A row may have, shown in this order:
 - `table`: for a list in the document, the columns of a table, of which the last gives way on a narrow terminal;
 - `done`, the last line; `would` in its place where nothing was changed, and `none` where no list above has anything.
 
-Differences come first (unless `diff = false`), and what should be looked at (problems, notes) before the last line. In
-a line stands `{files:file|files}` for the number of files with its word, and for what holds or not `{enabled:on|off}`;
-`{title/name}` is the first of them that says something.
+Differences come first (unless `diff = false`). What should be looked at (problems, notes, that there is more) stands
+before the last line. In a line stands `{files:file|files}` for the number of files with its word, and for what holds or
+not `{enabled:on|off}`; `{bytes:size}` is a size in words, and `{title/name}` the first of them that says something.
+Names are those of the document and of what was typed; `value` is what the method returned, with its own attributes.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from string import Formatter
 from typing import Any
 
-from memfolio.serve.cli.output import Line, diff, for_people, page, table, yellow
+from memfolio.serve.cli.output import Line, diff, for_people, page, readable, table, yellow
 from memfolio.text import counted
 
 NOTES = ("problems", "notes", "broken")
+CUT = ("is_cut", "truncated", "cut")
+"""Fields that say that an answer is not whole."""
 MOST = 20
 """How many things of a list are named in a line."""
 EMPTY: tuple[Any, ...] = (None, "", [], (), {})
@@ -43,6 +47,8 @@ class Words(Formatter):
         return next((each for each in found if cell(each[0])), found[0])
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "size":
+            return readable(value)
         if "|" in format_spec:
             first, second = format_spec.split("|")
             if value is None or isinstance(value, bool):
@@ -60,22 +66,26 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes")
     if isinstance(value, list | tuple):
         more = f" and {len(value) - MOST:,} more" if len(value) > MOST else ""
         return ", ".join(map(str, value[:MOST])) + more
     return "yes" if value is True else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def shown(document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Line]:
+def shown(
+    document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[str, Any], value: Any = None
+) -> Iterator[Line]:
     """Yield the lines of an answer as its row defines them; `given` are the arguments of the command."""
-    values = {**given, **document}
+    values = {**given, **document, "value": value}
     lists = {name: _things(values, name) for kind in ("each", "table") for name in row.get(kind, ())}
     if values.get("diff") and row.get("diff", True):
         yield diff(for_people(values["diff"]))
     if "prints" in row:
         yield page(f"{values[row['prints']].rstrip()}\n")
     if width := row.get("fields"):
-        said = {name.replace("_", " "): cell(value) for name, value in document.items()}
+        said = {name.replace("_", " "): cell(value) for name, value in document.items() if name not in lists}
         yield from (f"{name:<{width}} {words}" for name, words in said.items() if words)
     for template in row.get("lines", ()):
         named = [name for _, name, words, _ in WORDS.parse(template) if name and "|" not in (words or "")]
@@ -83,15 +93,25 @@ def shown(document: Mapping[str, Any], row: Mapping[str, Any], given: Mapping[st
             yield _line(template, values)
     for name, template in row.get("each", {}).items():
         yield from (_line(template, values, each) for each in lists[name])
+        # Where a method counts all and shows the first, the rest is told of and never left out in silence.
+        if (more := values.get("total", 0) - len(lists[name])) > 0:
+            yield f"… and {more:,} more"
     for name, columns in row.get("table", {}).items():
         if lists[name] or (name in values and "none" not in row):
             yield _table(columns, lists[name])
-    yield from yellow(str(each) for name in NOTES for each in values.get(name) or ())
+    yield from noted(values)
     is_unchanged = values.get("seq", 1) is None or bool(values.get("dry_run"))
     last = "would" if is_unchanged and "would" in row else "done"
     last = "none" if "none" in row and not any(lists.values()) else last
     if last in row:
         yield _line(row[last], values), "bold"
+
+
+def noted(values: Mapping[str, Any]) -> Iterator[Line]:
+    """What should be looked at in an answer."""
+    yield from yellow(str(each) for name in NOTES for each in values.get(name) or ())
+    if any(values.get(name) for name in CUT):
+        yield "There is more than is shown.", "yellow"
 
 
 def _things(values: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -101,6 +121,7 @@ def _things(values: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 def _table(columns: Sequence[str], things: Sequence[Any]) -> Line:
     """A table with those of its columns that say something; `fact.source` is the source of the fact in a thing."""
+    # A column in which nothing stands would only take room from those that say something.
     cells = {column: [cell(_value(each, column)) for each in things] for column in columns}
     said = {_head(column): values for column, values in cells.items() if any(values) or not things}
     return table(list(said), list(zip(*said.values(), strict=True)), wide=_head(columns[-1]))

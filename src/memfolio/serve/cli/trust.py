@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from memfolio.memory import Memory
     from memfolio.vault.change import UndoResult
     from memfolio.vault.journal import TrailLine
+    from memfolio.vault.past.past import TrailEntry
     from memfolio.vault.past.report import Finding
-    from memfolio.vault.past.view import TrailEntry
 
 STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
 NARROW = 110
@@ -47,8 +47,7 @@ def log(
     every: bool = False,
     digest: str | None = None,
 ) -> Answer:
-    from memfolio.vault.past.past import TRIGGER, write_digest
-    from memfolio.vault.past.view import TrailFilter
+    from memfolio.vault.past.past import TRIGGER, TrailFilter, write_digest
 
     with options.memory() as memory:
         if digest is not None:
@@ -251,7 +250,7 @@ def _point(memory: Memory, text: str) -> datetime | str:
 
 def _newest(memory: Memory, page: str | None) -> int:
     """Return the newest change, of a page if one is given."""
-    from memfolio.vault.past.view import TrailFilter
+    from memfolio.vault.past.past import TrailFilter
 
     entries = memory.audit.log(TrailFilter(path=page), limit=1)
     if not entries:
@@ -319,6 +318,7 @@ def _search(memory: Memory) -> Iterator[Finding]:
 
 
 def alerts(memory: Memory, ack: list[int] | None = None, ack_all: bool = False) -> Answer:
+    # Only what is open can be acknowledged: a number that was mistyped must not silence a later alert.
     found = {line.seq: line for line in memory.vault.alerts()}
     seen = list(found) if ack_all else ack or []
     if unknown := [seq for seq in seen if seq not in found]:

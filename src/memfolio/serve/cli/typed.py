@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memfolio.clock import SystemClock
 from memfolio.errors import InputError
-from memfolio.serve.cli.call import read_file
+from memfolio.serve.cli.call import read_file, read_text
 from memfolio.vault.paths import AUDIT, CONFIG, GITIGNORE, SHARED, agent_root, day_log
 
 if TYPE_CHECKING:
@@ -109,6 +110,29 @@ def read_triple(text: str) -> tuple[str, str, str]:
     return as_triple(words if len(words) == 3 else text)
 
 
+CASE = ("situation", "solution", "outcome", "importance")
+
+
+def read_case(text: str) -> dict[str, Any]:
+    """The parts of a case that a JSON document has."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the case is no JSON: {str(error)[:80]}", hint="check it, or use the options") from error
+    if not isinstance(given, dict) or not set(given) <= set(CASE):
+        raise InputError("this is no object with the parts of a case", hint=f"use {', '.join(CASE)}")
+    return given
+
+
+def read_inputs(text: str) -> dict[str, Any]:
+    """The inputs of a method of reasoning, given as JSON, in a file (`@name`) or on standard input."""
+    try:
+        found: dict[str, Any] = json.loads(Path(text[1:]).read_text("utf-8") if text[:1] == "@" else read_text(text))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the inputs cannot be read: {str(error)[:80]}", hint="give a JSON object") from error
+    return found
+
+
 def as_typed(given: Any) -> Any:
     return given
 
@@ -119,6 +143,10 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "confidence": read_confidence,
     "value": read_value,
     "values": read_values,
+    "fields": lambda texts: {f"{name}_": value.strip() or None for name, value in read_pairs(texts).items()},
+    "steps": lambda texts: read_text("-") if texts == ["-"] else texts,
+    "inputs": read_inputs,
+    "case": lambda text: read_case(read_text(text)),
     "settings": read_settings,
     "file": lambda name: read_file(name, "name a text file in UTF-8"),
     "words": lambda text: [each.strip() for each in text.split(",") if each.strip()],

@@ -18,8 +18,8 @@ from memfolio.serve.page.app import BY, Visit, mark_of
 from memfolio.serve.page.show import by_day
 from memfolio.text import counted
 from memfolio.types import Action
-from memfolio.vault.past.view import TrailEntry, TrailFilter
-from memfolio.vault.purge.plan import OUT_OF_REACH
+from memfolio.vault.past.past import TrailEntry, TrailFilter
+from memfolio.vault.purge.purge import OUT_OF_REACH
 
 PER_PAGE = 50
 FILTERS = ("actor", "action", "session", "source")

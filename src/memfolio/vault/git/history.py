@@ -201,7 +201,7 @@ def _needed_by(thing: pygit2.Object) -> list[pygit2.Oid]:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_TRACKED = frozenset(name.encode() for name in ("agents", SHARED, AUDIT, CONFIG, GITIGNORE))
+_TRACKED = frozenset({"agents", SHARED, AUDIT, CONFIG, GITIGNORE})
 """The entries of a home's root that are recorded change by change; the rest is the person's alone."""
 NO_TREE = pygit2.Oid(hex="4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 """The tree that has nothing in it; git keeps no such folder."""
@@ -249,10 +249,8 @@ class History:
         self._ref = f"refs/heads/{branch}"
         self._own_ref = f"{repository.OWN_REFS}{branch}"
         self._local = threading.local()
-        self._seq_lock = threading.Lock()
-        self._seqs: dict[int, str] = {}
-        self._seq_ends: tuple[str, ...] = ()
-        self._origins: list[tuple[str, str]] = []
+        self._seqs: tuple[tuple[str, ...], dict[int, str]] | None = None
+        """The commit of each change, as of the commits that led to all others then."""
         self._newest: tuple[tuple[str | None, str | None], str | None] | None = None
 
     @_guard
@@ -336,7 +334,7 @@ class History:
             return [ours], tree  # the branch was set back
         # What is recorded comes from the record, in which a person's commits are edits; the rest is theirs.
         if not repo.descendant_of(base, ours):
-            return [ours, base], _with_entries(repo, tree, theirs, lambda name: name not in _TRACKED)
+            return [ours, base], _with_tracked(repo, theirs, tree)
         kept = {parts_of(path): content for path in self.built_on() if (content := self.read(path)) is not None}
         return [base], repo[_graft(repo, theirs, kept, made)].peel(pygit2.Tree) if kept else theirs
 
@@ -348,20 +346,17 @@ class History:
             return
         repo, disk = self._repo(), self.disk
         index, scratch = repository.index_files(repo)
-        marker = Path(repo.path, repository.MARKER)
-        known, before = repository.marks(disk, marker), repository.checksum(disk, index)
-        if (tip, before) in known:
+        before = repository.checksum(disk, index)
+        if (tip, before) == repository.read_mark(disk, Path(repo.path)):
             return
         if not repository.build_index(disk, index, scratch, repository.commit_at(repo, tip).tree):
             return
-        mark = (tip, repository.checksum(disk, scratch) or "")
-        # Both states are named before one replaces the other: dying in between never looks like staged work.
-        repository.put_marks(disk, marker, [*known, mark])
+        state = repository.checksum(disk, scratch)
         with repository.locked(disk, index, scratch):
             if repository.checksum(disk, index) != before:
                 raise HistoryError("somebody else changed the index", hint="try again")
-        repository.put_marks(disk, marker, [mark])
-        self._origins = []
+        # Who dies before this leaves an index of the newest commit, which whoever looks next can tell.
+        repository.put_mark(disk, Path(repo.path), tip, state)
 
     @_guard
     def tip(self) -> str | None:
@@ -409,7 +404,7 @@ class History:
             return []
         before, after = self.files(ours), self.files(tip)
         paths = (path for path in {*before, *after} if before.get(path) != after.get(path))
-        return sorted(path for path in paths if os.fsencode(path.partition("/")[0]) in _TRACKED)
+        return sorted(path for path in paths if path.partition("/")[0] in _TRACKED)
 
     @_guard
     def standing(self, path: str) -> GitFileState | None:
@@ -423,13 +418,13 @@ class History:
         index = repo.index
         index.read(False)
         conflict = _conflict(index, path)
-        marked = [each for each, _ in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each in repo]
+        mark = repository.read_mark(self.disk, Path(repo.path))
         return GitFileState(
             head=_blob_at(repo, checked_out, parts),
             staged=str(index[path].id) if conflict is None and path in index else None,
             ours=_blob_at(repo, ours, parts),
             sides=tuple(repo[each.id].peel(pygit2.Blob).data for each in conflict[1:] if each) if conflict else (),
-            indexed=_blob_at(repo, marked[-1], parts) if marked else None,
+            indexed=_blob_at(repo, mark[0], parts) if mark and mark[0] in repo else None,
             is_built_on=bool(is_on_branch and tip and tip != ours and repo.descendant_of(tip, ours)),
         )
 
@@ -468,18 +463,17 @@ class History:
         return found
 
     @_guard
-    def seqs(self) -> dict[int, str]:
+    def seqs(self) -> Mapping[int, str]:
         """Return the commit of each change; if several claim one, the oldest counts."""
-        with self._seq_lock:
-            ends = self._ends()
-            if ends != self._seq_ends:
-                self._read_seqs(ends)
-                self._seq_ends = ends
-            return dict(self._seqs)
+        ends = self._ends()
+        if self._seqs is None or self._seqs[0] != ends:
+            # The newest come first, so that what the oldest say stays.
+            self._seqs = ends, {seq: anchor.commit for anchor in self.anchors(merged=True) for seq in anchor.seqs}
+        return self._seqs[1]
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         """Return the commit of each of these changes; the branch is read only as far back as needed."""
-        if seqs and not self._seq_ends:
+        if seqs:
             oldest, newest, found = min(seqs), 0, dict[int, str]()
             for anchor in self.anchors():
                 last = max(anchor.seqs, default=oldest)
@@ -567,14 +561,14 @@ class History:
         state = repository.checksum(self.disk, index)
         if state is None:
             return False
-        marks = [each for each in repository.marks(self.disk, Path(repo.path, repository.MARKER)) if each[0] in repo]
-        known = [*marks, *self._origins]
-        if any(mark[1] == state for mark in known) or (not known and repository.is_empty_index(self.disk, index)):
+        mark = repository.read_mark(self.disk, Path(repo.path))
+        if (mark and mark[1] == state) or (not mark and repository.is_empty_index(self.disk, index)):
             return False
-        commits = dict.fromkeys([self.tip(), self.ours(), *(mark[0] for mark in known)])
+        # Some program wrote it anew, or one of ours died before it said of which commit it is: its files tell.
+        commits = dict.fromkeys([self.tip(), self.ours(), mark[0] if mark and mark[0] in repo else None])
         origin = repository.index_origin(repo, filter(None, commits))
         if origin is not None:
-            self._origins = [(origin, state)]
+            repository.put_mark(self.disk, Path(repo.path), origin, state)
         return origin is None
 
     def _move_branch(self, repo: pygit2.Repository, base: str | None, new: str, draft: CommitDraft) -> None:
@@ -598,34 +592,16 @@ class History:
         with repository.locked(self.disk, target, scratch):
             pass
 
-    def _read_seqs(self, ends: tuple[str, ...]) -> None:
-        """Read the commits since the last look; all of them after a merge, or when the branch was rewritten."""
-        found: list[tuple[int, str]] = []
-        walker = self._repo().walk(ends[0] if ends else None, pygit2.enums.SortMode.NONE)
-        for end in ends[1:]:
-            walker.push(end)
-        is_straight = len(ends) == len(self._seq_ends) == 1
-        for commit in walker if ends else ():
-            if is_straight and str(commit.id) == self._seq_ends[0]:
-                break
-            is_straight = is_straight and len(commit.parent_ids) < 2
-            if anchor := anchor_of(commit):
-                found += [(number, anchor.commit) for number in anchor.seqs]
-        else:
-            self._seqs = {}
-        for number, commit_id in reversed(found):
-            self._seqs.setdefault(number, commit_id)
 
-
-def _with_entries(
-    repo: pygit2.Repository, tree: pygit2.Tree, other: pygit2.Tree, is_others: Callable[[bytes], bool]
-) -> pygit2.Tree:
-    """The tree with those entries as another tree has them."""
-    kept = [each for each in repository.tree_entries(tree.read_raw()) if not is_others(each[1])]
-    kept += [each for each in repository.tree_entries(other.read_raw()) if is_others(each[1])]
-    kept.sort(key=lambda each: each[1] + b"/" * (each[0] == repository.FOLDER))
-    data = b"".join(mode + b" " + name + b"\0" + oid for mode, name, oid in kept)
-    return repo[repo.write(pygit2.enums.ObjectType.TREE, data)].peel(pygit2.Tree)
+def _with_tracked(repo: pygit2.Repository, theirs: pygit2.Tree, ours: pygit2.Tree) -> pygit2.Tree:
+    """A person's tree with everything that is recorded change by change as our own tree has it."""
+    builder = repo.TreeBuilder(theirs)
+    for name in _TRACKED:
+        if name in ours:
+            builder.insert(name, ours[name].id, ours[name].filemode)
+        elif name in theirs:
+            builder.remove(name)
+    return repo[builder.write()].peel(pygit2.Tree)
 
 
 def _blob_at(repo: pygit2.Repository, commit: str | None, parts: Parts) -> str | None:

@@ -52,6 +52,33 @@ def parts_of(path: str) -> Parts:
     return parts
 
 
+# What differs between two texts, as git finds it.
+
+_HUNK = re.compile(rb"(?m)^(@@ [^@\n]*@@).*")
+
+
+def hunks_between(before: bytes, after: bytes) -> bytes:
+    """The hunks of a difference as `diff -u` shows them; empty when the texts are equal."""
+    from pygit2 import Patch
+    from pygit2.enums import DiffOption
+
+    head, _, hunks = (Patch.create_from(before, after, flag=DiffOption.FORCE_TEXT).data or b"").partition(b"\n@@")
+    # Behind the places of a hunk git repeats a line that stands above it.
+    return _HUNK.sub(rb"\1", b"@@" + hunks) if head else b""
+
+
+def spans_between(one: bytes, other: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Where two texts differ: from which line to which in the one, and in the other, counted from 0."""
+    from pygit2 import Patch
+    from pygit2.enums import DiffOption
+
+    # Patience finds lines that both have once first, so that changes of different blocks stay apart.
+    for hunk in Patch.create_from(one, other, context_lines=0, flag=DiffOption.PATIENCE).hunks:
+        # An empty span is counted from the line before it.
+        lo, start = hunk.old_start - bool(hunk.old_lines), hunk.new_start - bool(hunk.new_lines)
+        yield lo, lo + hunk.old_lines, start, start + hunk.new_lines
+
+
 # A git directory: opened or made in one step, its files replaced under git's own locks.
 
 SETTINGS = {"core.autocrlf": "false", "core.fsync": "all"}
@@ -283,20 +310,21 @@ def checksum(disk: Disk, index: Path) -> str | None:
     return last.hex() if any(last) else f"{stamp.size}-{stamp.inode}-{stamp.mtime_ns}"
 
 
-def marks(disk: Disk, marker: Path) -> list[tuple[str, str]]:
-    """The commits the index was brought up to, each with the checksum it then had."""
-    lines = (disk.read(marker) or b"").decode("ascii", "replace").splitlines()
-    return [(commit, state) for commit, _, state in (line.partition(" ") for line in lines) if len(commit) == 2 * _HASH]
+def read_mark(disk: Disk, gitdir: Path) -> tuple[str, str] | None:
+    """The commit that the index was last known to be of, and the checksum that it then had."""
+    lines = (disk.read(gitdir / MARKER) or b"").decode("ascii", "replace").splitlines()
+    commit, _, state = lines[-1].partition(" ") if lines else ("", "", "")
+    return (commit, state) if len(commit) == 2 * _HASH else None
 
 
-def put_marks(disk: Disk, marker: Path, entries: list[tuple[str, str]]) -> None:
-    disk.put(marker, "".join(f"{commit} {state}\n" for commit, state in entries).encode("ascii"))
+def put_mark(disk: Disk, gitdir: Path, commit: str, state: str | None) -> None:
+    disk.put(gitdir / MARKER, f"{commit} {state}\n".encode("ascii"))
 
 
 def is_current(disk: Disk, gitdir: Path, branch: str) -> bool:
     """Whether the index is up to date with the branch according to git's files; False if only libgit2 can tell."""
     tip = _target(disk, gitdir, f"refs/heads/{branch}")
-    return (tip, checksum(disk, gitdir / "index")) in marks(disk, gitdir / MARKER)
+    return (tip, checksum(disk, gitdir / "index")) == read_mark(disk, gitdir)
 
 
 def is_led_by_us(disk: Disk, gitdir: Path, branch: str) -> bool:

@@ -107,15 +107,6 @@ def _open(history: History) -> pygit2.Repository:
     return repository.open_repo(history.home, f"refs/heads/{history.branch}")
 
 
-def _mark_index(history: History) -> None:
-    """Say that the index is that of the newest commit, which has the same files under another id."""
-    repo, tip = _open(history), history.tip()
-    index, _ = repository.index_files(repo)
-    state = repository.checksum(history.disk, index)
-    if tip and state and repository.index_origin(repo, [tip]):
-        repository.put_marks(history.disk, Path(repo.path, repository.MARKER), [(tip, state)])
-
-
 @dataclass(slots=True)
 class Rewriter:
     """One pass over a repository; ids are bytes, and each object is looked at once for each path that it has."""
@@ -151,8 +142,6 @@ class Rewriter:
         moved = tuple(name for name, (old, new) in moves.items() if old != new)
         self._move({name: moves[name] for name in moved})
         self._follow_in_logs()
-        # Before the old commits go: whoever comes next compares the index with the commits that are noted for it.
-        _mark_index(self.history)
         self._throw_away(new, before)
         self.history.close()
         changed = sum(old != new for old, new in self._commits.items())

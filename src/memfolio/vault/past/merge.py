@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from memfolio.errors import DiskError
+from memfolio.vault.git.repository import hunks_between, spans_between
 from memfolio.vault.lines import text_of
 from memfolio.vault.reconcile import blocks_of
-
-MAX_PAIRS = 100_000
-"""With more pairs of lines than this and no landmark, a stretch counts as rewritten: a closer look takes too long."""
-
-MAX_DEPTH = 40
-CONTEXT = 3
-"""Lines that a difference shows around what changed."""
-_HUNK = re.compile(r"(?<=[ ])([-+])(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +72,9 @@ def ledger_blocks(path: str, content: bytes | None) -> list[str]:
 
 def unified(path: str, before: str, after: str) -> str:
     """The difference of two texts as `diff -u` shows it; empty when they are equal."""
-    base, side = _lines(before), _lines(after)
-    # Only what differs is compared, with the lines around it that are shown: a log may have thousands of others.
-    lo, hi, _, end = _trim(base, side, (0, len(base), 0, len(side)))
-    skipped = max(0, lo - CONTEXT)
-    lines = difflib.unified_diff(
-        base[skipped : hi + CONTEXT], side[skipped : end + CONTEXT], f"a/{path}", f"b/{path}", n=CONTEXT
-    )
-    shifted = (
-        _HUNK.sub(lambda start: f"{start[1]}{int(start[2]) + skipped}", line) if line.startswith("@@") else line
-        for line in lines
-    )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shifted)
+    old, new = (text.encode("utf-8", "replace") for text in (before, after))
+    hunks = hunks_between(old, new).decode()
+    return f"--- a/{path}\n+++ b/{path}\n{hunks}" if hunks else ""
 
 
 def difference(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -183,7 +164,7 @@ def _first(mine: list[str], other: list[str], order: Callable[[str], object]) ->
 def _hunks(base: list[str], side: list[str], *, apart: bool) -> list[Hunk]:
     """Return the hunks that turn `base` into `side`; with `apart`, each deleted block is a hunk of its own."""
     hunks: list[Hunk] = []
-    for lo, hi, start, end in _differences(base, side, (0, len(base), 0, len(side)), 0):
+    for lo, hi, start, end in _differences(base, side):
         lines = tuple(side[start:end])
         if apart and not lines:
             hunks += [Hunk(at, at + 1, ()) for at in range(lo, hi)]
@@ -192,72 +173,10 @@ def _hunks(base: list[str], side: list[str], *, apart: bool) -> list[Hunk]:
     return hunks
 
 
-Area = tuple[int, int, int, int]
-"""`base[lo:hi]` against `side[start:end]`."""
-
-
-def _differences(base: list[str], side: list[str], area: Area, depth: int) -> Iterator[Area]:
-    lo, hi, start, end = area = _trim(base, side, area)
-    if lo == hi or start == end:
-        if lo < hi or start < end:
-            yield area
-        return
-    landmarks = _landmarks(base, side, area) if depth < MAX_DEPTH else []
-    if not landmarks:
-        yield from _compare(base, side, area)
-        return
-    for at, there in [*landmarks, (hi, end)]:
-        yield from _differences(base, side, (lo, at, start, there), depth + 1)
-        lo, start = at, there
-
-
-def _trim(base: list[str], side: list[str], area: Area) -> Area:
-    """Return `area` without the common beginning and end."""
-    lo, hi, start, end = area
-    while lo < hi and start < end and base[lo] == side[start]:
-        lo, start = lo + 1, start + 1
-    while lo < hi and start < end and base[hi - 1] == side[end - 1]:
-        hi, end = hi - 1, end - 1
-    return lo, hi, start, end
-
-
-def _landmarks(base: list[str], side: list[str], area: Area) -> list[tuple[int, int]]:
-    """Lines that occur exactly once on each side, as far as they are in the same order on both."""
-    lo, hi, start, end = area
-    here = _singles(base, lo, hi)
-    there = _singles(side, start, end)
-    return _rising([(at, there[line]) for line, at in here.items() if line in there])
-
-
-def _singles(lines: list[str], lo: int, hi: int) -> dict[str, int]:
-    count = Counter(lines[lo:hi])
-    return {lines[at]: at for at in range(lo, hi) if count[lines[at]] == 1}
-
-
-def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of `pairs`, sorted by their first, whose seconds rise too (patience sorting)."""
-    tops: list[int] = []
-    piles: list[int] = []
-    before: list[int] = []
-    for number, (_, second) in enumerate(pairs):
-        pile = bisect(tops, second)
-        before.append(piles[pile - 1] if pile else -1)
-        tops[pile : pile + 1] = [second]
-        piles[pile : pile + 1] = [number]
-    run: list[tuple[int, int]] = []
-    at = piles[-1] if piles else -1
-    while at >= 0:
-        run.append(pairs[at])
-        at = before[at]
-    return run[::-1]
-
-
-def _compare(base: list[str], side: list[str], area: Area) -> Iterator[Area]:
-    lo, hi, start, end = area
-    if (hi - lo) * (end - start) > MAX_PAIRS:
-        yield area
-        return
-    matcher = difflib.SequenceMatcher(None, base[lo:hi], side[start:end], autojunk=False)
-    for tag, i, j, k, m in matcher.get_opcodes():
-        if tag != "equal":
-            yield lo + i, lo + j, start + k, start + m
+def _differences(base: list[str], side: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Where `base[lo:hi]` is `side[start:end]` instead; git is asked, by two texts with one line for each block."""
+    numbers: dict[str, int] = {}
+    one, other = (
+        "".join(f"{numbers.setdefault(block, len(numbers))}\n" for block in blocks).encode() for blocks in (base, side)
+    )
+    return spans_between(one, other)

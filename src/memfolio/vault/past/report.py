@@ -13,13 +13,12 @@ from memfolio.clock import iso
 from memfolio.errors import ConfigError, HistoryError, HomeReadOnlyError
 from memfolio.text import counted
 from memfolio.vault.agents import agent_file
-from memfolio.vault.copies import original_of
 from memfolio.vault.git.repository import format_seqs
 from memfolio.vault.journal import Trail, read_line, to_text
 from memfolio.vault.lines import read_lines
 from memfolio.vault.log import read_log
 from memfolio.vault.paths import Form, agent_of, agents_of, day_of, form_of
-from memfolio.vault.reconcile import TORN
+from memfolio.vault.reconcile import TORN, original_of
 from memfolio.vault.survey import look_over
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Undo: taking changes back as a change of its own, on top of whatever happened since."""
+"""Going back: undo takes changes back on top of whatever happened since, rollback brings a moment back."""
 
 from __future__ import annotations
 
@@ -7,21 +7,39 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
-from hashlib import blake2b
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Protocol
 
 from memfolio.errors import HistoryError, InputError, NotFoundError, RefusedError, UndoConflictError
-from memfolio.types import Action, Attribution, frozen
-from memfolio.vault.change import Change, PutPage
+from memfolio.types import Action, frozen
 from memfolio.vault.journal import FileMark, Record, Trail, TrailLine, to_bytes, to_text
-from memfolio.vault.lines import attribution_of, is_packed, record_of
+from memfolio.vault.lines import attribution_of, is_packed, record_of, split_lines
 from memfolio.vault.log import read_entry_at
-from memfolio.vault.move import Excerpt, excerpts, is_bare, lead, memories_in
+from memfolio.vault.move import (
+    PURGE,
+    Excerpt,
+    Files,
+    archived_memories,
+    excerpts,
+    forgotten_by,
+    is_bare,
+    lasting_lines,
+    lead,
+    memories_in,
+    without,
+)
 from memfolio.vault.past.merge import difference, ledger_blocks, merge_blocks, merge_text
-from memfolio.vault.past.rollback import PURGE, archived_memories, forgotten_by, lasting_lines, without
-from memfolio.vault.paths import Form, form_of, is_daily_log, is_state, ledger_of
+from memfolio.vault.paths import (
+    AUDIT,
+    Form,
+    archive_page,
+    form_of,
+    is_daily_log,
+    is_state,
+    ledger_of,
+    names_from,
+)
 from memfolio.vault.reconcile import blocks_of
 
 
@@ -47,7 +65,16 @@ class Snapshots(Protocol):
         """The state right behind each change."""
 
 
-# What a change did, as bytes: each file's content in front of and behind it, from git or from the journal.
+# What a change did, as bytes: each file's content in front of and behind it, not what became of it since.
+#
+# An append lies in the file as long as nobody replaced that; everything else is in the journal of changes that are not
+# in git yet, or in git. Hashes say which: neither is believed without them.
+
+CACHED = 16
+"""How many contents of files are kept at hand: changes that follow one another mostly touch the same files."""
+
+Blocks = list[tuple[str | None, str]]
+"""Entries or lines of a ledger, each with its id if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +93,18 @@ class Version:
 
 
 class Versions:
-    """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then."""
+    """Finds the bytes of earlier changes, as of the moment it was made with the changes that waited for git then.
+
+    `read` returns the present content of a file.
+    """
 
     def __init__(
-        self, trail: Trail, history: Snapshots, waiting: Sequence[Record], hash: Callable[[bytes], str]
+        self,
+        trail: Trail,
+        history: Snapshots,
+        waiting: Sequence[Record],
+        hash: Callable[[bytes], str],
+        read: Callable[[str], bytes | None],
     ) -> None:
         self._trail = trail
         self._history = history
@@ -78,22 +113,12 @@ class Versions:
         self._tip: str | None = None
         with suppress(HistoryError):  # a home without any history yet
             self._tip = history.ours()
-        self._here: dict[str, tuple[bytes, dict[int, str]]] = {}
-
-    def learn(
-        self, lines: Iterable[TrailLine], read: Callable[[str], bytes | None], hasher: Callable[[], blake2b]
-    ) -> None:
-        """Learn which changes left the files as they are: those bytes need not be looked up in git."""
-        sizes: dict[str, set[int]] = {}
-        for mark in (mark for line in lines for mark in line.files if mark.now is not None):
-            sizes.setdefault(mark.path, set()).add(mark.size)
-        for path, ends in sizes.items():
-            content = read(path) or b""
-            self._here[path] = content, _hashes(content, ends, hasher())
+        self._now = lru_cache(CACHED)(read)
+        self._committed = lru_cache(CACHED)(lambda path, commit: history.read(path, commit=commit))
 
     def of(self, line: TrailLine) -> list[Version]:
         """The files of a change before and after it."""
-        return [self._appended_here(mark) or self._version(line, mark) for mark in line.files]
+        return [self._version(line, mark) for mark in line.files]
 
     def find(self, line: TrailLine, mark: FileMark) -> Version | None:
         """Return one file before and after a change; None if that is not known any more."""
@@ -102,13 +127,41 @@ class Versions:
         except (HistoryError, RefusedError):
             return None
 
+    def added(self, line: TrailLine, mark: FileMark) -> bytes | None:
+        """What a change appended to a file; None if that is not known any more, or it did something else."""
+        version = self.find(line, mark)
+        return version.added if version else None
+
+    def differing(self, line: TrailLine, mark: FileMark) -> tuple[Blocks, Blocks]:
+        """The blocks of a ledger that a change took out, and those that it put in; none if that is not known."""
+        if (version := self.find(line, mark)) is None:
+            return [], []
+        if version.added is not None:
+            return [], blocks_of(mark.path, version.added)
+        # The contents are cut where blocks may begin, and only pieces that one side lacks are read: most are on both.
+        begin, joint = (rb"\n(?=## \d)", b"\n\n") if form_of(mark.path) is Form.LOG else (rb"\n", b"\n")
+        sides = [re.split(begin, content or b"") for content in (version.before, version.after)]
+        old, new = ([piece.strip(b"\n") for piece in pieces] for pieces in sides)
+        there, here = set(old), set(new)
+        taken = joint.join([*(piece for piece in old if piece not in here), b""])
+        put = joint.join([*(piece for piece in new if piece not in there), b""])
+        return blocks_of(mark.path, taken), blocks_of(mark.path, put)
+
     def _version(self, line: TrailLine, mark: FileMark) -> Version:
+        after = self._left_here(mark)
+        if after is not None and mark.start is not None:
+            return Version(mark.path, after[: mark.start] or None, after, mark.start)
         if line.seq in self._waiting and (self._tip is None or line.seq not in self._commits):
             return self._from_waiting(mark, line.seq)
         commit = self._commits.get(line.seq)
         if commit is None:
             raise HistoryError(f"the history does not have change {line.seq}", hint="run `memfolio verify`")
-        return self._from_git(line, mark, commit)
+        content = self._committed(mark.path, commit) if after is None else after
+        if mark.start is None:
+            return Version(mark.path, self._before(line, mark, commit), content)
+        # Appends may share a commit: the file at that commit may go on behind this change.
+        start, end = self._span(line, mark, content or b"")
+        return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
 
     @cached_property
     def _commits(self) -> Mapping[int, str]:
@@ -116,22 +169,10 @@ class Versions:
 
     def _left_here(self, mark: FileMark) -> bytes | None:
         """The file as the change left it, if it still begins so."""
-        content, hashes = self._here.get(mark.path, (b"", {}))
-        return content[: mark.size] if mark.now is not None and hashes.get(mark.size) == mark.now else None
-
-    def _appended_here(self, mark: FileMark) -> Version | None:
-        after = None if mark.start is None else self._left_here(mark)
-        return None if after is None else Version(mark.path, after[: mark.start] or None, after, mark.start)
-
-    def _from_git(self, line: TrailLine, mark: FileMark, commit: str) -> Version:
-        content = self._left_here(mark)
-        if content is None:
-            content = self._history.read(mark.path, commit=commit)
-        if mark.start is not None:
-            # Appends may share a commit: the file at that commit may go on behind this change.
-            start, end = self._span(line, mark, content or b"")
-            return Version(mark.path, (content or b"")[:start] or None, (content or b"")[:end], start)
-        return Version(mark.path, self._before(line, mark, commit), content)
+        if mark.now is None or (content := self._now(mark.path)) is None or len(content) < mark.size:
+            return None
+        found = content[: mark.size]
+        return found if self.hash(found) == mark.now else None
 
     def _span(self, line: TrailLine, mark: FileMark, content: bytes) -> tuple[int, int]:
         """Return the span of an append: as recorded in the trail, or by its ids if a purge has moved it."""
@@ -166,7 +207,7 @@ class Versions:
         for each in self._trail.lines(containing=[mark.was.encode()]):
             left = any((other.path, other.now) == (mark.path, mark.was) for other in each.files)
             if left and each.seq < line.seq and (earlier := self._commits.get(each.seq)):
-                recorded = self._history.read(mark.path, commit=earlier)
+                recorded = self._committed(mark.path, earlier)
                 if recorded is not None and self.hash(recorded) == mark.was:
                     return recorded
         return content
@@ -176,10 +217,10 @@ class Versions:
             parent = self._history.resolve(f"{commit}^")
         except NotFoundError:
             return None
-        return self._history.read(path, commit=parent)
+        return self._committed(path, parent)
 
     def _from_waiting(self, mark: FileMark, seq: int) -> Version:
-        content = self._history.read(mark.path, commit=self._tip) if self._tip else None
+        content = self._committed(mark.path, self._tip) if self._tip else None
         for record in self._waiting.values():
             for write in record.writes:
                 if write.path != mark.path:
@@ -188,16 +229,6 @@ class Versions:
                 if record.line.seq == seq:
                     return Version(mark.path, before, content, mark.start)
         raise HistoryError(f"the bytes of change {seq} are not known", hint="run `memfolio verify`")
-
-
-def _hashes(content: bytes, ends: Iterable[int], hasher: blake2b) -> dict[int, str]:
-    """The hash of the content up to each of these ends that it reaches."""
-    found: dict[int, str] = {}
-    at = 0
-    for end in sorted(end for end in ends if end <= len(content)):
-        hasher.update(content[at:end])
-        found[end], at = hasher.hexdigest(), end
-    return found
 
 
 # Entries that stand as they were appended are cut. Everything else is merged: ledgers block by block (an entry, a
@@ -209,7 +240,6 @@ FINAL = frozenset({Action.ALERT, Action.ACK, Action.PURGE})
 _MARKS = re.compile(r" \^(M-[0-9]{1,15}-[0-9a-f]{8})")
 _TIMED_ID = re.compile(r"[^-]+-([0-9]{1,15})-[^-]+")
 
-Files = Mapping[str, bytes | None]
 Label = str | None
 
 
@@ -322,12 +352,6 @@ class Reversal:
     _renamed: set[str] = field(default_factory=set)
     """Files that were there before under another name, and go back to it with all that is in them."""
     _merges: list[list[Version]] = field(default_factory=list)
-
-    def changed(self) -> list[str]:
-        return [path for path, content in self.wanted.items() if content != self.current[path]]
-
-    def diff(self) -> str:
-        return "".join(difference(path, self.current[path], self.wanted[path]) for path in self.changed())
 
     def take_back(self, line: TrailLine, versions: Iterable[Version]) -> None:
         """Note a whole change."""
@@ -480,11 +504,65 @@ def _order(path: str, block: str) -> tuple[int, str]:
     return (int(timed[1]), marked) if timed else (0, "")
 
 
-def as_change(reversal: Reversal, hash: Callable[[bytes], str], by: Attribution) -> Change:
-    """The reversal as one change, composed against the files as they were read."""
-    current = {path: reversal.current[path] for path in reversal.changed()}
-    pages = tuple(
-        PutPage(path, reversal.wanted[path], None if content is None else hash(content))
-        for path, content in current.items()
-    )
-    return Change(operations=pages, by=by, action=Action.REVERT, about=tuple(reversal.seqs))
+# Rollback: pages, logs and state as they were at a moment. The trail and the archive are never rolled back, and what
+# was forgotten or purged since then stays so. What leaves goes to the archive, so that nothing is only in git.
+
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?!\d)")
+
+
+def is_rolled_back(path: str) -> bool:
+    return not path.startswith(f"{AUDIT}/") and "/memory/archive/" not in path
+
+
+def restore(
+    then: Files, now: Files, state: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
+    """What each file must become so that `then` is back, except for what was forgotten anywhere since.
+
+    `state` is every state file as it is. Memories that leave their logs, and pages about conversations and checkpoints
+    that were not there then, go to the archive, for which `read` says what is there; a page whose name tells no month
+    goes to `month`.
+    """
+    wanted = {path: then.get(path) for path in {*then, *now} if is_rolled_back(path)}
+    _keep_lasting(wanted, lasting_lines(now), then)
+    forgotten = forgotten_by(lasting_lines(state))
+    for path, content in wanted.items():
+        if content is not None and form_of(path) is Form.LOG:
+            wanted[path] = without(path, content, forgotten)
+    purged = forgotten_by(lasting_lines(state), {PURGE})
+    return wanted | archived_memories(wanted, now, purged, read) | _archived_pages(wanted, now, read, month)
+
+
+def _archived_pages(
+    wanted: Files, now: Files, read: Callable[[str], bytes | None], month: str
+) -> dict[str, bytes | None]:
+    """The pages that are kept as a whole and vanish, where the archive has a free name for them or has them already."""
+    archived: dict[str, bytes | None] = {}
+    for path in sorted(path for path, content in wanted.items() if content is None and now.get(path)):
+        named = _MONTH.match(path.rpartition("/")[2])
+        if target := archive_page(path, named[0] if named else month):
+            fitting = (None, now[path])
+            names = (name for name in names_from(target) if name not in archived and read(name) in fitting)
+            archived[next(names)] = now[path]
+    return archived
+
+
+def _keep_lasting(wanted: dict[str, bytes | None], lasting: Mapping[str, list[bytes]], then: Files) -> None:
+    """Append the lasting lines that the restored files do not have, each to the newest restored part of its ledger."""
+    present = {
+        raw for path, content in then.items() if form_of(path) is Form.LINES for raw in split_lines(content or b"")
+    }
+    for path, lines in lasting.items():
+        missing = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines if line not in present)
+        if missing:
+            target = _newest_part(path, then)
+            before = wanted.get(target) or b""
+            wanted[target] = before + (b"" if before.endswith(b"\n") or not before else b"\n") + missing
+
+
+def _newest_part(path: str, then: Files) -> str:
+    named = ledger_of(path)
+    if named is None:
+        return path
+    numbers = [part[1] for part in map(ledger_of, then) if part and part[0] == named[0]]
+    return named[0].part(max(numbers, default=1))

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from memfolio.types import Attribution, check_attribution
 from memfolio.vault.git.rewrite import Rewritten
 from memfolio.vault.postgres.rows import Rows
-from memfolio.vault.purge.plan import Quotes
 from memfolio.vault.purge.purge import (
     FOREIGN,
     SEARCHING,
     OnProgress,
+    Planner,
     Purged,
     PurgeJob,
     PurgeProof,
@@ -28,8 +28,6 @@ from memfolio.vault.purge.purge import (
     allowed,
     clean_cache,
     clean_files,
-    mode_of,
-    planner_for,
     quietly,
     reach_of,
     unpacked,
@@ -55,7 +53,6 @@ def purge(
     *,
     by: Attribution,
     dry_run: bool = False,
-    quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
     agents: Iterable[str] | None = None,
     on_progress: OnProgress | None = None,
@@ -64,7 +61,7 @@ def purge(
     check_attribution(by)
     reach = reach_of(None if agents is None else frozenset(agents))
     with vault.exclusive():
-        planner = planner_for(vault, reach, partial(contents, vault.rows), mode_of(quotes))
+        planner = Planner(vault, reach, partial(contents, vault.rows))
         plan = planner.plan(list(ids), git=LEVEL, counts=dry_run)
         if dry_run:
             return Purged(plan=plan)

@@ -352,12 +352,6 @@ class RowJournal(Journal):
         known = self.files.get(path)
         return known.stamp if known else None
 
-    def await_git(self) -> None:
-        """There is no git."""
-
-    def sync_trail(self) -> None:
-        """What is committed is durable."""
-
     def read(self, path: str) -> bytes | None:
         known = self.files.get(path)
         if known is None or known.stamp is None:

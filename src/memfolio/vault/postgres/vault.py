@@ -299,11 +299,6 @@ class RowWriter(Writer):
         ]
         return receipt_of(self._journal.enter(change.action, change.by, done, **details(change, plan)), plan)
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        with self.ready():
-            yield
-
 
 class PostgresVault(Vault):
     """A home of a database, as one server sees it; threads may share it."""
@@ -389,10 +384,6 @@ class PostgresVault(Vault):
     def obstacle(self) -> str | None:
         return None
 
-    @property
-    def head(self) -> int:
-        return self.journal.head.seq
-
     def states(self, earlier: Mapping[str, FileState] | None = None) -> dict[str, FileState]:
         self._hear()
         return self._shown(dict(self.journal.files))
@@ -428,16 +419,6 @@ class PostgresVault(Vault):
     def names(self, folder: str) -> list[str]:
         return names_below(self.journal.files, folder)
 
-    def reconcile(self, paths: Sequence[str]) -> list[str]:
-        self.refresh()
-        return []
-
-    def reconcile_log(self, agent: str, id: str) -> None:
-        self.refresh()
-
-    def try_survey(self, *, patience: float | None = None) -> None:
-        self.survey()
-
     def adopt(self, *, accept_missing: bool = False) -> None:
         """Any server may write it."""
 
@@ -447,9 +428,6 @@ class PostgresVault(Vault):
 
     def commits_of(self, seqs: Collection[int]) -> dict[int, str]:
         return {}
-
-    def commit(self) -> int:
-        return 0
 
     @contextmanager
     def holding(self, name: str, *, patience: float = 0) -> Iterator[None]:
@@ -507,13 +485,6 @@ class PostgresVault(Vault):
         from memfolio.vault.postgres.report import doctor
 
         return doctor(self)
-
-    def close(self) -> None:
-        views = self._condition.views
-        views.discard(self)
-        self._has_left = True
-        if not views:
-            self._condition.is_closed = True
 
 
 def name_of(config: Config) -> str:

@@ -1,35 +1,276 @@
-"""Destroying memories: from the files, from git's history, from caches; then proving that nothing is left."""
+"""Destroying memories: the plan, then files, git's history and caches, then the proof that nothing is left."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memfolio.errors import DiskError, HistoryError, InputError, MemfolioError, PageChangedError, RefusedError
+from memfolio.errors import DiskError, HistoryError, MemfolioError, NotFoundError, PageChangedError, RefusedError
 from memfolio.state import Op
-from memfolio.types import EMPTY, Action, Attribution, Store, check_attribution, frozen
+from memfolio.types import EMPTY, Action, Attribution, MemoryItem, Store, check_attribution, frozen, sums_up
 from memfolio.vault.change import AddLines, Allowed, Change, Operation, PutPage
 from memfolio.vault.disk import disk_errors
 from memfolio.vault.git.rewrite import Rewritten, check_reach, objects, rewrite, versions
-from memfolio.vault.lines import SUFFIX, attribution
-from memfolio.vault.move import is_bare
-from memfolio.vault.past.rollback import PURGE, forgotten_by, lasting_lines
-from memfolio.vault.paths import INTERNAL, OWNER, is_tracked, state_ledger
-from memfolio.vault.purge.needles import Needles, parts_of
-from memfolio.vault.purge.plan import Planner, PurgePlan, Quotes
-from memfolio.vault.purge.scrub import Scrub, Target, freed_by, is_text, unpack_file
+from memfolio.vault.journal import to_bytes, to_text
+from memfolio.vault.lines import SUFFIX, attribution, read_lines
+from memfolio.vault.log import read_log_at
+from memfolio.vault.move import PURGE, forgotten_by, is_bare, lasting_lines
+from memfolio.vault.paths import INTERNAL, OWNER, Form, agent_of, form_of, is_tracked, state_ledger
+from memfolio.vault.purge.scrub import (
+    LONG,
+    Needles,
+    Scrub,
+    Target,
+    frame_of,
+    freed_by,
+    is_text,
+    parts_of,
+    persons_words,
+    sentences_of,
+    unpack_file,
+)
 from memfolio.vault.reconcile import TORN, blob_id
 from memfolio.vault.vault import PURGE as NAME
 
 if TYPE_CHECKING:
     from memfolio.vault.paths import Home
     from memfolio.vault.vault import Vault
+
+# The plan of a purge: the memories, what was derived from them, who else has their text, and where it is.
+
+KNOWLEDGE = "/knowledge/"
+Past = Callable[[], Iterable[tuple[str, bytes]]]
+OUT_OF_REACH = (
+    "clones, remotes, backups and copies elsewhere",
+    "what a model, an embedding service or another program was given",
+    "blocks of the disk that are free but not overwritten",
+)
+
+
+@frozen
+class MarkedMemory:
+    """A memory to destroy; `why` is empty if it was named."""
+
+    id: str
+    agent: str
+    path: str
+    content: str
+    why: str = ""
+
+
+@frozen
+class PurgePlan:
+    """Everything that a purge would do."""
+
+    memories: tuple[MarkedMemory, ...]
+    target: Target
+    files: dict[str, int] = field(default_factory=dict)
+    """The files that change, and how many bytes each loses."""
+    history: dict[str, int] = field(default_factory=dict)
+    """The number of versions in git that contain some of it, by file."""
+    related: tuple[str, ...] = ()
+    """Memories that were derived from others too, or have a sentence of these: they stay, and may say the same."""
+    git: str = ""
+    """Why git's history stays as it is; empty when it is rewritten."""
+
+
+class Planner:
+    """Works out a plan from the files as they are and every content that they had, of agents that may be read.
+
+    `past` iterates over every version of every file, which may be a lot and is not kept; `loose` are files of the home
+    that nobody keeps a history of.
+    """
+
+    def __init__(self, vault: Vault, reach: Scrub, past: Past, loose: Mapping[str, bytes] = EMPTY) -> None:
+        self.files = {path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)}
+        self.past: Past = lambda: (each for each in past() if not reach.is_foreign(each[0]))
+        # Words of internal files that are no memories, and that the proof must not take for one.
+        self.own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
+        self.loose, self.agents = loose, reach.agents
+        self._marked: dict[str, MarkedMemory] = {}
+        self._texts: set[str] = set()
+        self._sentences: set[str] = set()
+
+    def plan(self, ids: Iterable[str], *, git: str = "", counts: bool = True) -> PurgePlan:
+        """The plan for these memories; raises NotFoundError for one that is nowhere, RefusedError for quotes.
+
+        `counts` says how many versions in git are concerned, which takes a while.
+        """
+        self._mark(ids, "")
+        self._add_derived()
+        spared = self._common()
+        self._check_quotes(spared)
+        self._check_pages(spared)
+        target = Target(
+            ids={each.id: each.agent for each in self._marked.values()},
+            texts=frozenset(self._texts),
+            sentences=frozenset(self._sentences),
+            spared=spared,
+            agents=self.agents,
+        )
+        plan = PurgePlan(memories=tuple(self._marked.values()), target=target, git=git)
+        return self._located(plan, self.past() if counts else ())
+
+    def _check_quotes(self, spared: frozenset[str]) -> None:
+        """Refuse to cut the text where memories that are not named have it, too: that would leave half of them."""
+        needles = Needles.of(self._texts, but=spared)
+        if quoted := self._found(Scrub(frozenset(self._marked), needles), needles):
+            raise _also_in("memories have the same text or a line of it", quoted, "name them too")
+
+    def _check_pages(self, spared: frozenset[str]) -> None:
+        """Refuse to cut a short text where people's pages have it, since it may stand there for another reason."""
+        parts = Needles.of(self._texts, but=spared).parts
+        short = Needles(frozenset(part for part in parts if len(part) < LONG))
+        pages = chain(self.files.items(), self.loose.items()) if short.parts else ()
+        if found := sorted(path for path, data in pages if short.are_in(persons_words(path, data))):
+            what = "files of people have the text, which is too short to be cut there unseen"
+            raise _also_in(what, found, "take it out of them, then purge again")
+
+    def _located(self, plan: PurgePlan, past: Iterable[tuple[str, bytes]]) -> PurgePlan:
+        scrub = plan.target.scrub()
+        after = {path: scrub(path, data) for path, data in self.files.items()}
+        lost = {path: len(data) - len(after[path]) for path, data in self.files.items() if data != after[path]}
+        history = Counter(path for path, data in past if scrub(path, data) != data)
+        related = [item.id for _, item in self._derived() if item.id not in self._marked]
+        related += self._found(scrub, scrub.fine)
+        return replace(plan, files=lost, history=dict(history), related=tuple(dict.fromkeys(related)))
+
+    def _mark(self, ids: Iterable[str], why: str) -> None:
+        """Take memories into the plan, with every text that they ever had."""
+        wanted = frozenset(ids)
+        finder = Finder(wanted, is_named=not why)
+        for path, data in chain(self.files.items(), self.past()):
+            finder.search(path, data)
+        if missing := wanted - finder.found.keys():
+            raise NotFoundError(
+                f"no file and no version of one has a memory {min(missing)[:80]!r}",
+                hint="`recall` shows the ids of memories",
+            )
+        self._texts |= finder.texts
+        self._sentences |= finder.sentences
+        for each, (path, content) in finder.found.items():
+            self._marked[each] = MarkedMemory(id=each, agent=agent_of(path) or "", path=path, content=content, why=why)
+
+    def _add_derived(self) -> None:
+        """Add memories derived from purged ones alone, and summaries of any of them."""
+        while found := {item.id: item for _, item in self._derived() if self._goes_along(item)}:
+            alone = [each for each, item in found.items() if self._has_no_other_source(item)]
+            if alone:
+                self._mark(alone, "derived from these alone")
+            if summaries := found.keys() - set(alone):
+                self._mark(sorted(summaries), "sums up one of these")
+
+    def _goes_along(self, item: MemoryItem) -> bool:
+        return item.id not in self._marked and (sums_up(item) or self._has_no_other_source(item))
+
+    def _has_no_other_source(self, item: MemoryItem) -> bool:
+        return self._marked.keys() >= set(item.derived_from)
+
+    def _derived(self) -> Iterator[tuple[str, MemoryItem]]:
+        marks = [each.encode() for each in self._marked]
+        for path, data in self._logs():
+            if b"derived_from" in data and any(mark in data for mark in marks):
+                yield from ((path, item) for item in _items(path, data) if self._marked.keys() & set(item.derived_from))
+
+    def _common(self) -> frozenset[str]:
+        """What of the texts stands in lines of our own, such as a date or a type: cutting it there would break them."""
+        needles = Needles.of(self._texts, sentences=self._sentences)
+        found = set(needles.found_in(to_text(self.own)))
+        scrub = Scrub(frozenset(self._marked), needles)
+        for path, data in map(unpack_file, self.files.keys(), self.files.values()):
+            if needles.are_in(data):
+                rest = scrub.without_entries(path, data) if form_of(path) is Form.LOG else data
+                found.update(needles.found_in(frame_of(path, rest)))
+        return frozenset(found)
+
+    def _found(self, scrub: Scrub, needles: Needles) -> list[str]:
+        """The remaining memories that contain some of the texts."""
+        found = list[str]()
+        for path, data in self._logs():
+            rest = scrub.without_entries(path, data) if scrub.touches(data) else b""
+            items = _items(path, rest) if needles.are_in(rest) else []
+            found += [item.id for item in items if needles.are_in(to_bytes(item.content))]
+        return list(dict.fromkeys(found))
+
+    def _logs(self) -> Iterator[tuple[str, bytes]]:
+        readable = (unpack_file(path, data) for path, data in self.files.items())
+        return ((path, data) for path, data in readable if form_of(path) is Form.LOG)
+
+
+@dataclass(slots=True)
+class Finder:
+    """Find memories in contents of logs and collect their texts."""
+
+    ids: frozenset[str]
+    is_named: bool = True
+    """Whether the text of what was made of others is looked for too; it repeats memories that are to stay."""
+    found: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Where each memory was first seen, and its text there."""
+    texts: set[str] = field(default_factory=set)
+    sentences: set[str] = field(default_factory=set)
+    _scrub: Scrub = field(init=False)
+    _read: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._scrub = Scrub(self.ids, Needles(frozenset()))
+
+    def search(self, path: str, data: bytes) -> None:
+        path, data = unpack_file(path, data)
+        if KNOWLEDGE in path and form_of(path) is Form.LINES and self._scrub.touches(data):
+            self._note_lines(path, data)
+        if form_of(path) is not Form.LOG or not (self._seeks_notes() or self._scrub.touches(data)):
+            return
+        for start, end in self._scrub.spans(path, data):
+            if (raw := data[start:end]) not in self._read:
+                self._read.add(raw)
+                self._note(path, [*_items(path, raw), *(_items(path, data) if self._seeks_notes() else ())])
+
+    def _note_lines(self, path: str, data: bytes) -> None:
+        """Collect the texts of lines about a fact or a case with one of the ids."""
+        for record in read_lines(data).records:
+            for each in self.ids & {record.get(name) for name in ("id", "fact", "case")}:
+                texts = list(_words_of(record))
+                self.found.setdefault(each, (path, " ".join(texts)))
+                self.texts.update(texts[-1:])
+                self.sentences.update(*map(sentences_of, texts[-1:]))
+
+    def _seeks_notes(self) -> bool:
+        """Whether a memory without an id in its file is searched, which only parsing can find."""
+        return any(not each.startswith("M-") and each not in self.found for each in self.ids)
+
+    def _note(self, path: str, items: Iterable[MemoryItem]) -> None:
+        for item in items:
+            if item.id in self.ids:
+                self.found.setdefault(item.id, (path, item.content))
+                if not sums_up(item):
+                    self.sentences |= sentences_of(item.content)
+                if self.is_named or not sums_up(item):
+                    self.texts.add(item.content)
+
+
+def _words_of(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a line: the parts of a fact, or the situation of a case."""
+    situation = record.get("situation")
+    texts = [record.get(name) for name in ("subject", "predicate", "object")]
+    texts += [situation.get("context")] if isinstance(situation, dict) else []
+    return (each for each in texts if isinstance(each, str))
+
+
+def _items(path: str, data: bytes) -> list[MemoryItem]:
+    return [found.entry.item for found in read_log_at(path, to_text(data)).entries]
+
+
+def _also_in(what: str, names: Sequence[str], hint: str) -> RefusedError:
+    few = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    return RefusedError(f"{len(names)} other {what}: {few}", hint=hint)
 
 
 # A purge that is under way, on disk before the first byte is touched, so that it is finished after a crash.
@@ -50,22 +291,13 @@ class PurgeJob:
         """What of the texts nobody looks for, in words that do not repeat it."""
         short = sum(not parts_of(text) for text in self.target.texts)
         spared = len(self.target.spared)
-        found = {"too short to be looked for": short, "kept by others or by lines of memfolio's own": spared}
+        found = {"too short to be looked for": short, "words of memfolio's own lines, too": spared}
         return tuple(f"{count} of its texts: {why}" for why, count in found.items() if count)
 
 
 def save(home: Home, job: PurgeJob) -> None:
-    target = job.target
-    document = {
-        "ids": target.ids,
-        "texts": sorted(target.texts),
-        "sentences": sorted(target.sentences),
-        "spared": sorted(target.spared),
-        "by": astuple(job.by),
-        "rewrites": job.rewrites,
-        "agents": None if target.agents is None else sorted(target.agents),
-    }
-    home.disk.put(home.internal / NAME, json.dumps(document).encode())
+    document = {**asdict(job.target), "by": astuple(job.by), "rewrites": job.rewrites}
+    home.disk.put(home.internal / NAME, json.dumps(document, default=sorted).encode())
 
 
 def load(home: Home) -> PurgeJob | None:
@@ -75,15 +307,9 @@ def load(home: Home) -> PurgeJob | None:
         return None
     try:
         data = json.loads(raw)
-        agents = data.get("agents")
-        target = Target(
-            ids=data["ids"],
-            texts=frozenset(data["texts"]),
-            sentences=frozenset(data.get("sentences", ())),
-            spared=frozenset(data["spared"]),
-            agents=None if agents is None else frozenset(agents),
-        )
-        return PurgeJob(target=target, by=attribution(*data["by"]), rewrites=data["rewrites"])
+        by, rewrites = attribution(*data.pop("by")), data.pop("rewrites")
+        sets = {name: frozenset(value) for name, value in data.items() if isinstance(value, list)}
+        return PurgeJob(target=Target(**data | sets), by=by, rewrites=rewrites)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DiskError(
             f"{home.internal.name}/{NAME} cannot be read, and what it was to destroy may be left",
@@ -236,7 +462,6 @@ def purge(
     *,
     by: Attribution,
     dry_run: bool = False,
-    quotes: Quotes | str = Quotes.REFUSE,
     rebuild: Rebuild | None = None,
     agents: Iterable[str] | None = None,
     on_progress: OnProgress | None = None,
@@ -249,7 +474,7 @@ def purge(
     build themselves when they are needed.
     """
     check_attribution(by)
-    wanted, mode, whose = list(ids), mode_of(quotes), None if agents is None else frozenset(agents)
+    wanted, whose = list(ids), None if agents is None else frozenset(agents)
     with _alone(vault):
         if job := load(vault.home):
             _carry_out(vault, job, rebuild)
@@ -258,7 +483,7 @@ def purge(
             past = tuple if why_not else partial(versions, vault.history)
             reach = reach_of(whose)
             loose = {path: data for path, data in _loose(vault, reach) if not _is_fragment(path)}
-            planner = planner_for(vault, reach, past, mode, loose)
+            planner = Planner(vault, reach, past, loose)
             plan = planner.plan(wanted, git=why_not, counts=dry_run)
             if dry_run:
                 return Purged(plan=plan)
@@ -275,32 +500,6 @@ def purge(
 def reach_of(agents: frozenset[str] | None) -> Scrub:
     """What tells which files these agents may not read."""
     return Scrub(frozenset(), Needles(frozenset()), agents=agents)
-
-
-def planner_for(
-    vault: Vault,
-    reach: Scrub,
-    past: Callable[[], Iterable[tuple[str, bytes]]],
-    quotes: Quotes,
-    loose: Mapping[str, bytes] = EMPTY,
-) -> Planner:
-    """The planner for what is in reach; `past` is every version of every file."""
-    own = b" ".join([*KEYS, vault.home.disk.read(vault.home.internal / OWNER) or b""])
-    return Planner(
-        files={path: data for path, data in files_of(vault).items() if not reach.is_foreign(path)},
-        past=lambda: (each for each in past() if not reach.is_foreign(each[0])),
-        quotes=quotes,
-        own=own,
-        loose=loose,
-        agents=reach.agents,
-    )
-
-
-def mode_of(quotes: str) -> Quotes:
-    try:
-        return Quotes(quotes)
-    except ValueError as error:
-        raise InputError(f"{quotes!r:.40} is no way to treat quotes", hint="say refuse, purge or keep") from error
 
 
 def resume(vault: Vault) -> None:

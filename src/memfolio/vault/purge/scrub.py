@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from memfolio.errors import DiskError
@@ -16,8 +19,131 @@ from memfolio.vault.lines import pack, plain_name, read_lines, record_of, render
 from memfolio.vault.log import split_log
 from memfolio.vault.move import cut, excerpts
 from memfolio.vault.paths import AUDIT, CONFIG, Form, agent_of, form_of, is_state, ledger_of, place_of
-from memfolio.vault.purge.needles import Needles
 from memfolio.vault.sections import OURS, is_ours, renewed
+
+# The patterns by which a purged text is found in every form that a file may hold. Pure.
+#
+# A text is searched as a whole and by each line that is long enough to be distinctive; on request by its sentences,
+# too. A text without such a line is searched as a whole, between word boundaries, unless it is very short. A file may
+# hold it as is, as a JSON string, composed or decomposed, and wrapped over several lines.
+
+LONG = 12
+"""The shortest line or sentence, in characters, that is searched on its own."""
+SHORTEST = 6
+"""The shortest text without such a line that is searched: shorter ones occur anywhere."""
+HUGE = 1 << 16
+"""Bytes from which on a line is not remembered."""
+_HOLE = b"\0\0hole\0\0"
+"""Marks a cut until the rest of its line has been looked at."""
+
+_WORD = re.compile(rb"\w|[\x80-\xff]")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
+_STOP = rb"(?:[.!?,;]|\xe2\x80\xa6)"
+_LEADING = re.compile(
+    rb"(^[ \t>*#|-]*|[\"(]|[.!?:][\"')]*[ \t]+|\xe2\x80\xa6[ \t]+)" + _HOLE + _STOP + rb"*(?:[ \t]+|(?=\s|$))"
+)
+_INNER = re.compile(rb"[ \t]?" + _HOLE + rb"(?=\s|$|" + _STOP + rb")")
+_BLANKS = re.compile(rb"[ \t]+")
+_GAP = rb"(?:[ \t]+|[ \t]*\r?\n[ \t>]*)"
+
+
+def parts_of(text: str) -> frozenset[str]:
+    """Return the parts by which a text is found: its long lines, or else the whole text."""
+    lines = (line.strip() for line in text.splitlines())
+    long, whole = frozenset(line for line in lines if len(line) >= LONG), text.strip()
+    return long or frozenset([whole] if len(whole) >= SHORTEST else [])
+
+
+def sentences_of(text: str) -> frozenset[str]:
+    """The sentences of a text that are long enough, each without the sign that ends it."""
+    sentences = (each for line in text.splitlines() for each in _SENTENCE_END.split(line))
+    found = (each.strip().rstrip(".!?… ") for each in sentences)
+    return frozenset(each for each in found if len(each) >= LONG)
+
+
+def forms_of(text: str) -> set[bytes]:
+    """The bytes of a text, as it is and as JSON strings have it, however its characters and blanks are written."""
+    written = {text, " ".join(text.split())}
+    written |= {unicodedata.normalize(form, each) for each in written for form in ("NFC", "NFD")}
+    quoted = {json.dumps(each, ensure_ascii=is_ascii)[1:-1] for each in written for is_ascii in (True, False)}
+    return {each.encode("utf-8", "surrogateescape") for each in written | quoted}
+
+
+@dataclass(slots=True)
+class Needles:
+    """Find and cut texts: a match of `parts` counts as found; `wholes` of several lines are cut first."""
+
+    parts: frozenset[str]
+    wholes: frozenset[str] = frozenset()
+    _patterns: list[tuple[bytes, re.Pattern[bytes]]] = field(default_factory=list)
+    """How each form of a part is found, with its longest word, which a line must have for that to be tried."""
+    _words: frozenset[bytes] = frozenset()
+    _clean: set[bytes] = field(default_factory=set)
+    """Lines without any of these words: versions of one file share most of theirs."""
+
+    def __post_init__(self) -> None:
+        found = [_pattern(part, form) for part in self.parts for form in forms_of(part)]
+        self._patterns = sorted(found, key=lambda each: -len(each[1].pattern))
+        self._words = frozenset(word for word, _ in found)
+
+    @classmethod
+    def of(cls, texts: Iterable[str], *, but: frozenset[str] = frozenset(), sentences: Iterable[str] = ()) -> Needles:
+        """The needles of these texts and sentences, except for parts that others may have, and sentences of those."""
+        found = {text: parts_of(text) for text in texts}
+        parts = frozenset(chain.from_iterable(found.values())) - but
+        parts |= frozenset(sentences).difference(but, *map(sentences_of, but))
+        wholes = (text.strip() for text, its in found.items() if its and its.isdisjoint(but))
+        return cls(parts, frozenset(whole for whole in wholes if "\n" in whole))
+
+    def are_in(self, data: bytes) -> bool:
+        """Whether anything of the texts occurs in the data."""
+        lines = set(data.split(b"\n")) - self._clean
+        found = {line: [word for word in self._words if word in line] for line in lines}
+        self._clean |= {line for line, words in found.items() if not words and len(line) < HUGE}
+        there = set(chain.from_iterable(found.values()))
+        return any(pattern.search(data) for word, pattern in self._patterns if word in there)
+
+    def found_in(self, text: str) -> list[str]:
+        """Return the parts that occur in this text."""
+        data = text.encode("utf-8", "surrogateescape")
+        if not self.are_in(data):
+            return []
+        return [part for part in self.parts if Needles(frozenset({part})).are_in(data)]
+
+    def cut(self, data: bytes) -> bytes:
+        """Return the data without the texts; a line with nothing else in it is removed."""
+        while (after := self._cut_once(data)) != data:  # what stood on both sides may be the text again
+            data = after
+        return data
+
+    def _cut_once(self, data: bytes) -> bytes:
+        for whole in sorted(self.wholes, key=len, reverse=True):
+            for form in forms_of(whole):
+                data = data.replace(form, _HOLE)
+        for word, pattern in self._patterns:
+            if word in data:
+                data = pattern.sub(_HOLE, data)
+        return b"".join(map(_closed, data.splitlines(keepends=True)))
+
+
+def _pattern(part: str, form: bytes) -> tuple[bytes, re.Pattern[bytes]]:
+    """How a form of a text is found: a long line however its blanks are written and wrapped, others between borders."""
+    if len(part) < LONG or b"\n" in form:
+        found = rb"(?<![\w\x80-\xff])" + re.escape(form) + rb"(?![\w\x80-\xff])"
+    else:
+        found = _GAP.join(map(re.escape, _BLANKS.split(form)))
+    return max(form.split(), key=len), re.compile(found)
+
+
+def _closed(line: bytes) -> bytes:
+    """Return a line without its holes, and without the blanks and signs around them."""
+    if _HOLE not in line:
+        return line
+    while (after := _LEADING.sub(rb"\1", line)) != line:
+        line = after
+    line = _INNER.sub(b"", line).replace(_HOLE, b"")
+    return line if _WORD.search(line) else b""
+
 
 # What becomes of a JSON line once memories and their texts are purged from it. Pure.
 
@@ -71,7 +197,7 @@ WORDS = frozenset({"op", "store", "type", "job", "actor", "trigger"})
 def frame_of(path: str, data: bytes) -> str:
     """Titles, headings and meta lines of a log's entries; names and words of state lines; nothing of other files."""
     if is_state(path):
-        return "\n".join(word for line in read_lines(data).records for word in _words(line.record))
+        return "\n".join(word for record in read_lines(data).records for word in _words(record))
     if form_of(path) is not Form.LOG:
         return ""
     blocks = split_log(to_text(data), agent_of(path) or "")
@@ -115,9 +241,9 @@ def freed_by(files: Mapping[str, bytes], ids: Container[str]) -> dict[str, str]:
     for path in sorted(filter(is_state, files), key=place_of):
         if b'"into"' not in files[path] and not went:
             continue
-        for line in read_lines(files[path]).records:
-            if line.record.get("op") == Op.STORE.value:
-                went[str(line.record.get("memory"))] = line.record.get("into"), agent_of(path) or ""
+        for record in read_lines(files[path]).records:
+            if record.get("op") == Op.STORE.value:
+                went[str(record.get("memory"))] = record.get("into"), agent_of(path) or ""
     return {each: agent for each, (into, agent) in went.items() if into in ids and each not in ids}
 
 
@@ -318,7 +444,7 @@ class Target:
     sentences: frozenset[str] = frozenset()
     """Their sentences; what was made of others has none of its own."""
     spared: frozenset[str] = frozenset()
-    """Parts of those texts that are not looked for: other memories keep them, or lines of our own have them too."""
+    """Parts of those texts that are not looked for: lines of our own have them too."""
     agents: frozenset[str] | None = None
     """Whose files are changed; None for all."""
 
