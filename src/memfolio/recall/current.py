@@ -430,8 +430,11 @@ def is_statement(text: str) -> bool:
 
 def states(text: str) -> bool:
     """Whether a text states something, and does not only name it; a longer one does."""
-    signs = _read(text[:READ]).signs
-    return not is_statement(text) or bool(signs["states"] or signs["third"])
+    if not is_statement(text):
+        return True
+    read = _read(text)
+    is_said = any(read.signs[name] for name in ("states", "third", "event", "changed", "ended"))
+    return is_said or bool(read.subjects or read.kinds - {"name"})
 
 
 def _leads(values: Sequence[float]) -> list[float]:

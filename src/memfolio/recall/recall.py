@@ -248,7 +248,7 @@ class Search:
         order = [row for row in weighing.best(len(told), told) if not is_short_question(looks[row].content)]
         # What only names something states nothing that could be replaced, and what has no word of the question may have
         # come by its company.
-        order.sort(key=lambda row: (not states(looks[row].content), not coverage[row].words))
+        order.sort(key=lambda row: (not coverage[row].words, not states(looks[row].content)))
         if len(order) < 2 or not states(looks[order[0]].content):
             return None
         matter = Matter(asked, rarity.weights, rarity.size)
@@ -265,7 +265,9 @@ class Search:
                 return None
         # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
         # as well.
-        tried = min(len(stated), TRIED) if is_past else 1 if stated else min(len(order), TRIED)
+        most = AS_WELL * max(scores[row] for row in order)
+        near_best = sum(1 for row in order[:TRIED] if scores[row] >= most and states(looks[row].content))
+        tried = min(len(stated), TRIED) if is_past else 1 if stated else near_best
         found = (
             self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], looks, weighing, near, is_past)
             for nth in range(tried)
