@@ -299,9 +299,10 @@ class Search:
             pair = Replacement(order[0], order[earlier.nth], earlier.is_sure)
         else:
             return None
-        # Pages say what holds as it is.
-        is_written = any(weighing.turns[row].id.startswith(WRITTEN) for row in (pair.new, pair.old))
-        return pair if pair.is_sure or not is_written else None
+        # Notes and pages say what holds as it is: when a line was written tells little of when that began.
+        is_told = all(weighing.turns[row].id.startswith("M-") for row in (pair.new, pair.old))
+        is_page = weighing.turns[pair.new].id.startswith("P-") and is_statement(looks[pair.new].content)
+        return None if is_page or not (pair.is_sure or is_told) else pair
 
     def _said(
         self,
