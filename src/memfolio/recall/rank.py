@@ -570,8 +570,8 @@ PAGE = "page"
 CITED = re.compile(r"\s*\((?:[A-Z]-\w+-\w+(?:,\s)?)+\)")
 """The ids that summaries and digests put behind a sentence."""
 ASLEEP = frozenset({Phase.DORMANT, Phase.ARCHIVED})
-WORTH = ("importance", "confidence", "fading")
-"""Factors of a memory's rank that do not affect how well it answers."""
+WORTH = ("importance", "confidence", "fading", "newer", "older")
+"""Parts of a memory's rank that do not affect how well it answers."""
 
 
 def is_bare(source: str, content: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -30,8 +31,8 @@ from memfolio.index.lookup import (
 from memfolio.index.rows import from_us, of_kept, to_us
 from memfolio.index.search import ARCHIVED, BEGINNING, DORMANT, Doubles, Filter, TurnColumns, Turns, frequencies, size
 from memfolio.recall.candidates import APART, Candidates, echoes, gather, join, longest, stems_asked
-from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, tells_several
-from memfolio.recall.hit import WRITTEN, Hit, Reason, is_short_question, names_something
+from memfolio.recall.current import SURE, Matter, Said, asks_before, asks_now, is_statement, states, tells_several
+from memfolio.recall.hit import WRITTEN, Hit, Reason, asks, is_short_question, names_something
 from memfolio.recall.query import Query
 from memfolio.recall.question import Intent, Question, names_in, understand
 from memfolio.recall.rank import (
@@ -78,6 +79,8 @@ AS_WELL = 0.5
 """The part of an outdated turn's score from which on what replaced it is taken to answer the same question."""
 DIGESTED = {"quarterly": timedelta(days=89), "monthly": timedelta(days=27), "weekly": timedelta(days=6)}
 """The digests of each level, with the least time that one of them is about."""
+TOLD_TWICE, MANY_MEMORIES = 4.0, 250
+"""How much likelier it is that what changed is meant by a question, as a factor of the odds, and where no more so."""
 COMMON = 20_000
 """Up to how many memories a word's frequency is counted."""
 TELLING = 2_000
@@ -86,6 +89,14 @@ ENOUGH = 0.5
 """The share of memories with vectors from which on meanings count in full: those without must not stand behind."""
 FEW_VECTORS = 0.05
 """How much they count before: they find what no word does, and do not change the order of what words find."""
+
+
+class Replacement(NamedTuple):
+    """The places of two memories about one matter, of which the newer replaces the older; surely, or only likely."""
+
+    new: int
+    old: int
+    is_sure: bool
 
 
 class IndexSurvey(NamedTuple):
@@ -213,23 +224,22 @@ class Search:
         newer: dict[str, tuple[str, ...]] = {}
         if not hits and not asks_before(self.query.text):
             newer = _put_before_outdated(found, candidates.outdated)
-        if not hits and not newer:
-            newer = self._newer(found, coverage, rarity)
+        pair = self._newer(found, coverage, rarity) if not hits and not newer else None
         order = self._ordered(found, phases, candidates.sure[found.places].tolist())
-        fit = fits(short, found.vector, coverage, order, rarity).tolist()
-        kept = [(place, each) for place, each in zip(order, fit, strict=True) if each >= self.query.min_fit]
+        fit = dict(zip(order, fits(short, found.vector, coverage, order, rarity).tolist(), strict=True))
+        if pair:
+            fit |= _fits_of_pair(pair, fit, rarity.size)
+            new, old = found.turns[pair.new], found.turns[pair.old]
+            # Parts of one text hold together, whichever of them answers better.
+            if pair.is_sure and not _are_parts_of_one(new, old):
+                newer = {new.id: (old.id,)}
+        kept = [(place, each) for place, each in fit.items() if each >= self.query.min_fit]
         return self._hits(found, kept[: self.query.limit], phases, newer, question)
 
-    def _newer(self, found: Found, coverage: Coverage, rarity: Rarity) -> dict[str, tuple[str, ...]]:
-        """Put what holds now before what it replaces, or behind it where the question is about the past.
-
-        Returns the ids of what replaces, each with those of what it replaces.
-        """
-        asked = self.query.text
+    def _newer(self, found: Found, coverage: Coverage, rarity: Rarity) -> Replacement | None:
+        """Put what holds now before what it replaces, or behind it where the question is about the past."""
+        asked, weighing, looks, turns = self.query.text, found.weighing, found.looks, found.turns
         is_past = asks_before(asked)
-        if not (is_past or asks_now(asked)):
-            return {}
-        weighing, looks, turns = found.weighing, found.looks, found.turns
         told = np.flatnonzero(~weighing.echoing & found.people).tolist()
         told = [
             place for place in told if not (turns[place].id.startswith("P-") and tells_several(looks[place].content))
@@ -238,37 +248,55 @@ class Search:
         told = [
             place for place in told if looks[place].source not in SUMMARIES and not turns[place].id.startswith("I-")
         ]
-        order = weighing.best(len(told), told)
-        # What has no word of the question came by its company, and states nothing that could be replaced.
-        order.sort(key=lambda place: not coverage.words[place])
-        stated = [place for place in order if coverage.words[place]]
-        if len(order) < 2 or not stated or is_short_question(looks[order[0]].content):
-            return {}
+        order = [place for place in weighing.best(len(told), told) if not is_short_question(looks[place].content)]
+        # What only names something states nothing that could be replaced, and what has no word of the question may have
+        # come by its company.
+        order.sort(key=lambda place: (not coverage.words[place], not states(looks[place].content)))
+        if len(order) < 2 or not states(looks[order[0]].content):
+            return None
         matter = Matter(asked, rarity.weights, rarity.size)
-        order.insert(0, order.pop(matter.best([looks[place].content for place in stated])))
-        # What was so before need not be what answers best: the next ones are tried as well.
+        stated = [place for place in order if coverage.words[place] and states(looks[place].content)]
+        is_now = asks_now(asked)
+        if not is_now and not (stated and (is_past or asks(asked))):
+            return None
+        if stated:
+            order.insert(0, order.pop(matter.best([looks[place].content for place in stated])))
+        if not (is_now or is_past):
+            # Longer texts say much else, which such a question may be about.
+            order = [place for place in order if place == order[0] or is_statement(looks[place].content)]
+            if not is_statement(looks[order[0]].content):
+                return None
+        # What was so before need not be what answers best, nor what only came by its meaning: the next ones are tried
+        # as well.
+        most = AS_WELL * float(weighing.scores[order].max())
+        near_best = sum(1 for place in order[:TRIED] if weighing.scores[place] >= most and states(looks[place].content))
+        tried = min(len(stated), TRIED) if is_past else 1 if stated else near_best
         pairs = (
-            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], found, is_past)
-            for nth in range(min(len(stated), TRIED) if is_past else 1)
+            self._pair(matter, [order[nth], *order[:nth], *order[nth + 1 :]], found, is_past) for nth in range(tried)
         )
         pair = next(filter(None, pairs), None)
-        if pair is None:
-            return {}
-        new, old = pair
-        wanted = old if is_past else new
+        if pair is None or not (is_now or is_past or pair.is_sure):
+            return None
+        wanted = pair.old if is_past else pair.new
         # Asked for what was so before, and with the older one found best already, nothing has to move.
-        if wanted != weighing.best(1, told)[0]:
+        if not is_past or wanted != weighing.best(1, told)[0]:
             lead = max(float(weighing.scores.max()), weighing.highest) - float(weighing.scores[wanted]) + LEAST
             weighing.add_to("older" if is_past else "newer", [wanted], lead)
-        # Parts of one text hold together, whichever of them answers better.
-        return {} if _are_parts_of_one(turns[new], turns[old]) else {turns[new].id: (turns[old].id,)}
+        return pair
 
-    def _pair(self, matter: Matter, order: Sequence[int], found: Found, is_past: bool) -> tuple[int, int] | None:
-        """The first of these with what replaces it, or that it replaces: the newer and the older one."""
+    def _pair(self, matter: Matter, order: Sequence[int], found: Found, is_past: bool) -> Replacement | None:
+        """The first of these with what replaces it, or that it replaces."""
         said = self._said(order, found)
-        later = matter.newest(said)
-        earlier = matter.replaced(said, 0.0 if is_past else SURE) if later is None else 0
-        return None if earlier is None else (order[later or 0], order[earlier])
+        if later := matter.newest(said):
+            pair = Replacement(order[later.nth], order[0], later.is_sure)
+        elif earlier := matter.replaced(said, 0.0 if is_past else SURE):
+            pair = Replacement(order[0], order[earlier.nth], earlier.is_sure)
+        else:
+            return None
+        # Notes and pages say what holds as it is: when a line was written tells little of when that began.
+        is_told = all(found.turns[place].id.startswith("M-") for place in (pair.new, pair.old))
+        is_page = found.turns[pair.new].id.startswith("P-") and is_statement(found.looks[pair.new].content)
+        return None if is_page or not (pair.is_sure or is_told) else pair
 
     def _said(self, order: Sequence[int], found: Found) -> list[Said]:
         """What stands in these places, the best first."""
@@ -470,6 +498,16 @@ class Search:
             for rank, row in enumerate(order, start=1)
             if row in items and row in phases
         ]
+
+
+def _fits_of_pair(pair: Replacement, fit: Mapping[int, float], size: int) -> dict[int, float]:
+    """What answers a question as it was and as it is answers it equally well.
+
+    Where little is remembered, what somebody came back to is asked for more often than what was said once.
+    """
+    best = max(fit.get(pair.new, 0.0), fit.get(pair.old, 0.0))
+    more = (TOLD_TWICE - 1) * max(0.0, 1 - math.log(max(size, 1)) / math.log(MANY_MEMORIES))
+    return {row: best * (1 + more) / (1 + best * more) for row in (pair.new, pair.old) if row in fit}
 
 
 @frozen
