@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 from memfolio.recall.hit import stem
@@ -468,8 +469,6 @@ class Matter:
         self._had: dict[_Passage, frozenset[str]] = {}
         self._size = math.log(max(size, 1)) / math.log(400)
         """1 for a memory of some hundred turns."""
-        base, sized, self._like_old, self._like_question, self._unfit = _outside_weights()
-        self._sure = base + sized * self._size
 
     def best(self, texts: Sequence[str]) -> int:
         """Which of these, best first, is about what is asked for; what is somebody else's has only its words."""
@@ -535,7 +534,7 @@ class Matter:
             "like": new.likeness,
             "like_lead": like_lead,
             "near_lead": near_lead,
-            "unfit": self._misfit(new),
+            "unfit": self._unfitness(new),
             "shared": math.sqrt(min(ALL, len(shared - names))),
             # Much is said of somebody that has nothing to do with each other.
             "shared_name": math.sqrt(min(ALL, len(names - self._named))),
@@ -717,14 +716,15 @@ class Matter:
 
         There it does not count that it fits badly, see `features`.
         """
-        fitting = self._sure + self._like_old * max(0.0, new.likeness) + self._like_question * new.meaning
-        return fitting + self._unfit * self._misfit(new), fitting
+        weights, outside = _outside_weights(), self._outside(new)
+        given = math.fsum(map(mul, weights, outside))
+        return given, given - weights[-1] * outside[-1]
 
     def _outside(self, new: Said) -> tuple[float, ...]:
         """The values of the features that do not depend on the texts."""
-        return 1.0, self._size, max(0.0, new.likeness), new.meaning, self._misfit(new)
+        return 1.0, self._size, max(0.0, new.likeness), new.meaning, self._unfitness(new)
 
-    def _misfit(self, new: Said) -> float:
+    def _unfitness(self, new: Said) -> float:
         """How badly it fits the question: among many, that is about something else; of a few, any may be meant."""
         return max(0.0, FITTING - new.fit) * max(0.0, self._size - FEW)
 
