@@ -132,3 +132,21 @@ def test_what_holds_beside_something_is_not_said_to_replace_it(tmp_path: Path) -
             wrong.append(case["question"])
     assert found["replaced"] <= 2, (found, wrong)
     assert (found["found"] >= 35, found["told"] >= 33, found["first"] >= 27) == (True, True, True), found
+
+
+@pytest.mark.parametrize(("others", "first"), [(0, 9), (20, 9)])
+def test_what_is_about_another_matter_replaces_nothing(tmp_path: Path, others: int, first: int) -> None:
+    found, wrong = Counter[str](), list[str]()
+    places = ("roof", "garden", "press", "invoice", "ferry")
+    notes = [f"Note {nth}: the {places[nth % len(places)]} was checked on day {nth}" for nth in range(others)]
+    for number, case in enumerate(cases("apart")):
+        if number % 2 == bool(others):
+            continue
+        with Memory.open(tmp_path / str(number), background=False) as memory:
+            for text in (case["old"], *notes, case["new"]):
+                memory.remember(text)
+            hits = memory.recall(case["question"])
+        found["first"] += bool(hits) and hits[0].memory.content == case["new"]
+        if any(hit.replaces for hit in hits):
+            wrong.append(case["question"])
+    assert (wrong, found["first"] <= first) == ([], True), (found, wrong)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -64,6 +64,7 @@ _OUTSIDE = ("base", "size", "like_old", "like_question", "unfit")
 """The features that do not depend on the texts."""
 _ENDINGS = ("changed", "ended")
 """The features that say by themselves that something is no longer so."""
+_DETERMINERS = frozenset("the a an my our der die das mein meine unser unsere".split())
 _PART = re.compile(r"[^\W_]+")
 _POSSESSED = re.compile(r"(\w+)(?:'s|(?<=s)') (\w+)")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -241,7 +242,12 @@ class _Passage:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The stems of all words, in their order."""
-        return tuple(stem(word.removesuffix("'s")) for word in _WORD.findall(self.low))
+        return tuple(map(stem, self.bare))
+
+    @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """All words, in their order, without possessives."""
+        return tuple(word.removesuffix("'s") for word in _WORD.findall(self.low))
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -419,8 +425,27 @@ def _steps(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, int, 
     return tuple(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
 
 
+def _common_subject(one: _Passage, other: _Passage) -> frozenset[str]:
+    """The words with which two texts begin alike, up to a verb: of whom or of what both speak."""
+    starts = (dropwhile(_DETERMINERS.__contains__, each.bare) for each in (one, other))
+    alike = [word for word, then in takewhile(lambda pair: pair[0] == pair[1], zip(*starts, strict=False))]
+    return one.words.intersection(map(stem, [*alike[:1], *takewhile(lambda word: not _verb(word), alike[1:])]))
+
+
+def _has_same_place(one: _Passage, other: _Passage) -> bool:
+    """Whether two texts with the same subject go on alike: is in, meets on."""
+    pairs = set(pairwise(one.bare)).intersection(pairwise(other.bare))
+    return any(_verb(word) and then not in _DETERMINERS for word, then in pairs)
+
+
 def _words_of(values: Iterable[_Value]) -> set[str]:
     return {stem(word) for each in values for word in _WORD.findall(each.value)}
+
+
+def _own_words(value: _Value) -> set[str]:
+    """Those that make it this one: not what it counts, nor the month."""
+    words = _words_of([value])
+    return {word for word in words if word[0].isdigit()} or words
 
 
 def is_statement(text: str) -> bool:
@@ -462,8 +487,8 @@ class Matter:
         self._is_for_rule = _pattern("rule").search(_plain(question)) is not None
         self._rarity = {stem(word): weight for word, weight in rarity.items()}
         asked = question.replace("'s", "")
-        names = _words_of(each for each in _values(f"{asked} .") if each.kind == "name")
-        self._asked = frozenset(word for word in self._rarity if word not in names and not _is("no_modifier", word))
+        self._names = _words_of(each for each in _values(f"{asked} .") if each.kind == "name")
+        self._asked = {word for word in self._rarity if not _is("no_modifier", word)} - self._names
         """What is asked for: the words of the question that are no names and do not only hold it together."""
         self._total = math.fsum(self._rarity.values()) or 1.0
         self._had: dict[_Passage, frozenset[str]] = {}
@@ -486,7 +511,6 @@ class Matter:
             return found
         # What takes least time is asked first: to read the words of a text takes longest.
         later = [nth for nth in later if nth not in plain and self._may_replace(old, said[nth])]
-        later = [nth for nth in later if max(said[nth].likeness, said[nth].meaning) > 0 or self._is_near(said[nth])]
         later = [nth for nth in later if self._is_one_matter(old, said[nth])]
         scores = {nth: self.score(old, said[nth]) for nth in later}
         new = max(later, key=lambda nth: (scores[nth], said[nth].at), default=None)
@@ -516,7 +540,7 @@ class Matter:
         if (new.at[0] - old.at[0] < AT_ONCE and not is_turn) or set(before.order).issuperset(after.order):
             return -math.inf
         found = self._closeness(old, new, near_lead, like_lead)
-        if self._size > FEW and not self._is_one_matter(old, new):
+        if not self._is_one_matter(old, new):
             return -math.inf
         score = math.fsum(weights[name] * value for name, value in found.items())
         if score + _most_beyond(frozenset(found)) <= 0:
@@ -581,11 +605,12 @@ class Matter:
 
     def _is_same_with_another_value(self, old: _Passage, new: _Passage) -> bool:
         """Whether it is the same statement with something else in one place, which the question does not name."""
-        if max(len(old.order), len(new.order)) > MOST_WORDS:
+        most = max(len(old.order), len(new.order))
+        if most > MOST_WORDS or sum(map(old.order.__contains__, new.order)) < FRAMED * most:
             return False
         steps = _steps(old.order, new.order)
         equal = sum(end - start for step, start, end, _, _ in steps if step == "equal")
-        if equal < FRAMED * max(len(old.order), len(new.order)) or all(step == "equal" for step, *_ in steps):
+        if equal < FRAMED * most or all(step == "equal" for step, *_ in steps):
             return False
         is_other = bool(self._other_values(old, old, new)) or not old.is_of_many
         return is_other and not self._missing(old.words, new) - _words_of(old.values)
@@ -593,8 +618,7 @@ class Matter:
     def _differences(self, old: _Passage, new: _Passage, *, is_named: bool) -> dict[str, bool]:
         """By what a statement is seen to be about another thing than one before it, or to add to that."""
         words = new.words | set(new.order)
-        names = {stem(word) for each in self._values if each.kind == "name" for word in _WORD.findall(each.value)}
-        names &= set(old.order) - {"i"}
+        names = self._names & set(old.order) - {"i"}
         times = {each.value: each.kind for each in self._values if each.kind in ("date", "weekday")}
         times = {value: kind for value, kind in times.items() if value in {each.value for each in old.values}}
         is_another_time = times.keys().isdisjoint(each.value for each in new.values)
@@ -642,34 +666,36 @@ class Matter:
             return Successor(old, follows[old] > SAID_SO)
         older = [nth for nth in older if nth not in plain and self._may_replace(said[nth], near[nth], least)]
         older = [nth for nth in older if not self._is_of_another(_read(said[nth].text[:READ]), _read(new.text[:READ]))]
-        older = [nth for nth in older if self._is_near(said[nth])]
         older = [nth for nth in older if self._is_one_matter(said[nth], near[nth])]
         found = [nth for nth in older if self.score(said[nth], near[nth]) > least]
         old = max(found, key=lambda nth: said[nth].at, default=None)
         return None if old is None else Successor(old, is_sure=True)
 
-    def _is_near(self, said: Said) -> bool:
-        """Whether it has a word of the question or is like the best: else it came by its company, and was never so."""
-        return self._cover(_read(said.text[:READ])) > 0 or said.likeness >= ALIKE
-
     def _is_one_matter(self, old: Said, new: Said) -> bool:
         """Whether two texts are about the same: both have what is asked for, or share a thing or their meaning.
 
-        A name alone makes no matter: much is said of somebody that has nothing to do with each other.
+        A name or a subject alone makes no matter: much is said of somebody that has nothing to do with each other.
         """
         before, after = _read(old.text[:READ]), _read(new.text[:READ])
-        if self._size <= FEW:  # of a few memories any may be meant
-            return new.likeness >= 2 * ALIKE or bool(before.words & after.words) or (before.is_own and after.is_own)
-        asked = self._asked & self._words_in(before)
-        if asked & self._words_in(after) or self._is_named_in(before, after):
+        subject = _common_subject(before, after)
+        asked = (self._asked - subject) & self._words_in(before) & self._words_in(after)
+        if asked or self._is_named_in(before, after) or (subject and _has_same_place(before, after)):
             return True
-        shared = (before.things & after.things) - before.names - after.names
-        # "Eight a week" is another value of "five euros a week".
-        is_value = self._wanted in ("number", "time") and bool(self._other_values(before, before, after))
-        if shared if is_value else shared - _common():
+        others = self._other_values(before, before, after)
+        if self._wanted in ("number", "time") and not (others or after.signs["ended"]):
+            return False
+        names = self._names | before.names | after.names
+        values = _words_of(each for each in (*before.values, *after.values) if _FAMILIES[each.kind] != "name")
+        empty = subject | values
+        if _common_matters(before.telling - empty, after.telling - empty):
             return True
-        # What is nearest in meaning may say it in other words, unless the older one alone has what is asked for.
-        return new.likeness >= (3 if asked and not is_value else 2) * ALIKE
+        empty |= names | _common()
+        # "The code was changed to 7730" says of the same nothing but another value.
+        is_all = others and subject and not (subject & names or (before.things | after.things) - empty)
+        if is_all or (before.things & after.things) - empty or self._is_same_with_another_value(before, after):
+            return True
+        # What is near in meaning, and not only because of a name or a unit, may say it in other words.
+        return not (subject or (names | values) & before.words & after.words) and min(new.likeness, new.near) >= ALIKE
 
     def _words_in(self, passage: _Passage) -> frozenset[str]:
         """The words of the question that a passage has."""
@@ -860,8 +886,11 @@ class Matter:
         """Whether a short text says that the value in the old one ended or was replaced: "sold the Golf"."""
         if max(len(old.order), len(new.order)) > FEW_WORDS:
             return False
-        told = {word for each in old.values if not self._is_named(each) for word in _words_of([each])} - self._named
-        told |= old.subjects - self._named if self._wanted == "name" else set()
+        told = {word for each in old.values if not self._is_named(each) for word in _own_words(each)} - self._named
+        if self._wanted == "name":
+            told |= old.subjects - self._named
+        elif self._wanted:  # the subject of both is no amount or time
+            told -= _common_subject(old, new)
         spans = [(at, at + len(word)) for word, at in zip(new.order, new.starts, strict=True) if word in told]
         # "Spain instead of Wales" does not answer where the cottage in Wales is.
         missing = self._missing(old.things, new)
