@@ -25,7 +25,7 @@ def test_proposals_at_the_command_line(
     said(capsys, "init")
     (home / "agents/researcher").mkdir(parents=True)
     (home / "agents/researcher/agent.toml").write_text('policy = "proposes"\n')
-    assert said(capsys, "proposals") == "Nothing waits for approval.\n"
+    assert said(capsys, "proposals") == "No pending proposals.\n"
     with monkeypatch.context() as agent:
         agent.setenv("MEMFOLIO_SPEAKER", "agent")
         of_agent = ("--agent", "researcher")

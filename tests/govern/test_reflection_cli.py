@@ -74,7 +74,7 @@ def test_reflection_is_shown_approved_and_undone(memory: Memory, capsys: pytest.
         commands.approve(options, without="all", shown=pending(memory).shown)
     decided = commands.approve(options, without=str(min(waiting.items)), shown=pending(memory).shown)
     assert list(decided.document["left_out"]) == [min(waiting.items)]
-    assert f"`memfolio undo {decided.document['seq']}` takes that back." in drawn(decided, capsys)
+    assert f"`memfolio undo {decided.document['seq']}` undoes it." in drawn(decided, capsys)
 
 
 def test_person_at_a_terminal_sees_the_page_and_what_they_edited(
@@ -145,11 +145,11 @@ def test_proposal_is_approved_by_its_hash_or_rejected(memory: Memory, capsys: py
         (commands.reject(options, every=True, reason="no"), f"{two.id} rejected"),
     ):
         seq = answer.document["changes"][0]["seq"]
-        assert drawn(answer, capsys) == f"{deed}, as change {seq}; `memfolio undo {seq}` takes that back\n"
+        assert drawn(answer, capsys) == f"{deed} (change {seq}); `memfolio undo {seq}` undoes it\n"
         memory.audit.undo(seq, by=PERSON)
     assert {each.id for each in memory.proposals.pending()} == {one.id, two.id}
     commands.reject(options, every=True)
-    assert drawn(commands.approve(options, every=True), capsys) == "No proposal waits.\n"
+    assert drawn(commands.approve(options, every=True), capsys) == "No pending proposals.\n"
 
 
 def test_proposal_that_cannot_be_carried_out_does_not_keep_the_others_waiting(

@@ -78,7 +78,7 @@ def test_a_list_has_those_mentioned_most_first(acme: World) -> None:
         "person--sam",
     ]
     assert "person--sam" in shown(acme, "entity", "list", "--type", "person")
-    assert shown(acme, "entity", "list", "--type", "tool") == "Nobody and nothing like that has a page yet.\n"
+    assert shown(acme, "entity", "list", "--type", "tool") == "No matching people or things.\n"
 
 
 def test_a_way_is_shown_and_none_is_said(acme: World) -> None:

@@ -21,7 +21,7 @@ def test_core_is_shown_edited_and_undone(cli: Run, cli_json: RunJson) -> None:
     assert "Core memory is empty." in cli("core")
     shown = cli("core", "add", "identity", "Name: Alex")
     assert "+- Name: Alex" in shown
-    assert "takes that back" in shown
+    assert "undoes it" in shown
     assert "Name: Alex" in cli("core")
     found = cli_json("core")
     assert list(map(texts, found["blocks"])) == [["Name: Alex"], [], [], []]
